@@ -1,0 +1,47 @@
+"""Typed errors: each names the input, the value met, the value allowed, and the way out."""
+
+
+class SstepVerifyError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(SstepVerifyError, ValueError):
+    """A value, a file or an option handed in by the user cannot be used; exit code 2."""
+
+
+class DataError(InputError):
+    """A data file is malformed or unsuitable; the message names file, line and value."""
+
+
+class MissingExtraError(SstepVerifyError, ImportError):
+    """A package that lives in an optional extra is not installed; the message names the extra."""
+
+
+class OracleDisagreement(SstepVerifyError, ArithmeticError):
+    """Two independent oracles contradict each other; exit code 4."""
+
+
+def require(module: str, extra: str):
+    """Import `module`, or say which extra brings it.
+
+    Parameters
+    ----------
+    module : str
+        Importable name, such as ``"flint"``.
+    extra : str
+        Name of the extra of this distribution that installs it.
+
+    Raises
+    ------
+    MissingExtraError
+        If the module cannot be imported.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{module!r} is not installed: it comes with the extra [{extra}]. "
+            f"Install it with: python -m pip install 'sstep-verify[{extra}]'"
+        ) from error

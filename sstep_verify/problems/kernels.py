@@ -1,0 +1,107 @@
+"""Kernel descriptions: which function of two samples, with which parameters.
+
+A description computes nothing: the truth evaluates it in `sstep_reference`, the production solver
+in `sstep_verify.parallel`, and neither can see the other's code.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sstep_verify.errors import InputError
+
+
+@dataclass(frozen=True)
+class LinearKernel:
+    """``K(x, z) = <x, z>``."""
+
+    name: ClassVar[str] = "linear"
+
+
+@dataclass(frozen=True)
+class PolynomialKernel:
+    """``K(x, z) = (offset + <x, z>)**degree``.
+
+    Parameters
+    ----------
+    degree : int
+        Exponent d >= 2.
+    offset : float
+        Constant c >= 0 (the paper's experiments: d = 3, c = 0).
+
+    Raises
+    ------
+    InputError
+        If the degree is not an integer of at least 2 or the offset is negative or not finite.
+    """
+
+    degree: int = 3
+    offset: float = 0.0
+    name: ClassVar[str] = "polynomial"
+
+    def __post_init__(self):
+        if isinstance(self.degree, bool) or int(self.degree) != self.degree or self.degree < 2:
+            raise InputError(
+                f"polynomial kernel: degree = {self.degree!r}, but it must be an integer >= 2"
+                " (use the linear kernel for degree 1)"
+            )
+        if not (math.isfinite(self.offset) and self.offset >= 0):
+            raise InputError(
+                f"polynomial kernel: offset = {self.offset!r}, but it must be finite and >= 0"
+                " (a negative offset does not give a positive semidefinite kernel)"
+            )
+        object.__setattr__(self, "degree", int(self.degree))
+
+
+@dataclass(frozen=True)
+class RBFKernel:
+    """``K(x, z) = exp(-sigma ||x - z||^2)``.
+
+    Parameters
+    ----------
+    sigma : float
+        Inverse squared width, > 0 (the paper's experiments: 1).
+
+    Raises
+    ------
+    InputError
+        If sigma is not positive and finite.
+    """
+
+    sigma: float = 1.0
+    name: ClassVar[str] = "rbf"
+
+    def __post_init__(self):
+        if not (math.isfinite(self.sigma) and self.sigma > 0):
+            raise InputError(f"RBF kernel: sigma = {self.sigma!r}, but it must be finite and > 0")
+
+
+Kernel = LinearKernel | PolynomialKernel | RBFKernel
+
+
+def kernel_from(name: str, *, degree: int = 3, offset: float = 0.0, sigma: float = 1.0) -> Kernel:
+    """Build a kernel description from its name and the parameters it uses.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown or a parameter is out of range.
+    """
+    if name == "linear":
+        return LinearKernel()
+    if name == "polynomial":
+        return PolynomialKernel(degree, offset)
+    if name == "rbf":
+        return RBFKernel(sigma)
+    raise InputError(f"kernel {name!r} is unknown; known: linear, polynomial, rbf")
+
+
+def describe(kernel: Kernel) -> str:
+    """One short phrase for tables and messages, such as ``polynomial d=3 c=0``."""
+    if isinstance(kernel, PolynomialKernel):
+        return f"polynomial d={kernel.degree} c={kernel.offset:g}"
+    if isinstance(kernel, RBFKernel):
+        return f"rbf sigma={kernel.sigma:g}"
+    return "linear"

@@ -1,0 +1,148 @@
+"""Problem: data, targets, kernel and loss, frozen. It knows its mathematics and no algorithm."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import kernels, losses
+from sstep_verify.problems.kernels import Kernel
+from sstep_verify.problems.losses import Loss, Ridge
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One kernel learning problem, in the canonical dual form.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data, for tables and messages.
+    data : ndarray or csr_array, shape (m, n)
+        Samples by features (A), float64; made read-only.
+    targets : ndarray, shape (m,)
+        Labels -1 / +1 (K-SVM) or real targets (K-RR), float64 (y); made read-only.
+    kernel : Kernel
+        Kernel description.
+    loss : Loss
+        Loss description with its parameter.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree, a value is not finite, or the labels of a K-SVM are not -1 and +1.
+    """
+
+    name: str
+    data: np.ndarray | sp.csr_array
+    targets: np.ndarray
+    kernel: Kernel
+    loss: Loss
+
+    def __post_init__(self):
+        object.__setattr__(self, "data", _frozen_matrix(self.data, self.name))
+        targets = np.array(self.targets, dtype=np.float64)
+        targets.setflags(write=False)
+        object.__setattr__(self, "targets", targets)
+        m, n = self.data.shape
+        if m == 0 or n == 0:
+            raise InputError(f"{self.name}: the data matrix is {m} x {n}; it must not be empty")
+        if targets.shape != (m,):
+            raise InputError(f"{self.name}: {m} samples but targets of shape {targets.shape}")
+        _check_finite(self.name, self.data, targets)
+        if self.is_svm:
+            _check_labels(self.name, targets)
+
+    @property
+    def samples(self) -> int:
+        """Number of samples (m)."""
+        return self.data.shape[0]
+
+    @property
+    def features(self) -> int:
+        """Number of features (n)."""
+        return self.data.shape[1]
+
+    @property
+    def is_svm(self) -> bool:
+        """True for K-SVM, False for K-RR."""
+        return not isinstance(self.loss, Ridge)
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if the data are held as CSR."""
+        return sp.issparse(self.data)
+
+    @cached_property
+    def dense(self) -> np.ndarray:
+        """The data as a read-only dense array, shape (m, n)."""
+        if not self.is_sparse:
+            return self.data
+        dense = self.data.toarray()
+        dense.setflags(write=False)
+        return dense
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over shape, stored values, targets and parameters (hexadecimal)."""
+        parts = hashlib.sha256()
+        parts.update(repr((self.data.shape, self.kernel, self.loss)).encode())
+        matrix = sp.csr_array(self.data)
+        matrix.sum_duplicates()
+        for array in (matrix.indptr, matrix.indices):
+            parts.update(np.asarray(array, dtype=np.int64).tobytes())
+        parts.update(matrix.data.tobytes())
+        parts.update(self.targets.tobytes())
+        return parts.hexdigest()
+
+    @property
+    def label(self) -> str:
+        """One line that identifies the problem, such as ``duke / rbf sigma=1 / svm-l1 C=1``."""
+        return f"{self.name} / {kernels.describe(self.kernel)} / {losses.describe(self.loss)}"
+
+
+def _frozen_matrix(data, name: str):
+    if sp.issparse(data):
+        matrix = sp.csr_array(data, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        matrix.sort_indices()
+        for part in (matrix.data, matrix.indices, matrix.indptr):
+            part.setflags(write=False)
+        return matrix
+    matrix = np.array(data, dtype=np.float64, order="C")
+    if matrix.ndim != 2:
+        raise InputError(f"{name}: the data must be a matrix, but have {matrix.ndim} dimensions")
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _check_finite(name: str, data, targets: np.ndarray) -> None:
+    values = data.data if sp.issparse(data) else data
+    if not np.isfinite(targets).all():
+        row = int(np.flatnonzero(~np.isfinite(targets))[0])
+        raise InputError(f"{name}: target of sample {row} (from 0) is {targets[row]}; must be finite")
+    if not np.isfinite(values).all():
+        if sp.issparse(data):
+            rows, columns = data.nonzero()
+            position = int(np.flatnonzero(~np.isfinite(values))[0])
+            row, column = int(rows[position]), int(columns[position])
+        else:
+            row, column = (int(k) for k in np.argwhere(~np.isfinite(data))[0])
+        raise InputError(
+            f"{name}: sample {row}, feature {column} (from 0) is {data[row, column]}; must be finite"
+        )
+
+
+def _check_labels(name: str, targets: np.ndarray) -> None:
+    values = np.unique(targets)
+    if not np.isin(values, (-1.0, 1.0)).all():
+        raise InputError(
+            f"{name}: a K-SVM needs labels -1 and +1, but the targets hold "
+            f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
+            "map two classes with sstep_verify.problems.labels.two_classes"
+        )

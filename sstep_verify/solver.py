@@ -1,0 +1,137 @@
+"""The Solver protocol: what a run is asked for, and what a solver declares itself to be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sstep_verify.problems import IndexStream, Problem
+
+Observer = Callable[[int, np.ndarray], bool]
+"""Called with (iteration, a) at each recorded iteration; returning True ends the run there."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a solver says it is; the bounds are computed for exactly this.
+
+    Parameters
+    ----------
+    name : str
+        Name for tables and messages.
+    precision : {"float32", "float64", "longdouble"}
+        Arithmetic of the recurrence; it fixes the unit roundoff u.
+    update : {"in-place", "frozen"}
+        Whether a is updated within the window, or kept frozen at its start with the increments
+        summed (the paper's Algorithms 2 and 4).
+    rbf : {"norm-expansion", "difference"}
+        How squared distances are formed.
+    power : {"multiplication", "pow"}
+        How the polynomial kernel raises to its degree.
+    function_ulps : float
+        Largest error of the solver's exp and pow, in units in the last place.
+    level : {0, 1, 2, 3}
+        0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
+    options : dict
+        Options that a reader of the report should see.
+    """
+
+    name: str
+    precision: str = "float64"
+    update: str = "in-place"
+    rbf: str = "norm-expansion"
+    power: str = "multiplication"
+    function_ulps: float = 1.0
+    level: int = 2
+    options: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RunRequest:
+    """One run: H iterations of the stream from `start`, in windows of s.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is solved.
+    stream : IndexStream
+        The coordinates drawn, H x b.
+    s : int
+        Iterations per communication, >= 1 (1 is the classical method).
+    iterations : int
+        Number of iterations to make (H >= 0); the last window is shorter if s does not divide it.
+    start : int
+        First position of the stream to use; a run may continue another.
+    initial : ndarray, shape (m,), optional
+        Start vector (a0); zeros if absent.
+    record : tuple of int
+        Iterations, counted from this run's beginning, at which a is kept and the observer called.
+        Each must be a window end (a multiple of s, or the last iteration); 0 and the last are
+        always kept.
+
+    Raises
+    ------
+    InputError
+        If s < 1, iterations < 0, the stream is too short, or a recorded iteration is no window end.
+    """
+
+    problem: Problem
+    stream: IndexStream
+    s: int
+    iterations: int
+    start: int = 0
+    initial: np.ndarray | None = None
+    record: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        if self.s < 1:
+            raise InputError(f"s = {self.s}, but a window holds at least one iteration: s >= 1")
+        if self.iterations < 0 or self.start < 0:
+            raise InputError(f"iterations = {self.iterations}, start = {self.start}: both must be >= 0")
+        if self.start + self.iterations > self.stream.length:
+            raise InputError(
+                f"the run needs {self.start + self.iterations} drawn blocks, "
+                f"but the index stream has {self.stream.length}"
+            )
+        if self.stream.samples != self.problem.samples:
+            raise InputError(
+                f"the index stream draws from {self.stream.samples} coordinates, "
+                f"but {self.problem.name} has {self.problem.samples} samples"
+            )
+        if self.problem.is_svm and self.stream.block != 1:
+            raise InputError(f"K-SVM draws one coordinate a step, but the stream has b = {self.stream.block}")
+        if self.initial is not None and np.shape(self.initial) != (self.problem.samples,):
+            raise InputError(
+                f"a0 has shape {np.shape(self.initial)}, but {self.problem.name} needs ({self.problem.samples},)"
+            )
+        for iteration in self.record:
+            if not 0 <= iteration <= self.iterations or (
+                iteration % self.s and iteration != self.iterations
+            ):
+                raise InputError(
+                    f"a cannot be recorded at iteration {iteration}: not the end of a window "
+                    f"(s = {self.s}, {self.iterations} iterations)"
+                )
+
+    @property
+    def stops(self) -> list[int]:
+        """Recorded iterations in ascending order, 0 and the last one included."""
+        return sorted({0, *self.record, self.iterations})
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """Anything that maps a request to a trajectory; it never grades itself."""
+
+    declaration: Declaration
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run; call `observe` at every recorded iteration."""
+        ...

@@ -1,0 +1,117 @@
+"""Verdict: the outcome of one check on one case, with all it takes to judge it again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Four outcomes; only FAIL and INCONCLUSIVE stop a campaign from being green."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    VACUOUS = "VACUOUS"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
+
+
+@dataclass(frozen=True)
+class Term:
+    """What one term of the recurrence contributed to a check, and how small an error showed.
+
+    Parameters
+    ----------
+    name : str
+        Term of the s-step recurrence: kernel-correction, overlap, omega.
+    status : Status
+        PASS if dropping the term would have been seen in at least one window, else VACUOUS.
+    detectable : float
+        Smallest relative error of the term that some executed window would have shown:
+        bound / effect of a relative change. Infinite if the term never acts.
+    planned, executed, vacuous : int
+        Windows planned, replayed, and replayed without the term being visible.
+    reason : str
+        Why the term is vacuous; empty otherwise.
+    """
+
+    name: str
+    status: Status
+    detectable: float
+    planned: int
+    executed: int
+    vacuous: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One claim about one case.
+
+    Parameters
+    ----------
+    check : str
+        Check id, such as ``window-replay``.
+    case : str
+        Id of the case in the campaign.
+    problem : str
+        Label of the problem.
+    s, block : int
+        Iterations per window and block size of the run that was judged.
+    status : Status
+        The outcome.
+    ratio : float
+        Largest measured / bound; FAIL iff above 1.
+    measured, bound : float
+        Both values where the ratio is largest, in `units`.
+    units : str
+        Unit of measured and bound.
+    planned, executed : int
+        Comparisons planned and made.
+    terms : tuple of Term
+        One record per term of the recurrence.
+    reason : str
+        What was compared, both values, where the bound comes from, likely causes if it failed.
+    replay : str
+        Command that makes this verdict again.
+    """
+
+    check: str
+    case: str
+    problem: str
+    s: int
+    block: int
+    status: Status
+    ratio: float
+    measured: float
+    bound: float
+    units: str
+    planned: int
+    executed: int
+    terms: tuple[Term, ...] = ()
+    reason: str = ""
+    replay: str = ""
+    evidence: dict[str, object] = field(default_factory=dict)
+
+    def as_dict(self) -> dict:
+        """Plain values for JSON; infinite or undefined numbers become None."""
+        return _plain(asdict(self))
+
+
+def worst(statuses) -> Status:
+    """The most severe of several outcomes; VACUOUS if there is none."""
+    found = set(statuses)
+    return next((status for status in SEVERITY if status in found), Status.VACUOUS)
+
+
+def _plain(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
