@@ -31,6 +31,8 @@ class Declaration:
     update : {"in-place", "frozen"}
         Whether a is updated within the window, or kept frozen at its start with the increments
         summed (the paper's Algorithms 2 and 4).
+    increments : {"summed", "separate"}
+        Whether the increments of a coordinate are summed before they multiply a kernel entry.
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
     power : {"multiplication", "pow"}
@@ -46,6 +48,7 @@ class Declaration:
     name: str
     precision: str = "float64"
     update: str = "in-place"
+    increments: str = "separate"
     rbf: str = "norm-expansion"
     power: str = "multiplication"
     function_ulps: float = 1.0

@@ -1,0 +1,1 @@
+"""INSIDE THE RANKS: communicators, local panel products, kernel functions."""

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 from sstep_verify.errors import InputError
+
+
+def _is_integer(value: object) -> bool:
+    """True for integers and integral floats, which command lines and TOML files may hand in."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class PolynomialKernel:
     name: ClassVar[str] = "polynomial"
 
     def __post_init__(self):
-        if isinstance(self.degree, bool) or int(self.degree) != self.degree or self.degree < 2:
+        if not _is_integer(self.degree) or self.degree < 2:
             raise InputError(
                 f"polynomial kernel: degree = {self.degree!r}, but it must be an integer >= 2"
                 " (use the linear kernel for degree 1)"

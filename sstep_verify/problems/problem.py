@@ -81,7 +81,7 @@ class Problem:
     @cached_property
     def dense(self) -> np.ndarray:
         """The data as a read-only dense array, shape (m, n)."""
-        if not self.is_sparse:
+        if isinstance(self.data, np.ndarray):
             return self.data
         dense = self.data.toarray()
         dense.setflags(write=False)
@@ -107,30 +107,34 @@ class Problem:
 
 
 def _frozen_matrix(data, name: str):
-    if sp.issparse(data):
+    sparse: bool = sp.issparse(data)
+    dimensions = data.ndim if sparse else np.ndim(data)
+    if dimensions != 2:
+        raise InputError(f"{name}: the data must be a matrix, but have {dimensions} dimensions")
+    if sparse:
         matrix = sp.csr_array(data, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.sort_indices()
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.setflags(write=False)
         return matrix
-    matrix = np.array(data, dtype=np.float64, order="C")
-    if matrix.ndim != 2:
-        raise InputError(f"{name}: the data must be a matrix, but have {matrix.ndim} dimensions")
-    matrix.setflags(write=False)
-    return matrix
+    dense = np.array(data, dtype=np.float64, order="C")
+    dense.setflags(write=False)
+    return dense
 
 
 def _check_finite(name: str, data, targets: np.ndarray) -> None:
-    values = data.data if sp.issparse(data) else data
+    sparse: bool = sp.issparse(data)
+    values = data.data if sparse else data
     if not np.isfinite(targets).all():
         row = int(np.flatnonzero(~np.isfinite(targets))[0])
         raise InputError(f"{name}: target of sample {row} (from 0) is {targets[row]}; must be finite")
     if not np.isfinite(values).all():
-        if sp.issparse(data):
-            rows, columns = data.nonzero()
+        if sparse:
+            # Not data.nonzero(): it leaves out stored zeros, so its positions are not those of values.
+            entries = data.tocoo()
             position = int(np.flatnonzero(~np.isfinite(values))[0])
-            row, column = int(rows[position]), int(columns[position])
+            row, column = int(entries.row[position]), int(entries.col[position])
         else:
             row, column = (int(k) for k in np.argwhere(~np.isfinite(data))[0])
         raise InputError(

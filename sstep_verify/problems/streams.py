@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,8 +43,8 @@ class IndexStream:
     Raises
     ------
     InputError
-        If the kind is unknown, b is not in 1..m, or an index of the file is out of range or
-        repeated within its block.
+        If the kind is unknown, b is not in 1..m, length or seed is negative, or the file cannot be
+        read, has too few blocks, or holds an index out of range or repeated within its block.
     """
 
     kind: str
@@ -55,13 +58,16 @@ class IndexStream:
         if self.kind not in KINDS:
             raise InputError(f"index stream {self.kind!r} is unknown; known: {', '.join(KINDS)}")
         if not 1 <= self.block <= self.samples:
-            raise InputError(
-                f"block size b = {self.block}, but it must lie in 1..m and m = {self.samples}"
-            )
+            raise InputError(f"block size b = {self.block}, but it must lie in 1..m and m = {self.samples}")
         if self.length < 0:
             raise InputError(f"index stream of length {self.length}; it must be >= 0")
+        if self.seed < 0:
+            raise InputError(f"index stream with seed {self.seed}; it must be >= 0")
         if self.kind == "file":
-            available = _from_file(self.path, self.samples, self.block).shape[0]
+            # The stream is the content the file has now; blocks() refuses any other.
+            content = _content(self.path)
+            object.__setattr__(self, "_sha256", hashlib.sha256(content).hexdigest())
+            available = self._file_blocks().shape[0]
             if available < self.length:
                 raise InputError(f"{self.path}: holds {available} blocks, but {self.length} are needed")
 
@@ -76,7 +82,7 @@ class IndexStream:
         if not 0 <= begin <= end <= self.length:
             raise InputError(f"blocks {begin}..{end} asked of an index stream of {self.length} blocks")
         if self.kind == "file":
-            return _from_file(self.path, self.samples, self.block)[begin:end]
+            return self._file_blocks()[begin:end]
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
@@ -90,6 +96,9 @@ class IndexStream:
             for chunk in range(first, last + 1)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _file_blocks(self) -> np.ndarray:
+        return _from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=4)
@@ -124,14 +133,11 @@ def _epoch_chunk(samples: int, block: int, seed: int, chunk: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=4)
-def _from_file(path: str, samples: int, block: int) -> np.ndarray:
-    try:
-        if Path(path).suffix == ".npy":
-            drawn = np.load(path, allow_pickle=False)
-        else:
-            drawn = np.loadtxt(path, dtype=np.int64, ndmin=2)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as an index stream: {error}") from error
+def _from_file(path: str, sha256: str, samples: int, block: int) -> np.ndarray:
+    content = _content(path)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise InputError(f"{path}: was changed after the index stream was made from it; make it again")
+    drawn = _parsed(path, content)
     if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
         raise InputError(
             f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
@@ -141,14 +147,35 @@ def _from_file(path: str, samples: int, block: int) -> np.ndarray:
     if outside.size:
         row, column = outside[0]
         raise InputError(
-            f"{path}: line {row + 1} holds index {drawn[row, column]}, outside 0..{samples - 1}"
+            f"{path}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
         )
     ordered = np.sort(drawn, axis=1)
-    repeated = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    repeated = np.argwhere(ordered[:, 1:] == ordered[:, :-1])
     if repeated.size:
+        row, column = repeated[0]
         raise InputError(
-            f"{path}: line {repeated[0] + 1} holds an index twice; a block has distinct coordinates"
+            f"{path}: block {row} (from 0) holds index {ordered[row, column]} twice; "
+            "a block has distinct coordinates"
         )
     drawn = np.ascontiguousarray(drawn, dtype=np.int64)
     drawn.setflags(write=False)
     return drawn
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path!r}: cannot be read as an index stream: {error.strerror}") from error
+
+
+def _parsed(path: str, content: bytes) -> np.ndarray:
+    try:
+        if Path(path).suffix == ".npy":
+            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        with warnings.catch_warnings():
+            # An empty file, and in some releases of NumPy a "1.5" cut to 1, end in a warning only.
+            warnings.simplefilter("error")
+            return np.loadtxt(io.BytesIO(content), dtype=np.int64, ndmin=2)
+    except (ValueError, EOFError, Warning) as error:
+        raise InputError(f"{path}: cannot be read as an index stream: {error}") from error

@@ -1,0 +1,35 @@
+"""Turns a results document into files: JSON, JUnit XML, CSV, figures and one HTML page."""
+
+from sstep_verify.reporting.results import (
+    DRIFT,
+    ERROR,
+    GAP,
+    Campaign,
+    Case,
+    Line,
+    Results,
+    Run,
+    Series,
+    Summary,
+)
+from sstep_verify.reporting.schema import load
+from sstep_verify.reporting.tally import tally
+from sstep_verify.reporting.write import Written, check_destination, write_report
+
+__all__ = [
+    "DRIFT",
+    "ERROR",
+    "GAP",
+    "Campaign",
+    "Case",
+    "Line",
+    "Results",
+    "Run",
+    "Series",
+    "Summary",
+    "Written",
+    "check_destination",
+    "load",
+    "tally",
+    "write_report",
+]

@@ -1,0 +1,228 @@
+"""Balls: midpoint and proven radius, by Arb through python-flint."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sstep_reference.arithmetic.base import Arithmetic, Scalar
+from sstep_reference.arithmetic.conversion import exact_fraction
+from sstep_reference.errors import InvalidInputError, MissingPackageError, SingularSystemError
+
+
+class BallVector:
+    """Mutable vector of balls, kept as an n x 1 arb_mat, a 1 x n arb_mat, or both.
+
+    A dot product is then one matrix product: row of one factor times column of the other. Either
+    form is made when first needed and kept, so a kernel column pays for its row form once.
+
+    Parameters
+    ----------
+    row, column : arb_mat, optional
+        At least one of the two forms; it becomes the vector's own.
+    """
+
+    __slots__ = ("_column", "_row")
+
+    def __init__(self, *, row: Any = None, column: Any = None):
+        self._row = row
+        self._column = column
+
+    def __len__(self) -> int:
+        return self._column.nrows() if self._column is not None else self._row.ncols()
+
+    def __getitem__(self, i: int) -> Scalar:
+        return self._column[i, 0] if self._column is not None else self._row[0, i]
+
+    def __setitem__(self, i: int, value: Scalar) -> None:
+        self.column()[i, 0] = value
+        self._row = None
+
+    def __iter__(self) -> Iterator[Scalar]:
+        return iter((self._column if self._column is not None else self._row).entries())
+
+    def row(self) -> Any:
+        """Return the 1 x n arb_mat; not to be modified."""
+        if self._row is None:
+            self._row = type(self._column)(1, len(self), self._column.entries())
+        return self._row
+
+    def column(self) -> Any:
+        """Return the n x 1 arb_mat; not to be modified."""
+        if self._column is None:
+            self._column = type(self._row)(len(self), 1, self._row.entries())
+        return self._column
+
+    def copy(self) -> BallVector:
+        """Return an independent copy."""
+        return BallVector(column=type(self.column())(self.column()))
+
+    def __repr__(self) -> str:
+        return f"BallVector({list(self)!r})"
+
+
+@dataclass(frozen=True)
+class BallTable:
+    """Samples as an arb_mat of shape (m, n), and their m squared norms."""
+
+    samples: Any
+    norms: list[Scalar]
+
+
+class Balls(Arithmetic):
+    """Arb balls. Every result encloses the exact result of the operation on the enclosed operands.
+
+    flint keeps one precision for the whole process; `working` sets this object's for a block. Outside
+    such a block, operators on the scalars are still rigorous but at whatever precision is set.
+
+    Parameters
+    ----------
+    bits : int
+        Precision of midpoints, >= 32.
+
+    Raises
+    ------
+    InvalidInputError
+        If `bits` is less than 32.
+    MissingPackageError
+        If python-flint is not installed.
+    """
+
+    def __init__(self, bits: int = 256):
+        if bits < 32:
+            raise InvalidInputError(f"Balls({bits}): the precision must be at least 32 bits")
+        try:
+            self._flint: Any = importlib.import_module("flint")
+        except ImportError as error:
+            raise MissingPackageError(
+                "ball arithmetic needs python-flint, which comes with the extra [exact]: "
+                "python -m pip install 'sstep-verify[exact]'"
+            ) from error
+        self.bits = bits
+        self.name = f"balls {bits} bits"
+
+    def working(self) -> AbstractContextManager:
+        """Context in which flint works at this object's precision."""
+        return self._flint.ctx.workprec(self.bits)
+
+    def from_fraction(self, x: Fraction) -> Scalar:
+        """Ball of the value: exact if the denominator is a power of two, else of this precision."""
+        numerator, denominator = x.numerator, x.denominator
+        if denominator & (denominator - 1) == 0:
+            return self._flint.arb((numerator, 1 - denominator.bit_length()))
+        with self.working():
+            return self._flint.arb(self._flint.fmpq(numerator, denominator))
+
+    def number(self, x: Any) -> Scalar:
+        """Ball that contains x, exact for integers and floats; a ball is returned as it is."""
+        if isinstance(x, self._flint.arb):
+            return x
+        if isinstance(x, float) and x - x == 0:
+            return self._flint.arb(x)
+        return self.from_fraction(exact_fraction(x))
+
+    def vector(self, values: Iterable[Any]) -> BallVector:
+        """Vector of balls; a BallVector is copied."""
+        if isinstance(values, BallVector):
+            return values.copy()
+        entries = [self.number(x) for x in _plain(values)]
+        return BallVector(column=self._flint.arb_mat(len(entries), 1, entries))
+
+    def dot(self, u: BallVector, v: BallVector) -> Scalar:
+        """Sum of the products, as one matrix product."""
+        if len(u) != len(v):
+            raise InvalidInputError(f"dot product of vectors of lengths {len(u)} and {len(v)}")
+        with self.working():
+            return (u.row() * v.column())[0, 0]
+
+    def clip(self, value: Scalar, lower: Scalar, upper: Scalar | None) -> Scalar:
+        """Enclosure of ``min(max(value, lower), upper)``.
+
+        The clip is continuous, so a ball that straddles an end needs no decision: the result is the
+        union of both cases. An indeterminate value is enclosed by the whole interval.
+        """
+        with self.working():
+            if not value.is_finite():
+                return value if upper is None else lower.union(upper)
+            result = value.max(lower)
+            return result if upper is None else result.min(upper)
+
+    def exp(self, x: Scalar) -> Scalar:
+        """Exponential function."""
+        with self.working():
+            return x.exp()
+
+    def is_zero(self, x: Scalar) -> bool:
+        """Whether x is exactly 0, radius included."""
+        return x.is_zero()
+
+    def to_float(self, x: Scalar) -> float:
+        """Float64 nearest to the midpoint."""
+        return float(exact_fraction(x.mid()))
+
+    def solve(self, matrix: Sequence[BallVector], rhs: BallVector) -> BallVector:
+        """Solve a symmetric positive definite system with a proven enclosure.
+
+        Raises
+        ------
+        SingularSystemError
+            If the enclosure is too wide to prove the matrix invertible.
+        """
+        b = len(rhs)
+        with self.working():
+            system = self._flint.arb_mat(b, b, [x for row in matrix for x in row])
+            try:
+                return BallVector(column=system.solve(rhs.column()))
+            except ZeroDivisionError as error:
+                raise SingularSystemError(
+                    f"a {b} x {b} system cannot be proven invertible at {self.bits} bits; use more bits"
+                ) from error
+
+    def table(self, data: Iterable[Iterable[Any]]) -> BallTable:
+        """Samples as an arb_mat of shape (m, n), with their squared norms."""
+        samples = self._flint.arb_mat([[self.number(x) for x in _plain(row)] for row in data])
+        norms = []
+        with self.working():
+            for i in range(samples.nrows()):
+                sample = BallVector(column=self._sample(samples, i))
+                norms.append((sample.row() * sample.column())[0, 0])
+        return BallTable(samples, norms)
+
+    def products(self, table: BallTable, i: int) -> list[Scalar]:
+        """Inner products of every sample with sample i, as one matrix product."""
+        with self.working():
+            return (table.samples * self._sample(table.samples, i)).entries()
+
+    def squared_distances(self, table: BallTable, i: int) -> list[Scalar]:
+        """Squared distances by norm expansion; its cancellation only widens the balls."""
+        norms, norm = table.norms, table.norms[i]
+        with self.working():
+            products = self.products(table, i)
+            distances = [other + norm - 2 * product for other, product in zip(norms, products, strict=True)]
+        distances[i] = self._flint.arb(0)
+        return distances
+
+    def _sample(self, samples: Any, i: int) -> Any:
+        return self._flint.arb_mat(samples.ncols(), 1, [samples[i, j] for j in range(samples.ncols())])
+
+    def matrix(self, rows: Sequence[Sequence[Scalar]]) -> Any:
+        """Return the rows as an arb_mat."""
+        return self._flint.arb_mat([list(row) for row in rows])
+
+    def matrix_row(self, matrix: Any, i: int) -> BallVector:
+        """Row i of an arb_mat, as a vector in row form."""
+        n = matrix.ncols()
+        return BallVector(row=self._flint.arb_mat(1, n, [matrix[i, j] for j in range(n)]))
+
+
+def _plain(values: Iterable[Any]) -> Iterable[Any]:
+    """Python floats for an array of float64 (exact, and faster to convert), else the values."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return values.tolist()
+    return values

@@ -1,0 +1,234 @@
+"""Kernel columns over an arithmetic object: from samples, or from a given Gram matrix."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sstep_reference.arithmetic import Arithmetic
+from sstep_reference.arithmetic.base import Scalar, Vector
+from sstep_reference.errors import InvalidInputError
+
+CACHED_NUMBERS = 2_000_000
+"""Numbers kept in the column cache of one kernel (about 100 bytes each as balls of 256 bits)."""
+
+
+class Columns(ABC):
+    """The columns of a symmetric m x m matrix, made one at a time and kept in a bounded cache.
+
+    Parameters
+    ----------
+    arithmetic : Arithmetic
+        Number system of the entries.
+    samples : int
+        Number of columns (m).
+    """
+
+    def __init__(self, arithmetic: Arithmetic, samples: int):
+        self.arithmetic = arithmetic
+        self.samples = samples
+        self._capacity = max(1, CACHED_NUMBERS // max(1, samples))
+        self._cache: OrderedDict[int, Vector] = OrderedDict()
+        self._matrix: Any = None
+        self._labelled: tuple[tuple[int, ...], Labelled] | None = None
+
+    @abstractmethod
+    def values(self, i: int, count: int) -> Sequence[Scalar]:
+        """First `count` entries of column i."""
+
+    def column(self, i: int) -> Vector:
+        """Column i as a vector of length m: row l holds ``K(a_l, a_i)``. Not to be modified.
+
+        Raises
+        ------
+        InvalidInputError
+            If i is not in 0..m-1.
+        """
+        i = int(i)
+        if not 0 <= i < self.samples:
+            raise InvalidInputError(f"column {i} asked of {self.samples} samples (0..{self.samples - 1})")
+        if i not in self._cache:
+            if len(self._cache) >= self._capacity:
+                self._cache.popitem(last=False)
+            self._cache[i] = self._make(i)
+        self._cache.move_to_end(i)
+        return self._cache[i]
+
+    def columns(self, indices: Iterable[int]) -> list[Vector]:
+        """Columns of the given samples, in that order: the panel."""
+        return [self.column(i) for i in indices]
+
+    def entry(self, i: int, j: int) -> Scalar:
+        """``K(a_i, a_j)``."""
+        return self.column(j)[i]
+
+    def matrix(self) -> Any:
+        """Full matrix: an m x m arb_mat for `Balls`, a list of m vectors otherwise.
+
+        Made once, from one triangle, and kept; `column` is then served from it.
+        """
+        if self._matrix is None:
+            m = self.samples
+            triangle = [self.values(i, i + 1) for i in range(m)]
+            rows = [[triangle[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)]
+            self._matrix = self.arithmetic.matrix(rows)
+            self._cache.clear()
+        return self._matrix
+
+    def labelled(self, labels: Iterable[Any]) -> Labelled:
+        """Matrix ``diag(y) K diag(y)`` of the labels; kept, so repeated calls share its columns.
+
+        Raises
+        ------
+        InvalidInputError
+            If the labels are not m values, each -1 or +1.
+        """
+        signs = tuple(1 if y == 1 else -1 if y == -1 else 0 for y in labels)
+        if len(signs) != self.samples or 0 in signs:
+            raise InvalidInputError(
+                f"labels must be {self.samples} values, each -1 or +1; got {list(labels)!r:.80}"
+            )
+        if self._labelled is None or self._labelled[0] != signs:
+            self._labelled = (signs, Labelled(self, signs))
+        return self._labelled[1]
+
+    def _make(self, i: int) -> Vector:
+        if self._matrix is not None:
+            return self.arithmetic.matrix_row(self._matrix, i)
+        return self.arithmetic.vector(self.values(i, self.samples))
+
+
+class Kernel(Columns):
+    """Kernel of dense samples.
+
+    Linear ``<x, z>``; polynomial ``(offset + <x, z>)**degree``; RBF ``exp(-sigma ||x - z||^2)``, its
+    distances by direct difference (balls: by norm expansion, whose cancellation the radius accounts for).
+
+    Parameters
+    ----------
+    arithmetic : Arithmetic
+        Number system; the data and the parameters are converted by its `number`, exactly where possible.
+    data : array_like, shape (m, n)
+        Samples (A), one a row; floats or rationals.
+    name : {"linear", "polynomial", "rbf"}
+        Which kernel.
+    degree : int
+        Exponent d >= 2 of the polynomial kernel.
+    offset : number
+        Constant c >= 0 of the polynomial kernel.
+    sigma : number
+        Inverse squared width > 0 of the RBF kernel.
+
+    Raises
+    ------
+    InvalidInputError
+        If the name is unknown, a parameter it uses is out of range, or the data are empty or ragged.
+    UnsupportedOperationError
+        When a column of the RBF kernel is asked for in rational arithmetic.
+
+    Notes
+    -----
+    Source: Table 1.
+    """
+
+    def __init__(
+        self,
+        arithmetic: Arithmetic,
+        data: Sequence[Sequence[Any]],
+        name: str,
+        *,
+        degree: int = 3,
+        offset: Any = 0,
+        sigma: Any = 1,
+    ):
+        super().__init__(arithmetic, len(data))
+        if name not in ("linear", "polynomial", "rbf"):
+            raise InvalidInputError(f"kernel {name!r} is unknown; known: linear, polynomial, rbf")
+        if name == "polynomial" and (int(degree) != degree or degree < 2 or offset < 0):
+            raise InvalidInputError(
+                f"polynomial kernel: degree = {degree}, offset = {offset}; needed: integer >= 2, >= 0"
+            )
+        if name == "rbf" and not sigma > 0:
+            raise InvalidInputError(f"RBF kernel: sigma = {sigma}, but it must be > 0")
+        widths = {len(row) for row in data}
+        if len(widths) != 1:
+            raise InvalidInputError(
+                f"data: rows of lengths {sorted(widths)}; needed are m >= 1 rows of one length"
+            )
+        self.name = name
+        self.degree = int(degree)
+        self.offset = arithmetic.number(offset)
+        self.sigma = arithmetic.number(sigma)
+        self._table = arithmetic.table(data)
+
+    def values(self, i: int, count: int) -> Sequence[Scalar]:
+        """First `count` entries of column i, computed anew."""
+        a = self.arithmetic
+        with a.working():
+            if self.name == "rbf":
+                squared = a.squared_distances(self._table, i)[:count]
+                return [a.exp(-(self.sigma * distance)) for distance in squared]
+            products = a.products(self._table, i)[:count]
+            if self.name == "linear":
+                return products
+            return [a.power(self.offset + product, self.degree) for product in products]
+
+
+class Gram(Columns):
+    """A given symmetric positive semidefinite matrix, with the interface of `Kernel`.
+
+    Parameters
+    ----------
+    arithmetic : Arithmetic
+        Number system.
+    matrix : array_like, shape (m, m)
+        Entries: floats or rationals.
+
+    Raises
+    ------
+    InvalidInputError
+        If the matrix is not square and symmetric.
+    """
+
+    def __init__(self, arithmetic: Arithmetic, matrix: Sequence[Sequence[Any]]):
+        super().__init__(arithmetic, len(matrix))
+        m = self.samples
+        if any(len(row) != m for row in matrix):
+            raise InvalidInputError(f"Gram matrix: {m} rows, but not all of them have {m} entries")
+        for i in range(m):
+            for j in range(i):
+                if matrix[i][j] != matrix[j][i]:
+                    raise InvalidInputError(
+                        f"Gram matrix: entry ({i}, {j}) is {matrix[i][j]},"
+                        f" but entry ({j}, {i}) is {matrix[j][i]}"
+                    )
+        self._rows = [arithmetic.vector(row) for row in matrix]
+
+    def values(self, i: int, count: int) -> Sequence[Scalar]:
+        """First `count` entries of column i."""
+        return [self._rows[i][j] for j in range(count)]
+
+
+class Labelled(Columns):
+    """The matrix ``Q = diag(y) K diag(y)`` of a K-SVM: the labels multiply the kernel.
+
+    Parameters
+    ----------
+    kernel : Columns
+        Kernel (K).
+    signs : tuple of int
+        Labels (y), each -1 or +1.
+    """
+
+    def __init__(self, kernel: Columns, signs: tuple[int, ...]):
+        super().__init__(kernel.arithmetic, kernel.samples)
+        self._kernel = kernel
+        self._signs = signs
+
+    def values(self, i: int, count: int) -> Sequence[Scalar]:
+        """First `count` entries of column i: ``y_l K(a_l, a_i) y_i``; a change of sign rounds nothing."""
+        signs, column = self._signs, self._kernel.column(i)
+        with self.arithmetic.working():
+            return [column[row] if signs[row] == signs[i] else -column[row] for row in range(count)]

@@ -1,0 +1,93 @@
+"""Algorithm 4: s-step block dual coordinate descent for kernel ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sstep_reference.arithmetic import Arithmetic
+from sstep_reference.arithmetic.base import Scalar, Vector
+from sstep_reference.bdcd_krr import block_system, ridge_inputs
+from sstep_reference.inputs import start_vector, window_starts
+from sstep_reference.kernels import Columns
+
+
+def sstep_bdcd_krr(
+    arithmetic: Arithmetic,
+    kernel: Columns,
+    targets: Sequence[Any],
+    initial: Sequence[Any],
+    blocks: Sequence[Sequence[int]],
+    s: int,
+    *,
+    penalty: Any,
+    trace: list[Vector] | None = None,
+) -> Vector:
+    """Run H iterations of s-step BDCD, in the paper's form: alpha stays frozen within a window.
+
+    Parameters
+    ----------
+    arithmetic, kernel, targets, initial, blocks, penalty
+        As in `bdcd_krr`. The blocks of one window may overlap.
+    s : int
+        Iterations per window, >= 1; the last window is shorter if s does not divide H.
+    trace : list, optional
+        Gets a copy of the dual vector after every window.
+
+    Returns
+    -------
+    vector of length m
+        Dual vector after H iterations (alpha_H).
+
+    Raises
+    ------
+    InvalidInputError
+        If a length, a block, s or the penalty cannot be used.
+    SingularSystemError
+        If a block system is not positive definite in this arithmetic.
+
+    Notes
+    -----
+    Source: Algorithm 4; the line numbers stand beside the lines. t runs over the earlier iterations of
+    the window.
+    """
+    regularisation, y, drawn = ridge_inputs(arithmetic, kernel, targets, blocks, penalty)
+    alpha = start_vector(arithmetic, kernel, initial)
+    with arithmetic.working():
+        for start in window_starts(len(drawn), s):  # line 3
+            window = drawn[start : start + int(s)]  # lines 4-9: Omega
+            panels = [kernel.columns(block) for block in window]  # lines 10-13: Q and its parts U
+            increments = _increments(arithmetic, panels, window, y, alpha, regularisation)
+            for block, delta in zip(window, increments, strict=True):  # line 16
+                for i, increment in zip(block, delta, strict=True):
+                    alpha[i] = alpha[i] + increment
+            if trace is not None:
+                trace.append(alpha.copy())
+    return alpha  # line 18
+
+
+def _increments(
+    arithmetic: Arithmetic,
+    panels: Sequence[Sequence[Vector]],
+    window: Sequence[Sequence[int]],
+    y: Vector,
+    alpha: Vector,
+    regularisation: Scalar,
+) -> list[Vector]:
+    """Increments (Delta alpha) of one window, from the alpha at its start."""
+    m, zero = len(alpha), arithmetic.number(0)
+    increments: list[Vector] = []
+    for j, block in enumerate(window):  # line 11
+        system = block_system(arithmetic, panels[j], block, regularisation, m)  # line 14: G
+        residual = []
+        for i, u in zip(block, panels[j], strict=True):  # line 14, the displayed equation
+            overlap, correction = zero, zero
+            for t in range(j):
+                for other, increment in zip(window[t], increments[t], strict=True):
+                    if other == i:
+                        overlap = overlap + increment  # V_j' V_t Delta_t
+                    correction = correction + u[other] * increment  # U_j' V_t Delta_t
+            stale = y[i] - m * alpha[i] - m * overlap
+            residual.append(stale - arithmetic.dot(u, alpha) / regularisation - correction / regularisation)
+        increments.append(arithmetic.solve(system, arithmetic.vector(residual)))
+    return increments

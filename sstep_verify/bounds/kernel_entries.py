@@ -1,0 +1,159 @@
+"""Bound A: how far a computed kernel entry may be from the exact one, for any order of summation.
+
+Assumptions: IEEE arithmetic with unit roundoff u, no overflow; exp and pow within the declared number
+of units in the last place. Inner products of n terms err by at most ``gamma_n <|x|, |z|>`` (Higham
+2002, section 3.1), whatever the order, tree, FMA or number of ranks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.solver import Declaration
+
+ROWS_AT_ONCE = 1 << 22
+"""Words of difference tensor formed at once when squared distances are summed directly."""
+
+
+@dataclass(frozen=True)
+class KernelEntries:
+    """Float64 kernel rows with two error bounds.
+
+    Parameters
+    ----------
+    values : ndarray, shape (c, m)
+        Kernel entries in float64, by formulas of this module.
+    own : ndarray, shape (c, m)
+        Bound on ``|values - exact|``.
+    solver : ndarray, shape (c, m)
+        Bound on ``|entry of the solver - exact|`` (delta_K) for the declared formulas.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    solver: np.ndarray
+
+    @property
+    def magnitude(self) -> np.ndarray:
+        """Bound on the absolute value of both the exact and the solver's entries, shape (c, m)."""
+        return (np.abs(self.values) + self.own + self.solver) * OUTWARD
+
+    def at(self, rows) -> KernelEntries:
+        """The same for some of the rows."""
+        return KernelEntries(self.values[rows], self.own[rows], self.solver[rows])
+
+
+def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+    """Kernel rows of a problem with bounds on their errors.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its data are taken as exact.
+    declaration : Declaration
+        Precision and formulas of the solver.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are wanted.
+
+    Returns
+    -------
+    KernelEntries
+    """
+    data, kernel = problem.dense, problem.kernel
+    features = problem.features
+    u = unit_roundoff(declaration.precision)
+    u64 = unit_roundoff("float64")
+    tiny, tiny64 = features * smallest(declaration.precision), features * smallest("float64")
+    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if isinstance(kernel, RBFKernel):
+            return _rbf(data, rows, kernel.sigma, declaration, u, u64)
+        # Where two samples share no feature, every product is an exact zero and nothing underflows.
+        shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
+        tiny, tiny64 = tiny * shared, tiny64 * shared
+        products = data[rows] @ data.T
+        absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
+        if isinstance(kernel, PolynomialKernel):
+            return _polynomial(products, absolute, kernel, declaration, (u, tiny), (u64, tiny64), features)
+        own = (gamma(features, u64) * absolute + tiny64) * OUTWARD
+        return KernelEntries(products, own, (gamma(features, u) * absolute + tiny) * OUTWARD)
+
+
+def _polynomial(products, absolute, kernel, declaration, solver, own, features) -> KernelEntries:
+    """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
+
+    ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
+    r = gamma_{d-1} for repeated multiplication and 2 ulps u for pow.
+    """
+    degree = kernel.degree
+    base = absolute + kernel.offset
+    own_argument = gamma(features + 1, own[0]) * base + own[1]
+    size = np.abs(products + kernel.offset) + own_argument
+
+    def error(argument: np.ndarray, relative: float, underflow: float) -> np.ndarray:
+        reach = size + argument
+        bound = degree * argument * reach ** (degree - 1) + relative * reach**degree + degree * underflow
+        return bound * OUTWARD
+
+    relative = gamma(degree - 1, solver[0])
+    if declaration.power == "pow":
+        relative = 2 * declaration.function_ulps * solver[0]
+    values = products + kernel.offset
+    power = values.copy()
+    for _ in range(degree - 1):
+        power *= values
+    return KernelEntries(
+        power,
+        error(own_argument, gamma(degree - 1, own[0]), own[1]),
+        error(gamma(features + 1, solver[0]) * base + solver[1], relative, solver[1]),
+    )
+
+
+def _rbf(data, rows, sigma, declaration, u, u64) -> KernelEntries:
+    """RBF entries: the error e of the exponent gives ``K (expm1(e) + ulps exp(e)) + underflow``.
+
+    By norm expansion ``e = sigma gamma_{n+6} (|x|^2 + |z|^2 + 2 |x|.|z|)``: n products and sums in each
+    of the three inner products, three additions, the product with sigma, and a margin of two for norms
+    kept apart. By direct difference ``e = sigma gamma_{n+6} |x - z|^2``: every squared difference is
+    already relatively accurate. Taking max(distance, 0) can only bring a negative computed distance
+    closer to the exact one.
+    """
+    features = data.shape[1]
+    distances = _squared_distances(data, rows)
+    own_exponent = sigma * gamma(features + 6, u64) * distances * OUTWARD
+    values = np.exp(-sigma * distances)
+    # The largest value the exact entry can have, from below the true distance and above exp's error.
+    largest = np.minimum(values * np.exp(own_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
+
+    def error(exponent: np.ndarray, precision: str, u: float, ulps: float) -> np.ndarray:
+        relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
+        # An exact entry is at most 1, and so is a computed one up to the error of exp.
+        bound = np.minimum(largest * relative, 1 + 2 * ulps * u)
+        return bound * OUTWARD + smallest(precision)
+
+    if declaration.rbf == "difference":
+        exponent = sigma * gamma(features + 6, u) * distances * OUTWARD
+    else:
+        norms = np.einsum("ij,ij->i", data, data)
+        reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
+        exponent = sigma * gamma(features + 6, u) * reach * OUTWARD
+    return KernelEntries(
+        values,
+        error(own_exponent, "float64", u64, 1.0),
+        error(exponent, declaration.precision, u, declaration.function_ulps),
+    )
+
+
+def _squared_distances(data: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Squared distances by direct difference, shape (c, m): relative error at most gamma_{n+2}."""
+    distances = np.empty((rows.size, data.shape[0]))
+    step = max(ROWS_AT_ONCE // data.size, 1)
+    for begin in range(0, rows.size, step):
+        chunk = rows[begin : begin + step]
+        difference = data[chunk, None, :] - data[None, :, :]
+        np.einsum("ijk,ijk->ij", difference, difference, out=distances[begin : begin + step])
+    return distances

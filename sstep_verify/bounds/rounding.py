@@ -1,0 +1,45 @@
+"""Unit roundoff and the constants of rounding error analysis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+
+TYPES = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
+
+OUTWARD = 1.0 + 2.0**-29
+"""Factor by which a bound evaluated in float64 is raised.
+
+A bound nests at most 8 sums or products of non-negative terms, each of fewer than 2**20 terms, so its
+float64 value is low by a relative error of at most gamma_{8 * 2**20} < 2**-29 (Higham 2002, Lemma 3.1).
+"""
+
+
+def unit_roundoff(precision: str) -> float:
+    """Unit roundoff u of a floating point type: half its machine epsilon.
+
+    Raises
+    ------
+    InputError
+        If the type is unknown.
+    """
+    if precision not in TYPES:
+        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(TYPES)}")
+    return float(np.finfo(TYPES[precision]).eps) / 2
+
+
+def smallest(precision: str) -> float:
+    """Smallest positive number of a type: the largest error of a product or quotient that underflows.
+
+    For longdouble the float64 value is returned, which is larger and so still a bound.
+    """
+    return float(np.finfo(TYPES["float32" if precision == "float32" else "float64"]).smallest_subnormal)
+
+
+def gamma(k: float, u: float) -> float:
+    """``k u / (1 - k u)``: relative error of k roundings in any order; infinite if k u >= 1.
+
+    Source: Higham 2002, Lemma 3.1 and section 3.1 (sums and inner products in any order).
+    """
+    return k * u / (1.0 - k * u) if k * u < 1.0 else np.inf

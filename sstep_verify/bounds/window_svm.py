@@ -1,0 +1,212 @@
+"""Bound B for K-SVM: how far one window of any correct implementation may end from the exact one.
+
+Both start from the same vector a. Let e be the error of the iterate on the window's c distinct
+coordinates. The exact new value of coordinate i does not depend on its old value,
+``z_i = (1 - sum_{l != i} Q_il a_l) / eta_i``, so an error enters step j only through the others:
+``z^ - z = -(sum_{l != i} Q_il e_l) / eta_i + local``. Errors are carried as signed combinations of
+symbols, one per local error, so that they may cancel as they do in the recurrence. The clip is
+1-Lipschitz: a step certainly free keeps its combination, a step certainly clipped has none left, and
+an undecided one becomes a new symbol of the propagated radius.
+
+Local error of a step, all in IEEE arithmetic with unit roundoff u (Higham 2002, Lemma 3.1, section
+3.1): the gradient is a sum of at most m stale products, the corrections, 1 and the shift, in any
+order, of increments that may first be summed per coordinate:
+
+    |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
+                + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = max(m, s) + s + 6,
+
+and the quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import KernelEntries
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class SvmSteps:
+    """The exact steps of a window in float64, with enclosures where a decision hangs on them.
+
+    Parameters
+    ----------
+    draws : ndarray of int, shape (s,)
+        Drawn coordinates as places among the distinct ones.
+    value, increment : ndarray, shape (s,)
+        Exact value before each step and exact increment, rounded to float64.
+    lower, upper : ndarray, shape (s,)
+        Enclosure of the exact unclipped new value.
+    """
+
+    draws: np.ndarray
+    value: np.ndarray
+    increment: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True)
+class WindowBound:
+    """Radius per distinct coordinate, and what it is made of.
+
+    Parameters
+    ----------
+    radius : ndarray, shape (c,)
+        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact.
+    amplification : float
+        Largest factor by which a local error of the window reached another coordinate.
+    undecided : int
+        Steps whose clip the propagated radius could not decide.
+    """
+
+    radius: np.ndarray
+    amplification: float
+    undecided: int
+
+
+def svm_window_bound(
+    entries: KernelEntries,
+    places: np.ndarray,
+    start: np.ndarray,
+    steps: SvmSteps,
+    shift: float,
+    upper: float,
+    declaration: Declaration,
+) -> WindowBound:
+    """Bound the error at the end of one K-SVM window.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Kernel rows of the distinct coordinates, shape (c, m).
+    places : ndarray of int, shape (c,)
+        The distinct coordinates.
+    start : ndarray, shape (m,)
+        The solver's a at the window's start, exact.
+    steps : SvmSteps
+        The exact steps.
+    shift, upper : float
+        Diagonal shift (omega) and upper end of the box (nu).
+    declaration : Declaration
+        Precision and form of the update.
+
+    Returns
+    -------
+    WindowBound
+    """
+    state = _Propagation(entries, places, start, steps, shift, upper, declaration)
+    for step in range(steps.draws.size):
+        state.advance(step)
+    return state.result()
+
+
+class _Propagation:
+    """Error symbols of one window and their signed coefficients on its coordinates."""
+
+    def __init__(self, entries, places, start, steps, shift, upper, declaration):
+        self._steps, self._shift, self._upper = steps, shift, upper
+        self._u, self._frozen = unit_roundoff(declaration.precision), declaration.update == "frozen"
+        count, samples = entries.values.shape
+        size = steps.draws.size
+        self._gamma = gamma(max(samples, size) + size + 6, self._u)
+        self._underflow = (samples + 2 * size + 6) * smallest(declaration.precision)
+        magnitude = entries.magnitude
+        absolute = np.abs(start)
+        self._start = absolute[places]
+        self._stale = magnitude @ absolute * OUTWARD
+        self._stale_kernel = entries.solver @ absolute * OUTWARD
+        self._values, self._own = entries.values[:, places], entries.own[:, places]
+        self._magnitude, self._solver = magnitude[:, places], entries.solver[:, places]
+        self._moved = np.zeros(count)
+        self._drawn = np.zeros(count, dtype=np.int64)
+        self._coefficients = np.zeros((count, 2 * size))
+        self._symbols = np.zeros(2 * size)
+        self._used = 0
+        self._radius = np.zeros(count)
+        self._amplification, self._undecided = 1.0, 0
+
+    def advance(self, step: int) -> None:
+        """Propagate the errors through one step."""
+        steps, u = self._steps, self._u
+        i = int(steps.draws[step])
+        curvature = self._values[i, i] + self._shift
+        slack = self._own[i, i] + u * abs(curvature)
+        landing = self._landing(i)
+        if self._magnitude[i, i] == 0.0 and self._shift == 0.0:
+            self._settle(i, None, 0.0, landing, steps.increment[step])
+            return
+        smallest_curvature = curvature - slack - self._solver[i, i] - gamma(3, u) * curvature
+        if not smallest_curvature > 0.0:
+            self._settle(i, None, np.inf, landing, steps.increment[step])
+            return
+        row = self._values[i].copy()
+        row[i] = 0.0
+        row /= -curvature
+        weights = self._magnitude[i].copy()
+        weights[i] = 0.0
+        spread = weights @ self._radius / smallest_curvature * OUTWARD
+        local = self._local(step, i, spread, curvature, smallest_curvature)
+        # The signed row is itself rounded, and its entries and the curvature are off by `own`.
+        inexact = (self._own[i] @ self._radius + slack * spread) / smallest_curvature
+        local += (inexact + gamma(self._radius.size + self._used + 4, u) * spread) * OUTWARD
+        used = self._used
+        combination = row @ self._coefficients[:, :used]
+        reach = (np.abs(combination) @ self._symbols[:used] + local) * OUTWARD
+        if steps.lower[step] - reach >= 0.0 and steps.upper[step] + reach <= self._upper:
+            self._settle(i, combination, local, landing, steps.increment[step])
+        elif steps.upper[step] + reach <= 0.0 or steps.lower[step] - reach >= self._upper:
+            self._settle(i, None, 0.0, landing, steps.increment[step])
+        else:
+            self._undecided += 1
+            self._settle(i, None, reach, landing, steps.increment[step])
+
+    def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
+        """Error made in computing the unclipped new value from the solver's own iterate."""
+        u, shift, steps = self._u, self._shift, self._steps
+        terms = self._stale[i] + self._magnitude[i] @ self._moved + 1.0
+        terms += shift * (1 + u) * (self._start[i] + self._moved[i])
+        gradient = self._gamma * terms + self._stale_kernel[i] + self._solver[i] @ self._moved
+        gradient += self._underflow
+        curvature_error = self._solver[i, i] + gamma(3, u) * (self._magnitude[i, i] + shift)
+        new = max(abs(steps.lower[step]), abs(steps.upper[step]))
+        quotient = abs(steps.value[step]) + new + spread + self._radius[i]
+        error = (gradient + quotient * curvature_error) / smallest_curvature
+        # Division, then subtraction; the subtraction's result is at most new + spread + error.
+        return (error + gamma(2, u) * (quotient + error) + gamma(2, u) * (new + spread + error)) * OUTWARD
+
+    def _landing(self, i: int) -> float:
+        """Error of ``a + sum of increments`` where a is frozen; 0 where the new value is stored itself."""
+        if not self._frozen:
+            return 0.0
+        return gamma(self._drawn[i] + 2, self._u) * (self._start[i] + self._moved[i]) * OUTWARD
+
+    def _settle(self, i, combination, local, landing, increment) -> None:
+        """Give coordinate i its new combination of symbols, then note the increment's size."""
+        before = self._radius[i]
+        row = self._coefficients[i]
+        row[:] = 0.0
+        if combination is not None:
+            row[: combination.size] = combination
+            self._amplification = max(self._amplification, float(np.max(np.abs(combination), initial=0.0)))
+        fresh = local + landing + (self._u * abs(increment) if self._frozen else 0.0)
+        if fresh > 0.0:
+            self._symbols[self._used] = fresh
+            row[self._used] = 1.0
+            self._used += 1
+        self._radius[i] = np.abs(row[: self._used]) @ self._symbols[: self._used] * OUTWARD
+        self._moved[i] += (abs(increment) + before + self._radius[i]) * OUTWARD
+        self._drawn[i] += 1
+
+    def result(self) -> WindowBound:
+        """Radii at the window's end, with the last addition where a was frozen."""
+        radius = self._radius.copy()
+        if self._frozen:
+            radius += gamma(1, self._u) * (self._start + self._moved + radius) + [
+                self._landing(i) for i in range(radius.size)
+            ]
+        return WindowBound(radius * OUTWARD, self._amplification, self._undecided)

@@ -1,0 +1,127 @@
+"""The mutable s-step BDCD recurrence for K-RR, in the paper's form with a frozen over the window.
+
+Source: Algorithm 4, lines 11-16. With no mutation it equals the reference exactly (shown in rational
+arithmetic). Increments are summed per coordinate, which changes nothing in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sstep_verify.defects.mutation import NONE, Mutation
+from sstep_verify.defects.window import LocalWindow, local_window
+
+BlockSolve = Callable[[int, Any], Any]
+"""Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
+
+
+def block_system(arithmetic, window: LocalWindow, step: int, penalty, samples: int) -> list:
+    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors."""
+    block = window.draws[step]
+    with arithmetic.working():
+        rows = []
+        for place, i in enumerate(block):
+            row = [window.gram[i][j] / penalty for j in block]
+            row[place] = row[place] + samples
+            rows.append(arithmetic.vector(row))
+        return rows
+
+
+def mutable_ridge_window(
+    arithmetic,
+    window: LocalWindow,
+    penalty,
+    samples: int,
+    mutation: Mutation = NONE,
+    solve: BlockSolve | None = None,
+    steps: list | None = None,
+):
+    """Make the block steps of one window.
+
+    Parameters
+    ----------
+    arithmetic
+        Arithmetic object of `sstep_reference`.
+    window : LocalWindow
+        The window on its c distinct coordinates.
+    penalty : scalar
+        Regularisation (lambda).
+    samples : int
+        Number of samples (m).
+    mutation : Mutation
+        Factors and switches.
+    solve : callable, optional
+        Solver of the block systems; the arithmetic's own if absent.
+    steps : list, optional
+        Gets the increment of every block, a vector of length b.
+
+    Returns
+    -------
+    vector of length c
+        The dual vector at the window's end, on the window's coordinates.
+    """
+
+    def own_solve(step, rhs):
+        return arithmetic.solve(block_system(arithmetic, window, step, penalty, samples), rhs)
+
+    solve = solve or own_solve
+    with arithmetic.working():
+        kernel, own_kernel = arithmetic.number(mutation.kernel), arithmetic.number(mutation.kernel_overlap)
+        overlap = arithmetic.number(mutation.overlap)
+        count = len(window.coordinates)
+        increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
+        for step, block in enumerate(window.draws):
+            rhs = []
+            for i in block:
+                row, increment = window.gram[i], increments[i]
+                own = row[i] * increment
+                others = arithmetic.dot(row, increments) - own
+                product = window.stale[i] + kernel * others + own_kernel * own
+                shifted = window.start[i] + overlap * increment
+                rhs.append(window.targets[i] - samples * shifted - product / penalty)
+            solution = solve(step, arithmetic.vector(rhs))
+            if steps is not None:
+                steps.append(solution)
+            for place, i in enumerate(block):
+                increments[i] = increments[i] + solution[place]
+                last[i] = solution[place]
+        added = last if mutation.assign_once else increments
+        return arithmetic.vector([start + change for start, change in zip(window.start, added, strict=True)])
+
+
+def mutable_sstep_bdcd(
+    arithmetic, kernel, targets, initial, blocks: Sequence, s: int, *, penalty, mutation: Mutation = NONE
+):
+    """Run the mutable recurrence over a whole index stream.
+
+    Parameters
+    ----------
+    arithmetic, kernel
+        Arithmetic and kernel objects of `sstep_reference`.
+    targets, initial : vectors of length m
+        Targets and start vector; not modified.
+    blocks : sequence of H sequences of b int
+        Drawn blocks.
+    s : int
+        Iterations per window.
+    penalty : number
+        Regularisation (lambda).
+    mutation : Mutation
+        Factors and switches.
+
+    Returns
+    -------
+    vector of length m
+    """
+    alpha = arithmetic.vector(initial)
+    penalty = arithmetic.number(penalty)
+    for begin in range(0, len(blocks), s):
+        drawn = [[int(i) for i in block] for block in blocks[begin : begin + s]]
+        if mutation.lose_tail and len(drawn) < s:
+            break
+        window = local_window(arithmetic, kernel, targets, alpha, drawn, signed=False)
+        end = mutable_ridge_window(arithmetic, window, penalty, len(alpha), mutation)
+        for place, coordinate in enumerate(window.coordinates):
+            alpha[coordinate] = end[place]
+    return alpha

@@ -1,0 +1,110 @@
+"""The mutable s-step DCD recurrence for K-SVM, in the paper's form with a frozen over the window.
+
+Source: Algorithm 2, lines 15-24. With no mutation it equals the reference exactly (shown in rational
+arithmetic); every correction term has a factor, so that a defect is data and not another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sstep_reference.inputs import svm_constants
+
+from sstep_verify.defects.mutation import NONE, Mutation
+from sstep_verify.defects.window import LocalWindow, Step, local_window
+
+
+def mutable_svm_window(
+    arithmetic, window: LocalWindow, omega, upper, mutation: Mutation = NONE, steps: list[Step] | None = None
+):
+    """Make the steps of one window.
+
+    Parameters
+    ----------
+    arithmetic
+        Arithmetic object of `sstep_reference`.
+    window : LocalWindow
+        The window on its c distinct coordinates.
+    omega : scalar
+        Diagonal shift.
+    upper : scalar or None
+        Upper end of the box (nu); None is infinity.
+    mutation : Mutation
+        Factors and switches.
+    steps : list, optional
+        Gets one `Step` per step.
+
+    Returns
+    -------
+    vector of length c
+        The dual vector at the window's end, on the window's coordinates.
+    """
+    with arithmetic.working():
+        number = arithmetic.number
+        kernel, own_kernel = number(mutation.kernel), number(mutation.kernel_overlap)
+        overlap = number(mutation.overlap)
+        omega_stale, omega_overlap = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
+        zero, count = number(0), len(window.coordinates)
+        increments, signed = arithmetic.zeros(count), arithmetic.zeros(count)
+        last = arithmetic.zeros(count)
+        for (i,) in window.draws:
+            label, row = window.targets[i], window.gram[i]
+            own = row[i] * increments[i]
+            others = label * arithmetic.dot(row, signed) - own
+            value = window.start[i] + overlap * increments[i]
+            gradient = label * window.stale[i] - 1 + omega_stale * window.start[i]
+            gradient = gradient + kernel * others + own_kernel * own + omega_overlap * increments[i]
+            curvature = row[i] + omega
+            if arithmetic.is_zero(curvature):
+                unclipped, updated = upper, upper
+            else:
+                unclipped = value - gradient / curvature
+                updated = arithmetic.clip(unclipped, zero, upper)
+            increment = updated - value
+            if steps is not None:
+                steps.append(Step(value, unclipped, increment))
+            increments[i] = increments[i] + increment
+            signed[i] = label * increments[i]
+            last[i] = increment
+        added = last if mutation.assign_once else increments
+        return arithmetic.vector([start + change for start, change in zip(window.start, added, strict=True)])
+
+
+def mutable_sstep_dcd(
+    arithmetic, kernel, labels, initial, indices: Sequence[int], s: int, *, loss: str, C, mutation: Mutation = NONE
+):
+    """Run the mutable recurrence over a whole index stream.
+
+    Parameters
+    ----------
+    arithmetic, kernel
+        Arithmetic and kernel objects of `sstep_reference`.
+    labels, initial : vectors of length m
+        Labels and start vector; not modified.
+    indices : sequence of H int
+        Drawn coordinates.
+    s : int
+        Iterations per window.
+    loss : {"svm-l1", "svm-l2"}
+        Which loss.
+    C : number
+        Penalty.
+    mutation : Mutation
+        Factors and switches.
+
+    Returns
+    -------
+    vector of length m
+    """
+    alpha = arithmetic.vector(initial)
+    upper, omega = svm_constants(arithmetic, loss, C)
+    for begin in range(0, len(indices), s):
+        blocks = [[int(i)] for i in indices[begin : begin + s]]
+        if mutation.lose_tail and len(blocks) < s:
+            break
+        window = local_window(arithmetic, kernel, labels, alpha, blocks, signed=True)
+        end = mutable_svm_window(arithmetic, window, omega, upper, mutation)
+        for place, coordinate in enumerate(window.coordinates):
+            alpha[coordinate] = end[place]
+    return alpha
+

@@ -1,0 +1,85 @@
+"""One window in local coordinates: everything its s steps need, restricted to the coordinates drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Scalar = Any
+Vector = Any
+
+
+@dataclass(frozen=True)
+class LocalWindow:
+    """The data of one window on its c distinct coordinates.
+
+    Parameters
+    ----------
+    coordinates : list of int
+        Distinct coordinates in order of first draw.
+    draws : list of list of int
+        Blocks drawn, s x b, as places in `coordinates`.
+    gram : list of c vectors
+        Kernel values between the coordinates.
+    stale : list of c scalars
+        Products of each coordinate's kernel row with a (K-RR) or with labels times a (K-SVM) at the
+        window's start.
+    start, targets : vectors of length c
+        The dual vector at the window's start, and the targets, at the coordinates.
+    """
+
+    coordinates: list[int]
+    draws: list[list[int]]
+    gram: list[Vector]
+    stale: list[Scalar]
+    start: Vector
+    targets: Vector
+
+
+@dataclass(frozen=True)
+class Step:
+    """One K-SVM step as it was made: value before, unclipped new value, increment."""
+
+    value: Scalar
+    unclipped: Scalar
+    increment: Scalar
+
+
+def local_window(arithmetic, kernel, targets, alpha, blocks: Sequence[Sequence[int]], *, signed: bool):
+    """Restrict a window to the coordinates it draws.
+
+    Parameters
+    ----------
+    arithmetic, kernel
+        Arithmetic and kernel objects of `sstep_reference`.
+    targets, alpha : vectors of length m
+        Targets (labels) and the dual vector at the window's start.
+    blocks : sequence of s sequences of b int
+        Coordinates drawn.
+    signed : bool
+        True for K-SVM: kernel rows multiply labels times a.
+
+    Returns
+    -------
+    LocalWindow
+    """
+    coordinates = list(dict.fromkeys(int(i) for block in blocks for i in block))
+    place = {coordinate: position for position, coordinate in enumerate(coordinates)}
+    with arithmetic.working():
+        weighted = alpha
+        if signed:
+            weighted = arithmetic.vector([y * a for y, a in zip(targets, alpha, strict=True)])
+        gram, stale = [], []
+        for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
+            column = kernel.column(i)
+            gram.append(arithmetic.vector([column[other] for other in coordinates]))
+            stale.append(arithmetic.dot(column, weighted))
+        return LocalWindow(
+            coordinates=coordinates,
+            draws=[[place[int(i)] for i in block] for block in blocks],
+            gram=gram,
+            stale=stale,
+            start=arithmetic.vector([alpha[i] for i in coordinates]),
+            targets=arithmetic.vector([targets[i] for i in coordinates]),
+        )

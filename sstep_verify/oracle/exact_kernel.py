@@ -1,0 +1,19 @@
+"""Kernels of a problem over the reference's arithmetic objects, made once per precision."""
+
+from __future__ import annotations
+
+from sstep_reference import Kernel
+from sstep_reference.arithmetic import Arithmetic
+
+from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+
+
+def exact_kernel(problem: Problem, arithmetic: Arithmetic) -> Kernel:
+    """The kernel of a problem in an arithmetic, its float64 data and parameters taken exactly."""
+    kernel = problem.kernel
+    parameters: dict[str, object] = {}
+    if isinstance(kernel, PolynomialKernel):
+        parameters = {"degree": kernel.degree, "offset": kernel.offset}
+    elif isinstance(kernel, RBFKernel):
+        parameters = {"sigma": kernel.sigma}
+    return Kernel(arithmetic, problem.dense, kernel.name, **parameters)

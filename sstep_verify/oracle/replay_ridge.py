@@ -1,0 +1,94 @@
+"""Exact replay of one K-RR window: points of many digits with a proven distance from the exact end.
+
+Balls are not carried from block to block, where their radii would grow by the wrapping effect: every
+block solution is a point with a residual in balls, and since an exact block step is a projection in
+the M-norm, the distances of the blocks simply add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.bounds.window_ridge import RidgeSteps
+from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
+from sstep_verify.defects.window import LocalWindow, local_window
+from sstep_verify.oracle.block_solve import RefinedBlocks
+from sstep_verify.oracle.enclosure import DOWN, UP
+from sstep_verify.oracle.replay import DOSE, Effect, Replay
+from sstep_verify.problems import Problem
+
+
+def replay_ridge_window(
+    problem: Problem, kernel, begin: np.ndarray, end: np.ndarray, draws: np.ndarray
+) -> Replay:
+    """Replay a window from the solver's own a and compare at its end, in the M-norm.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    kernel
+        Exact kernel of the problem over `Balls`.
+    begin, end : ndarray, shape (m,)
+        The solver's a at the window's start and end.
+    draws : ndarray of int, shape (s, b)
+        Blocks drawn.
+
+    Returns
+    -------
+    Replay
+        With one measured value, the M-norm of the error.
+    """
+    arithmetic: Balls = kernel.arithmetic
+    samples = problem.samples
+    penalty = arithmetic.number(problem.loss.penalty)
+    targets = arithmetic.vector(problem.targets)
+    window = local_window(arithmetic, kernel, targets, arithmetic.vector(begin), draws.tolist(), signed=False)
+    solve = RefinedBlocks(arithmetic, window, penalty, samples)
+    steps: list = []
+    exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
+    distance = sum(solve.residuals) / np.sqrt(samples) * (1 + len(solve.residuals) * 2.0**-50)
+    places = np.array(window.coordinates, dtype=np.int64)
+    reached = arithmetic.vector(end[places])
+    low, high = _energy_norm(arithmetic, window, reached, exact, penalty, samples)
+    effects = {}
+    for term in _acting_terms(window):
+        changes = []
+        for factor in (0, 1 + DOSE):
+            mutation = NONE.scaled(TERMS[term], factor, term)
+            mutated = mutable_ridge_window(arithmetic, window, penalty, samples, mutation, solve)
+            change = _energy_norm(arithmetic, window, mutated, exact, penalty, samples)[0]
+            changes.append(np.array([max(change - 2 * distance, 0.0)]))
+        effects[term] = Effect(dropped=changes[0], relative=changes[1] / float(DOSE))
+    increments = np.array([[float(value) for value in step] for step in steps])
+    places_drawn = np.array(window.draws, dtype=np.int64)
+    return Replay(
+        places,
+        np.array([max(low - distance, 0.0)]),
+        np.array([high + distance]),
+        RidgeSteps(places_drawn, increments),
+        effects,
+        arithmetic.bits,
+    )
+
+
+def _acting_terms(window: LocalWindow) -> list[str]:
+    """Terms that a window of this shape has at all; the others have no effect."""
+    if len(window.draws) == 1:
+        return []
+    drawn = sum(len(block) for block in window.draws)
+    terms = ["kernel-correction"]
+    return [*terms, "overlap"] if len(window.coordinates) < drawn else terms
+
+
+def _energy_norm(arithmetic, window: LocalWindow, one, other, penalty, samples) -> tuple[float, float]:
+    """Float64 interval of ``sqrt(d'(K/penalty + m I)d)``, d the difference on the window's coordinates."""
+    with arithmetic.working():
+        difference = arithmetic.vector([x - y for x, y in zip(one, other, strict=True)])
+        products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
+        square = arithmetic.dot(products, difference) / penalty
+        square = square + samples * arithmetic.dot(difference, difference)
+        low, high = float(square.lower()), float(square.upper())
+    return float(np.sqrt(max(low, 0.0))) * DOWN, float(np.sqrt(max(high, 0.0))) * UP

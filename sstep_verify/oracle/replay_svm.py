@@ -1,0 +1,106 @@
+"""Exact replay of one K-SVM window in balls, by the reference's classical algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+from sstep_reference import dcd_ksvm
+from sstep_reference.arithmetic import Balls
+from sstep_reference.inputs import svm_constants
+
+from sstep_verify.bounds.window_svm import SvmSteps
+from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.defects.recurrence_svm import mutable_svm_window
+from sstep_verify.defects.window import LocalWindow, Step, local_window
+from sstep_verify.errors import OracleDisagreement
+from sstep_verify.oracle.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.replay import DOSE, Effect, Replay
+from sstep_verify.problems import Problem
+
+
+def replay_svm_window(
+    problem: Problem, kernel, begin: np.ndarray, end: np.ndarray, draws: np.ndarray
+) -> Replay:
+    """Replay a window from the solver's own a and compare at its end.
+
+    The window's exact end comes from the classical reference (Algorithm 1) in balls; the mutable
+    s-step recurrence, unmutated, must enclose the same point, or the two oracles disagree.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    kernel
+        Exact kernel of the problem over `Balls`; its precision is that of the replay.
+    begin, end : ndarray, shape (m,)
+        The solver's a at the window's start and end.
+    draws : ndarray of int, shape (s,)
+        Coordinates drawn.
+
+    Returns
+    -------
+    Replay
+
+    Raises
+    ------
+    OracleDisagreement
+        If reference and mutable recurrence contradict each other.
+    """
+    arithmetic: Balls = kernel.arithmetic
+    alpha = arithmetic.vector(begin)
+    loss, C = problem.loss.task, problem.loss.C
+    exact = dcd_ksvm(arithmetic, kernel, problem.targets, alpha, draws.tolist(), loss=loss, C=C)
+    labels = arithmetic.vector(problem.targets)
+    window = local_window(arithmetic, kernel, labels, alpha, draws[:, None].tolist(), signed=True)
+    upper, omega = svm_constants(arithmetic, loss, C)
+    steps: list[Step] = []
+    unmutated = mutable_svm_window(arithmetic, window, omega, upper, NONE, steps)
+    with arithmetic.working():
+        errors = []
+        for place, coordinate in enumerate(window.coordinates):
+            if not exact[coordinate].overlaps(unmutated[place]):
+                raise OracleDisagreement(
+                    f"{problem.label}: coordinate {coordinate} ends a window at {exact[coordinate]} by the "
+                    f"classical reference but at {unmutated[place]} by the s-step recurrence"
+                )
+            errors.append(magnitude_interval(arithmetic.number(float(end[coordinate])) - exact[coordinate]))
+    effects = {
+        term: _effect(arithmetic, window, omega, upper, unmutated, TERMS[term], term)
+        for term in _acting_terms(problem, window)
+    }
+    places = np.array(window.coordinates, dtype=np.int64)
+    low, high = np.array(errors).reshape(-1, 2).T
+    return Replay(places, low, high, _float_steps(arithmetic, window, steps), effects, arithmetic.bits)
+
+
+def _acting_terms(problem: Problem, window: LocalWindow) -> list[str]:
+    """Terms that a window of this shape has at all; the others have no effect."""
+    terms = []
+    if len(window.coordinates) > 1:
+        terms.append("kernel-correction")
+    if len(window.coordinates) < len(window.draws):
+        terms.append("overlap")
+    if problem.loss.shift:
+        terms.append("omega")
+    return terms
+
+
+def _effect(arithmetic, window, omega, upper, unmutated, fields, name) -> Effect:
+    changes = []
+    for factor in (0, 1 + DOSE):
+        mutation = NONE.scaled(fields, factor, name)
+        mutated = mutable_svm_window(arithmetic, window, omega, upper, mutation)
+        with arithmetic.working():
+            pairs = zip(mutated, unmutated, strict=True)
+            changes.append(np.array([magnitude_interval(one - other)[0] for one, other in pairs]))
+    return Effect(dropped=changes[0], relative=changes[1] / float(DOSE))
+
+
+def _float_steps(arithmetic, window: LocalWindow, steps: list[Step]) -> SvmSteps:
+    bounds = np.array([interval(step.unclipped) for step in steps]).reshape(-1, 2)
+    return SvmSteps(
+        draws=np.array([block[0] for block in window.draws], dtype=np.int64),
+        value=np.array([float(step.value) for step in steps]),
+        increment=np.array([float(step.increment) for step in steps]),
+        lower=bounds[:, 0],
+        upper=bounds[:, 1],
+    )

@@ -1,0 +1,30 @@
+"""Compile an inner loop with numba where it is installed; run it as plain Python where it is not.
+
+IEEE semantics throughout: no fast-math flag, so the compiler neither reassociates sums nor assumes
+finite values, and every bound derived for IEEE arithmetic holds for the compiled loop.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+try:
+    import numba
+except ImportError:
+    numba = None
+
+AVAILABLE = numba is not None
+"""Whether inner loops are compiled; without numba they run about a hundred times slower."""
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function lazily at its first call, with an on-disk cache beside its source."""
+    if numba is None:
+        return function
+    # A function made from text in memory has no source file the cache could be keyed on.
+    cacheable = os.path.exists(function.__code__.co_filename)
+    return numba.njit(cache=cacheable, nogil=True)(function)

@@ -1,0 +1,94 @@
+"""Kernel functions: from reduced inner products to kernel values, in place.
+
+They are applied after the reduction over features, never before it: a nonlinear function of a
+partial sum is not a partial sum of the function.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from sstep_verify.parallel.compiled import compiled
+from sstep_verify.problems import Kernel, PolynomialKernel, RBFKernel
+
+
+class KernelFunction(Protocol):
+    """Turns a panel of inner products into kernel values."""
+
+    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+        """Overwrite `panel`, shape (c, m), whose row p belongs to sample ``columns[p]``."""
+        ...
+
+
+class Identity:
+    """The linear kernel: inner products are kernel values."""
+
+    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+        """Leave the panel as it is."""
+
+
+class Power:
+    """The polynomial kernel by repeated multiplication: ``degree - 1`` roundings after the sum."""
+
+    def __init__(self, degree: int, offset: float, samples: int):
+        self._degree, self._offset = degree, offset
+        self._base = np.empty(samples)
+
+    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+        """Overwrite inner products with ``(offset + product)**degree``."""
+        raise_entries(panel, self._base, self._degree, self._offset)
+
+
+class Gaussian:
+    """The RBF kernel by norm expansion, ``exp(-sigma (|x|^2 + |z|^2 - 2<x,z>))``.
+
+    Parameters
+    ----------
+    sigma : float
+        Inverse squared width.
+    squared_norms : ndarray, shape (m,)
+        Squared norms of the samples, reduced over all ranks.
+    """
+
+    def __init__(self, sigma: float, squared_norms: np.ndarray):
+        self._sigma, self._squared_norms = sigma, squared_norms
+
+    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+        """Overwrite inner products with RBF values; the distance of a sample to itself is 0."""
+        gaussian_exponents(panel, columns, self._squared_norms, self._sigma)
+        np.exp(panel, out=panel)
+
+
+@compiled
+def raise_entries(panel, base, degree, offset):
+    """Replace each entry x by (offset + x)**degree; `base` is scratch of one row."""
+    for row in range(panel.shape[0]):
+        values = panel[row]
+        for column in range(values.size):
+            base[column] = values[column] + offset
+            values[column] = base[column]
+        for _ in range(degree - 1):
+            for column in range(values.size):
+                values[column] *= base[column]
+
+
+@compiled
+def gaussian_exponents(panel, columns, squared_norms, sigma):
+    """Replace each inner product by the exponent -sigma * max(squared distance, 0)."""
+    for row in range(panel.shape[0]):
+        own = squared_norms[columns[row]]
+        for column in range(panel.shape[1]):
+            distance = own + squared_norms[column] - 2.0 * panel[row, column]
+            panel[row, column] = -sigma * max(distance, 0.0)
+        panel[row, columns[row]] = 0.0
+
+
+def kernel_function_of(kernel: Kernel, samples: int, squared_norms) -> KernelFunction:
+    """Choose the kernel function for m samples; `squared_norms` is called only if norms are needed."""
+    if isinstance(kernel, RBFKernel):
+        return Gaussian(kernel.sigma, squared_norms())
+    if isinstance(kernel, PolynomialKernel):
+        return Power(kernel.degree, kernel.offset, samples)
+    return Identity()

@@ -1,0 +1,236 @@
+"""Data sets by name or by file: found in a folder, downloaded, or embedded in scikit-learn."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import DataError, InputError, MissingExtraError, require
+from sstep_verify.problems import embedded
+from sstep_verify.problems.labels import describe_mapping, two_classes
+from sstep_verify.problems.registry import Pinned, registry, values_digest
+from sstep_verify.problems.svmlight import SUFFIXES, read_svmlight
+
+FOLDER_VARIABLE = "SSTEP_VERIFY_DATA"
+"""Environment variable that names the folder of LIBSVM files."""
+
+CACHE_VARIABLE = "SSTEP_VERIFY_CACHE"
+"""Environment variable that names the folder downloads are kept in."""
+
+TASKS = ("classification", "regression")
+
+_DENSE_ABOVE = 0.5  # density from which a dense array is smaller and faster than CSR
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Data and targets, and where they came from.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, or of the file.
+    data : ndarray or csr_array, shape (m, n)
+        Samples by features (A), float64: dense if more than half of the values differ from 0.
+    targets : ndarray, shape (m,)
+        Labels -1 / +1 or real targets (y), float64.
+    task : {"classification", "regression"}
+        Task the targets are made for.
+    source : str
+        Path, address, or package and version.
+    sha256 : str
+        Of the file as stored; for an embedded set its `values_digest`.
+    notes : tuple of str
+        What a reader of a report should know, such as the mapping of labels.
+    """
+
+    name: str
+    data: np.ndarray | sp.csr_array
+    targets: np.ndarray
+    task: str
+    source: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+
+
+def names() -> tuple[str, ...]:
+    """All names `load` knows, those that need no file last."""
+    return (*registry(), *embedded.NAMES)
+
+
+def load(
+    name_or_path: str | Path, *, directory: str | Path | None = None, task: str | None = None
+) -> DataSet:
+    """Load a data set by name, or any LIBSVM file by path.
+
+    A known name that is not embedded is looked for in `directory`, then in the folder
+    ``$SSTEP_VERIFY_DATA`` (as NAME, NAME.bz2, NAME.xz or NAME.gz), then in the cache of downloads, and
+    is at last downloaded from LIBSVM's site. Whatever was found must be that data set: its shape,
+    label counts and digest of values are pinned.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        One of `names()`, or the path of a LIBSVM file. A file whose path equals a known name is
+        reached as ``./NAME``.
+    directory : str or Path, optional
+        Folder of LIBSVM files, such as the value of ``--data``.
+    task : {"classification", "regression"}, optional
+        What the targets are used for. Default: what the registry says; for a file, classification if
+        there are exactly two distinct targets. Classification maps two values to -1 / +1.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, the set is nowhere to be had (the message tells all ways), a folder
+        does not exist, or classification is asked of targets that are not two classes.
+    DataError
+        If a file is malformed, or holds something else than its name says.
+    MissingExtraError
+        If scikit-learn is not installed.
+    """
+    if task is not None and task not in TASKS:
+        raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
+    if name_or_path in embedded.NAMES:
+        values, targets, own_task, source = embedded.read(str(name_or_path))
+        return _data_set(str(name_or_path), values, targets, task or own_task, source, sha256=None)
+    if isinstance(name_or_path, str) and name_or_path in registry():
+        return _named(registry()[name_or_path], directory, task)
+    path = Path(name_or_path)
+    if not os.path.exists(path):
+        raise InputError(
+            f"data set {str(name_or_path)!r} is neither a known name nor an existing file; "
+            f"known: {', '.join(names())}"
+        )
+    data, targets = read_svmlight(path)
+    inferred = "classification" if np.unique(targets).size == 2 else "regression"
+    return _data_set(path.name, data, targets, task or inferred, str(path), _file_sha256(path))
+
+
+def _named(pinned: Pinned, directory: str | Path | None, task: str | None) -> DataSet:
+    tried = []
+    for folder, origin in _folders(directory):
+        for suffix in SUFFIXES:
+            path = folder / f"{pinned.name}{suffix}"
+            if os.path.exists(path):
+                way_out = (
+                    f"remove it to have {pinned.url} downloaded, "
+                    f"or pass the path {path.absolute()} to use it as it is"
+                )
+                return _pinned_file(pinned, path, str(path), task, way_out)
+        tried.append(f"{origin} ({folder}) holds no {' / '.join(pinned.name + s for s in SUFFIXES)}")
+    path = _download(pinned, tried)
+    way_out = (
+        "it was removed from the cache; try again, or fetch the address yourself and pass the file's path"
+    )
+    try:
+        return _pinned_file(pinned, path, pinned.url, task, way_out)
+    except DataError as error:
+        # What a captive portal or a changed page delivered must not be found again next time.
+        path.unlink(missing_ok=True)
+        raise DataError(f"downloaded from {pinned.url}: {error}") from error
+
+
+def _folders(directory: str | Path | None) -> Iterator[tuple[Path, str]]:
+    """The folders to look in, each with the words for where it was named."""
+    named = {
+        "the folder given (--data)": directory,
+        f"${FOLDER_VARIABLE}": os.environ.get(FOLDER_VARIABLE),
+    }
+    for origin, folder in named.items():
+        if not folder:
+            continue
+        if not os.path.isdir(os.path.expanduser(folder)):
+            raise InputError(f"{origin} is {str(folder)!r}, which is not an existing folder")
+        yield Path(folder).expanduser(), origin
+
+
+def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_out: str) -> DataSet:
+    """Read the file that should hold a named data set, and make sure that it does."""
+    mapping: dict[float, int] = {}
+    try:
+        data, targets = read_svmlight(path, features=pinned.features)
+        if pinned.task == "classification":
+            targets, mapping = two_classes(targets)
+    except InputError as error:
+        raise DataError(f"{path}: is not the data set {pinned.name!r}: {error}; {way_out}") from error
+    if fault := pinned.mismatch(data, targets):
+        raise DataError(f"{path}: is not the data set {pinned.name!r}: {fault}; {way_out}")
+    sha256 = _file_sha256(path)
+    notes = [describe_mapping(mapping)]
+    if sha256 in pinned.sha256.values():
+        notes.append("byte for byte LIBSVM's file")
+    return _data_set(pinned.name, data, targets, task or pinned.task, source, sha256, notes)
+
+
+def _download(pinned: Pinned, tried: list[str]) -> Path:
+    """Path of the file in the cache of downloads, fetched if it is not there yet."""
+    try:
+        pooch = require("pooch", "data")
+        pooch.get_logger().setLevel("WARNING")
+        known = pinned.sha256.get(Path(pinned.page).suffix)
+        cache = os.environ.get(CACHE_VARIABLE) or pooch.os_cache("sstep_verify")
+        return Path(
+            pooch.retrieve(
+                pinned.url,
+                known_hash=f"sha256:{known}" if known else None,
+                fname=Path(pinned.page).name,
+                path=cache,
+            )
+        )
+    except (OSError, MissingExtraError) as error:
+        tried.append(f"the download of {pinned.url} failed: {error}")
+    except ValueError as error:  # the one error of pooch that means a wrong checksum
+        raise DataError(f"{pinned.url}: is not the file that was pinned: {error}") from error
+    raise InputError(
+        f"data set {pinned.name!r} is not at hand: {'; '.join(tried)}. Ways out: "
+        f"give the folder that holds the file {pinned.name} (or .bz2, .xz, .gz) with --data DIR; "
+        f"or name it in ${FOLDER_VARIABLE}; "
+        f"or fetch {pinned.url} where there is a network (${CACHE_VARIABLE} moves the cache); "
+        f"or use a set that needs no file: {', '.join(embedded.NAMES)}"
+    )
+
+
+def _data_set(
+    name: str,
+    data: np.ndarray | sp.csr_array,
+    targets: np.ndarray,
+    task: str,
+    source: str,
+    sha256: str | None,
+    notes: list[str] | None = None,
+) -> DataSet:
+    """Map the labels, choose dense or CSR, and freeze."""
+    notes = list(notes or ())
+    if task == "classification":
+        try:
+            targets, mapping = two_classes(targets)
+        except InputError as error:
+            raise InputError(f"{name} ({source}): {error}") from error
+        notes.append(describe_mapping(mapping))
+    matrix = _dense_or_sparse(data)
+    for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
+        part.setflags(write=False)
+    targets.setflags(write=False)
+    digest = sha256 or values_digest(matrix, targets)
+    return DataSet(name, matrix, targets, task, source, digest, tuple(filter(None, notes)))
+
+
+def _dense_or_sparse(data: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:
+    """Dense array or csr_array without stored zeros, whichever suits the density."""
+    if not sp.issparse(data):
+        return data
+    data.eliminate_zeros()
+    m, n = data.shape
+    return data.toarray() if data.nnz > _DENSE_ABOVE * m * n else data
+
+
+def _file_sha256(path: Path) -> str:
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

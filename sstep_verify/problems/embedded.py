@@ -1,0 +1,87 @@
+"""Real data sets that come with scikit-learn and need no file and no network.
+
+The scaled forms exist because an RBF kernel with sigma = 1 on unscaled features is the identity up
+to underflow, which shows nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.errors import InputError, require
+
+NAMES = ("breast_cancer", "breast_cancer_scale", "diabetes_regression", "diabetes_regression_scale")
+"""Names `read` knows."""
+
+_SCALE = "_scale"
+
+
+def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
+    """Read one embedded data set.
+
+    Parameters
+    ----------
+    name : str
+        breast_cancer (569 x 30, two classes), diabetes_regression (442 x 10, disease progression), or
+        either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`.
+
+    Returns
+    -------
+    data : ndarray, shape (m, n)
+        Samples by features (A), float64.
+    targets : ndarray, shape (m,)
+        Class 0 / 1 or real target (y), float64.
+    task : {"classification", "regression"}
+        Task the targets are made for.
+    source : str
+        Package, version and function the values come from.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown.
+    MissingExtraError
+        If scikit-learn is not installed.
+    """
+    if name not in NAMES:
+        raise InputError(f"embedded data set {name!r} is unknown; known: {', '.join(NAMES)}")
+    version = require("sklearn", "data").__version__
+    from sklearn.datasets import load_breast_cancer, load_diabetes
+
+    if name.startswith("breast_cancer"):
+        data, targets = load_breast_cancer(return_X_y=True)
+        task, function = "classification", "load_breast_cancer"
+    else:
+        data, targets = load_diabetes(return_X_y=True, scaled=False)
+        task, function = "regression", "load_diabetes(scaled=False)"
+    data = np.array(data, dtype=np.float64)
+    if name.endswith(_SCALE):
+        data = scale_to_unit_box(data)
+    return data, np.array(targets, dtype=np.float64), task, f"scikit-learn {version}, {function}"
+
+
+def scale_to_unit_box(data: np.ndarray) -> np.ndarray:
+    """Scale each feature to [-1, 1] as LIBSVM's ``svm-scale`` does with its defaults.
+
+    Its order of operations and its printing with ``%g`` (6 significant digits) are kept, so the result
+    equals what one reads back from the file it writes; a constant feature becomes 0.
+
+    Parameters
+    ----------
+    data : ndarray, shape (m, n)
+        Finite values.
+
+    Returns
+    -------
+    ndarray, shape (m, n)
+        Values in [-1, 1], float64.
+    """
+    least, largest = data.min(axis=0), data.max(axis=0)
+    spread = largest - least
+    constant = spread == 0
+    scaled = -1.0 + 2.0 * (data - least) / np.where(constant, 1.0, spread)
+    # svm-scale sets the ends apart, so that rounding cannot miss them.
+    scaled = np.where(data == least, -1.0, np.where(data == largest, 1.0, scaled))
+    scaled[:, constant] = 0.0
+    printed = [float(f"{value:g}") for value in scaled.ravel()]
+    return np.array(printed, dtype=np.float64).reshape(data.shape)

@@ -1,0 +1,71 @@
+"""JUnit XML: one test case for each verdict, so that any CI can show a campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sstep_verify.errors import require
+from sstep_verify.reporting.plain import xml_text
+from sstep_verify.reporting.results import Results
+from sstep_verify.verdict import Status
+
+_PROPERTIES = (
+    "status",
+    "ratio",
+    "measured",
+    "bound",
+    "units",
+    "planned",
+    "executed",
+    "s",
+    "block",
+    "replay",
+)
+
+
+def write_junit(results: Results, path: Path) -> Path:
+    """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason.
+
+    There is one test suite for each check. Ratio, measured value, bound, counts, the replay command
+    and each term's `detectable` are properties of the test case.
+
+    Raises
+    ------
+    MissingExtraError
+        If junitparser is not installed.
+    """
+    junitparser = require("junitparser", "report")
+    outcomes = {
+        Status.FAIL: junitparser.Failure,
+        Status.INCONCLUSIVE: junitparser.Error,
+        Status.VACUOUS: junitparser.Skipped,
+    }
+    document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
+    for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
+        suite = junitparser.TestSuite(xml_text(check))
+        for verdict in results.verdicts:
+            if verdict["check"] == check:
+                suite.add_testcase(_test_case(junitparser, outcomes, verdict))
+        document.add_testsuite(suite)
+    document.update_statistics()
+    document.write(str(path), pretty=True)
+    return path
+
+
+def _test_case(junitparser, outcomes, verdict: dict):
+    name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
+    test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), 0.0)
+    if (kind := outcomes.get(Status(verdict["status"]))) is not None:
+        outcome = kind(xml_text(verdict["reason"] or verdict["status"]), verdict["status"])
+        outcome.text = xml_text("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
+        test.result = [outcome]
+    values = {name: verdict[name] for name in _PROPERTIES}
+    for term in verdict["terms"]:
+        values[f"detectable.{term['name']}"] = term["detectable"]
+        values[f"status.{term['name']}"] = term["status"]
+    properties = junitparser.Properties()
+    for key, value in values.items():
+        if value is not None:
+            properties.add_property(junitparser.Property(xml_text(key), xml_text(str(value))))
+    test.append(properties)
+    return test

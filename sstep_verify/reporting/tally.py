@@ -1,0 +1,47 @@
+"""Counts over verdicts: per check and status, and planned / executed / vacuous per check and term."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sstep_verify.reporting.plain import plain
+from sstep_verify.verdict import SEVERITY, Status, Verdict
+
+
+def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
+    """Count verdicts for the summary: ``Summary(**tally(verdicts), ...)``.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict or of Verdict.as_dict()
+        Of any checks and cases.
+
+    Returns
+    -------
+    dict
+        ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
+        ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term
+        planned, executed and vacuous windows and the smallest `detectable` (None if never seen).
+    """
+    counts: dict[str, dict[str, int]] = {}
+    coverage: dict[str, dict] = {}
+    for verdict in map(plain, verdicts):
+        row = counts.setdefault(verdict["check"], {status.value: 0 for status in SEVERITY})
+        row[verdict["status"]] += 1
+        cover = coverage.setdefault(
+            verdict["check"], {"planned": 0, "executed": 0, "vacuous": 0, "terms": {}}
+        )
+        cover["planned"] += verdict["planned"]
+        cover["executed"] += verdict["executed"]
+        cover["vacuous"] += verdict["status"] == Status.VACUOUS
+        for term in verdict["terms"]:
+            _add_term(cover["terms"], term)
+    return {"counts": counts, "coverage": coverage}
+
+
+def _add_term(terms: dict[str, dict], term: dict) -> None:
+    total = terms.setdefault(term["name"], {"planned": 0, "executed": 0, "vacuous": 0, "detectable": None})
+    for name in ("planned", "executed", "vacuous"):
+        total[name] += term[name]
+    seen = [value for value in (total["detectable"], term["detectable"]) if value is not None]
+    total["detectable"] = min(seen, default=None)

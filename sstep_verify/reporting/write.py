@@ -1,0 +1,153 @@
+"""Writes a whole report: into a temporary folder beside the target, then renamed into place."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.reporting import panels, schema
+from sstep_verify.reporting.figures import write_figures
+from sstep_verify.reporting.html import write_html
+from sstep_verify.reporting.junit import write_junit
+from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tables import write_tables
+
+ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where the report is, and what it lacks and why (empty if complete)."""
+
+    folder: Path
+    messages: tuple[str, ...]
+
+
+def write_report(results: Results, folder: str | Path) -> Written:
+    """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
+
+    Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
+    of `folder`. An existing report is moved aside first and removed last (two renames: between them
+    a reader finds no report, never a mixed one). JUnit, page and figures need the extra `report`;
+    without it the JSON and the tables are still written and the messages say what is missing.
+
+    Parameters
+    ----------
+    results : Results
+        The document.
+    folder : str or Path
+        Folder of the report; made with its parents, or replaced if it holds a report.
+
+    Returns
+    -------
+    Written
+        Absolute path of the folder, and messages.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written, or holds files that are no part of a report.
+    """
+    target = check_destination(folder)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
+        partial.mkdir(parents=True)
+        messages = _write_all(results, partial)
+        _replace(partial, target)
+    except OSError as error:
+        raise InputError(_unwritable(folder, error)) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return Written(target, tuple(messages))
+
+
+def check_destination(folder: str | Path) -> Path:
+    """See, before hours of work, that a report can be written there.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Folder of the report, which need not exist.
+
+    Returns
+    -------
+    Path
+        The folder as an absolute path, links resolved.
+
+    Raises
+    ------
+    InputError
+        If it is a file, lies in a folder that cannot be written, or holds anything but a report
+        (which replacing it would destroy).
+    """
+    try:
+        target = Path(folder).resolve()
+        if target.is_dir():
+            foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in ENTRIES)
+            if foreign:
+                raise InputError(
+                    f"{folder} holds {foreign[0]!r}, which is no part of a report; writing the report "
+                    "would remove it. Name another folder"
+                )
+        elif target.exists():
+            raise InputError(f"{folder} is a file; a report needs a folder. Name another one")
+        parent = next(place for place in target.parents if place.exists())
+        probe = parent / f".{secrets.token_hex(8)}.probe"
+        probe.mkdir()
+        probe.rmdir()
+    except (OSError, RuntimeError) as error:
+        raise InputError(_unwritable(folder, error)) from error
+    return target
+
+
+def write_json(results: Results, path: Path) -> Path:
+    """Write the document as strict JSON, schema version 1."""
+    path.write_text(schema.dumps(results), encoding="utf-8")
+    return path
+
+
+def _write_all(results: Results, folder: Path) -> list[str]:
+    groups = panels.groups(results)
+    messages: list[str] = []
+    write_json(results, folder / "results.json")
+    write_tables(results, groups, folder / "tables")
+    _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
+    drawn = _attempt(messages, "the figures", lambda: write_figures(groups, folder / "figures")) or {}
+    missing = tuple(messages)
+    _attempt(
+        messages, "index.html", lambda: write_html(results, groups, drawn, folder / "index.html", missing)
+    )
+    return messages
+
+
+def _attempt(messages: list[str], what: str, function: Callable):
+    try:
+        return function()
+    except MissingExtraError as error:
+        messages.append(f"{what} could not be written: {error}")
+        return None
+
+
+def _replace(partial: Path, target: Path) -> None:
+    """Put `partial` in the place of `target`; if that fails, the old report stays."""
+    if not target.exists():
+        os.rename(partial, target)
+        return
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+    os.rename(target, aside)
+    try:
+        os.rename(partial, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _unwritable(folder, error: BaseException) -> str:
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"the report cannot be written to {folder}: {reason}. Name another folder"

@@ -1,0 +1,97 @@
+"""One window of s-step DCD for K-SVM: the s dependent updates, after the panel is known.
+
+Source: Algorithm 2, lines 13-23. The increments correct the gradient; a itself is updated in place,
+so that a clipped coordinate sits on the box exactly (``frozen`` keeps the paper's form, in which a
+stays at its value of the window's start and the increments are summed).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.parallel.compiled import compiled
+
+
+@compiled
+def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen):
+    """Make the updates of one window from the stale products in `gradient`.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (c, m)
+        Kernel rows (U_k transposed).
+    row_of : ndarray of int64, shape (s,)
+        Row of each drawn coordinate in `rows`.
+    draws : ndarray of int64, shape (s,)
+        Drawn coordinates (i_{sk+1}, ..., i_{sk+s}).
+    labels, alpha, weighted : ndarray, shape (m,)
+        Labels, dual vector (updated), and their product (updated).
+    gradient : ndarray, shape (>= s,)
+        In: stale products ``<row, weighted>``; scratch afterwards.
+    delta : ndarray, shape (m,)
+        Increments of this window by coordinate, all zero on entry and exit; used if `frozen`.
+    shift, upper : float
+        Diagonal shift (omega) and upper end of the box (nu).
+    frozen : bool
+        Keep a at its value of the window's start until all increments are known.
+    """
+    steps = draws.size
+    for place in range(steps):
+        gradient[place] = labels[draws[place]] * gradient[place] - 1.0
+    for place in range(steps):
+        coordinate = draws[place]
+        row = rows[row_of[place]]
+        value = alpha[coordinate]
+        if frozen:
+            value += delta[coordinate]
+        slope = gradient[place] + shift * value
+        curvature = row[coordinate] + shift
+        if curvature == 0.0:
+            updated = upper
+        else:
+            updated = min(max(value - slope / curvature, 0.0), upper)
+        increment = updated - value
+        if increment == 0.0:
+            continue
+        if frozen:
+            delta[coordinate] += increment
+        else:
+            alpha[coordinate] = updated
+            weighted[coordinate] = labels[coordinate] * updated
+        signed = labels[coordinate] * increment
+        for later in range(place + 1, steps):
+            gradient[later] += labels[draws[later]] * row[draws[later]] * signed
+    if frozen:
+        for place in range(steps):
+            coordinate = draws[place]
+            alpha[coordinate] += delta[coordinate]
+            weighted[coordinate] = labels[coordinate] * alpha[coordinate]
+            delta[coordinate] = 0.0
+
+
+@compiled
+def svm_panel_window(
+    panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+):
+    """One window from its panel: stale products by one matrix-vector product, then the updates.
+
+    `panel` has shape (c, m), one row per distinct coordinate; `positions` maps draws to rows;
+    `stale` is scratch of at least c values; the rest is as in `svm_updates`.
+    """
+    if panel.shape[0] == 1:
+        stale[0] = np.dot(panel[0], weighted)
+    else:
+        np.dot(panel, weighted, stale[: panel.shape[0]])
+    for place in range(draws.size):
+        gradient[place] = stale[positions[place]]
+    svm_updates(panel, positions, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+
+
+@compiled
+def svm_gram_windows(gram, draws, width, labels, alpha, weighted, gradient, delta, shift, upper, frozen):
+    """Many windows from a kept Gram matrix, shape (m, m); `draws` are cut into windows of `width`."""
+    for begin in range(0, draws.size, width):
+        window = draws[begin : begin + width]
+        for place in range(window.size):
+            gradient[place] = np.dot(gram[window[place]], weighted)
+        svm_updates(gram, window, window, labels, alpha, weighted, gradient, delta, shift, upper, frozen)

@@ -1,0 +1,52 @@
+"""Shared fixtures: Hypothesis profiles, optional tools and data, seeds printed in the header."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REQUIRED = frozenset(filter(None, os.environ.get("SSTEP_VERIFY_REQUIRE", "").split(",")))
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("deterministic", derandomize=True, database=None, **_COMMON)
+settings.register_profile("random", **_COMMON)
+settings.load_profile(os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic"))
+
+
+def absent(name: str, way_out: str):
+    """Skip the test with the reason, or fail it if SSTEP_VERIFY_REQUIRE names what is missing."""
+    __tracebackhide__ = True
+    if name in REQUIRED:
+        pytest.fail(f"{name} is required by SSTEP_VERIFY_REQUIRE but absent: {way_out}", pytrace=False)
+    pytest.skip(f"{name} is absent: {way_out}")
+
+
+@pytest.fixture(scope="session")
+def octave() -> str:
+    """Path of GNU Octave's command line program."""
+    program = shutil.which("octave-cli")
+    if program is None:
+        absent("octave", "install GNU Octave (Debian: apt-get install octave)")
+    return program
+
+
+@pytest.fixture(scope="session")
+def data_directory() -> Path:
+    """Folder with the paper's data sets in LIBSVM format."""
+    folder = os.environ.get("SSTEP_VERIFY_DATA", "")
+    if not folder or not Path(folder).is_dir():
+        absent("data", "set SSTEP_VERIFY_DATA to the folder that holds the LIBSVM files")
+    return Path(folder)
+
+
+def pytest_report_header(config):
+    """Say which profile and which optional parts this run uses."""
+    return [
+        f"hypothesis profile: {settings.get_current_profile_name()}"
+        f"; SSTEP_VERIFY_DATA={os.environ.get('SSTEP_VERIFY_DATA', '')!r}"
+        f"; SSTEP_VERIFY_REQUIRE={','.join(sorted(REQUIRED))!r}"
+    ]
