@@ -17,7 +17,7 @@ class MissingExtraError(SstepVerifyError, ImportError):
     """A package that lives in an optional extra is not installed; the message names the extra."""
 
 
-class OracleDisagreement(SstepVerifyError, ArithmeticError):
+class OracleDisagreementError(SstepVerifyError, ArithmeticError):
     """Two independent oracles contradict each other; exit code 4."""
 
 

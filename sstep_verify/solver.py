@@ -109,11 +109,16 @@ class RunRequest:
                 f"but {self.problem.name} has {self.problem.samples} samples"
             )
         if self.problem.is_svm and self.stream.block != 1:
-            raise InputError(f"K-SVM draws one coordinate a step, but the stream has b = {self.stream.block}")
+            raise InputError(
+                f"K-SVM draws one coordinate a step, but the stream has b = {self.stream.block}"
+            )
         if self.initial is not None and np.shape(self.initial) != (self.problem.samples,):
             raise InputError(
-                f"a0 has shape {np.shape(self.initial)}, but {self.problem.name} needs ({self.problem.samples},)"
+                f"a0 has shape {np.shape(self.initial)}, but {self.problem.name} has "
+                f"{self.problem.samples} samples"
             )
+        if self.initial is not None and not np.isfinite(self.initial).all():
+            raise InputError("a0 holds a value that is not finite")
         for iteration in self.record:
             if not 0 <= iteration <= self.iterations or (
                 iteration % self.s and iteration != self.iterations

@@ -66,5 +66,6 @@ class Trajectory:
         return [
             (begin, end)
             for begin, end in pairs
-            if begin % self.s == 0 and (end - begin == self.s or (end - begin < self.s and end == self.length))
+            if begin % self.s == 0
+            and (end - begin == self.s or (end - begin < self.s and end == self.length))
         ]

@@ -5,8 +5,9 @@ function [alpha, history] = sstep_dcd_ksvm(A, y, alpha, index, s, loss, C, kerne
 %   makes the iterations of DCD_KSVM in windows of s (the last may be
 %   shorter). history(:, k) is alpha after window k.
 %
-%   Source: Algorithm 2. The two corrections of lines 15 and 16 are one
-%   product each with the upper triangle of the window's Gram matrix.
+%   Source: Algorithm 2. The corrections of lines 15 and 16 are one product
+%   each with a row of the window's Gram matrix (theta is still zero from
+%   iteration j on).
 
   [nu, omega] = svm_box(loss, C);
   H = numel(index);

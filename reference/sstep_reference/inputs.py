@@ -31,7 +31,8 @@ def svm_constants(arithmetic: Arithmetic, loss: str, C: Any) -> tuple[Scalar | N
     penalty = arithmetic.number(C)
     if loss == "svm-l1":
         return penalty, arithmetic.number(0)
-    return None, arithmetic.number(1) / (2 * penalty)
+    with arithmetic.working():
+        return None, arithmetic.number(1) / (2 * penalty)
 
 
 def gradient_vanishes(

@@ -97,7 +97,7 @@ class Columns(ABC):
     def _make(self, i: int) -> Vector:
         if self._matrix is not None:
             return self.arithmetic.matrix_row(self._matrix, i)
-        return self.arithmetic.vector(self.values(i, self.samples))
+        return self.arithmetic.left_factor(self.values(i, self.samples))
 
 
 class Kernel(Columns):

@@ -1,0 +1,1 @@
+"""HOW FAR a correct implementation may be from the oracle: every tolerance, one derivation each."""

@@ -126,8 +126,10 @@ def _rbf(data, rows, sigma, declaration, u, u64) -> KernelEntries:
     distances = _squared_distances(data, rows)
     own_exponent = sigma * gamma(features + 6, u64) * distances * OUTWARD
     values = np.exp(-sigma * distances)
-    # The largest value the exact entry can have, from below the true distance and above exp's error.
-    largest = np.minimum(values * np.exp(own_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
+    # The largest value the exact entry can have, from below the true exponent and above exp's error; the
+    # error is taken off the exponent, since far apart exp alone is 0 times infinity.
+    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64))
+    largest = np.minimum(np.exp(-least_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
 
     def error(exponent: np.ndarray, precision: str, u: float, ulps: float) -> np.ndarray:
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)

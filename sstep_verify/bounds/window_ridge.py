@@ -111,7 +111,7 @@ def ridge_window_bound(
         rounding = u * (reach + size_bound) * OUTWARD
         total += (local + _energy_norm(system, rounding)) * OUTWARD
     if declaration.update == "frozen":
-        rounding = np.array([gamma(times + 1, u) for times in drawn]) * (own_start + moved)
+        rounding = np.array([gamma(int(times) + 1, u) for times in drawn]) * (own_start + moved)
         total += _energy_norm(magnitude + samples * np.eye(places.size), rounding)
     return float(total * OUTWARD)
 

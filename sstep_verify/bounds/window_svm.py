@@ -57,7 +57,8 @@ class WindowBound:
     Parameters
     ----------
     radius : ndarray, shape (c,)
-        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact.
+        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact,
+        infinite everywhere if some step of the window has no bound.
     amplification : float
         Largest factor by which a local error of the window reached another coordinate.
     undecided : int
@@ -129,9 +130,12 @@ class _Propagation:
         self._used = 0
         self._radius = np.zeros(count)
         self._amplification, self._undecided = 1.0, 0
+        self._unbounded = False
 
     def advance(self, step: int) -> None:
         """Propagate the errors through one step."""
+        if self._unbounded:
+            return
         steps, u = self._steps, self._u
         i = int(steps.draws[step])
         curvature = self._values[i, i] + self._shift
@@ -142,7 +146,8 @@ class _Propagation:
             return
         smallest_curvature = curvature - slack - self._solver[i, i] - gamma(3, u) * curvature
         if not smallest_curvature > 0.0:
-            self._settle(i, None, np.inf, landing, steps.increment[step])
+            self._undecided += 1
+            self._settle(i, None, self._upper, landing, steps.increment[step])
             return
         row = self._values[i].copy()
         row[i] = 0.0
@@ -163,7 +168,8 @@ class _Propagation:
             self._settle(i, None, 0.0, landing, steps.increment[step])
         else:
             self._undecided += 1
-            self._settle(i, None, reach, landing, steps.increment[step])
+            # Both new values lie in the box, so they differ by no more than its width.
+            self._settle(i, None, min(reach, self._upper), landing, steps.increment[step])
 
     def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
         """Error made in computing the unclipped new value from the solver's own iterate."""
@@ -190,10 +196,17 @@ class _Propagation:
         before = self._radius[i]
         row = self._coefficients[i]
         row[:] = 0.0
+        fresh = local + landing
+        reach = fresh
         if combination is not None:
             row[: combination.size] = combination
             self._amplification = max(self._amplification, float(np.max(np.abs(combination), initial=0.0)))
-        fresh = local + landing + (self._u * abs(increment) if self._frozen else 0.0)
+            reach = fresh + np.abs(combination) @ self._symbols[: combination.size]
+        if self._frozen:
+            fresh += self._u * (abs(increment) + before + 2 * reach) * OUTWARD
+        if not fresh < np.inf:
+            self._unbounded = True
+            return
         if fresh > 0.0:
             self._symbols[self._used] = fresh
             row[self._used] = 1.0
@@ -204,6 +217,8 @@ class _Propagation:
 
     def result(self) -> WindowBound:
         """Radii at the window's end, with the last addition where a was frozen."""
+        if self._unbounded:
+            return WindowBound(np.full(self._radius.size, np.inf), self._amplification, self._undecided)
         radius = self._radius.copy()
         if self._frozen:
             radius += gamma(1, self._u) * (self._start + self._moved + radius) + [

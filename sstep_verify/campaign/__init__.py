@@ -1,0 +1,1 @@
+"""Campaigns: what is run, the runner, the roll-up."""

@@ -1,0 +1,1 @@
+"""CLAIMS: one file per check."""

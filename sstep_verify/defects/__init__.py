@@ -1,0 +1,1 @@
+"""MISTAKES: the mutable recurrence and the catalogue of defects."""

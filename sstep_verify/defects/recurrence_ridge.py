@@ -87,7 +87,9 @@ def mutable_ridge_window(
                 increments[i] = increments[i] + solution[place]
                 last[i] = solution[place]
         added = last if mutation.assign_once else increments
-        return arithmetic.vector([start + change for start, change in zip(window.start, added, strict=True)])
+        return arithmetic.vector(
+            [start + change for start, change in zip(window.start, added, strict=True)]
+        )
 
 
 def mutable_sstep_bdcd(

@@ -15,7 +15,12 @@ from sstep_verify.defects.window import LocalWindow, Step, local_window
 
 
 def mutable_svm_window(
-    arithmetic, window: LocalWindow, omega, upper, mutation: Mutation = NONE, steps: list[Step] | None = None
+    arithmetic,
+    window: LocalWindow,
+    omega,
+    upper,
+    mutation: Mutation = NONE,
+    steps: list[Step] | None = None,
 ):
     """Make the steps of one window.
 
@@ -43,7 +48,10 @@ def mutable_svm_window(
         number = arithmetic.number
         kernel, own_kernel = number(mutation.kernel), number(mutation.kernel_overlap)
         overlap = number(mutation.overlap)
-        omega_stale, omega_overlap = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
+        omega_stale, omega_overlap = (
+            omega * number(mutation.omega_stale),
+            omega * number(mutation.omega_overlap),
+        )
         zero, count = number(0), len(window.coordinates)
         increments, signed = arithmetic.zeros(count), arithmetic.zeros(count)
         last = arithmetic.zeros(count)
@@ -67,11 +75,22 @@ def mutable_svm_window(
             signed[i] = label * increments[i]
             last[i] = increment
         added = last if mutation.assign_once else increments
-        return arithmetic.vector([start + change for start, change in zip(window.start, added, strict=True)])
+        return arithmetic.vector(
+            [start + change for start, change in zip(window.start, added, strict=True)]
+        )
 
 
 def mutable_sstep_dcd(
-    arithmetic, kernel, labels, initial, indices: Sequence[int], s: int, *, loss: str, C, mutation: Mutation = NONE
+    arithmetic,
+    kernel,
+    labels,
+    initial,
+    indices: Sequence[int],
+    s: int,
+    *,
+    loss: str,
+    C,
+    mutation: Mutation = NONE,
 ):
     """Run the mutable recurrence over a whole index stream.
 
@@ -107,4 +126,3 @@ def mutable_sstep_dcd(
         for place, coordinate in enumerate(window.coordinates):
             alpha[coordinate] = end[place]
     return alpha
-

@@ -1,0 +1,1 @@
+"""HOW GOOD: series for figures (gap, relative error, drift); never verdicts."""

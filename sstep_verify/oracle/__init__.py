@@ -1,0 +1,1 @@
+"""TRUTH: exact window replays, exact trajectories, enclosed optima."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.linalg
 from sstep_reference.arithmetic import Balls
+from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
@@ -13,6 +16,9 @@ from sstep_verify.oracle.enclosure import UP
 MOST_ROUNDS = 40
 TARGET = 2.0**-120
 """Residual, relative to the right-hand side, at which refinement ends; each round gains up to 50 bits."""
+
+ACCEPTED = 2.0**-60
+"""Residual, relative to the right-hand side, above which the system is solved in balls instead."""
 
 
 class RefinedBlocks:
@@ -42,53 +48,50 @@ class RefinedBlocks:
         self._systems: dict[int, tuple] = {}
         self.residuals: list[float] = []
 
-    def __call__(self, step: int, rhs):
+    def __call__(self, step: int, rhs: BallVector) -> BallVector:
         """Solution of the system of a step as exact points, a vector of length b."""
-        rows, factor = self._system(step)
-        arithmetic = self._arithmetic
-        size = len(rhs)
-        if factor is None:
-            return self._note(rows, arithmetic.solve(rows, rhs), rhs)
-        solution = arithmetic.zeros(size)
-        first = previous = np.inf
-        for _ in range(MOST_ROUNDS):
-            residual = self._residual(rows, solution, rhs)
-            values = np.array([float(value.mid()) for value in residual])
-            norm = float(np.linalg.norm(values))
-            first = norm if first == np.inf else first
-            if norm <= first * TARGET or norm >= previous / 2:
-                break
-            previous = norm
-            change = scipy.linalg.cho_solve(factor, values, check_finite=False)
-            with arithmetic.working():
-                solution = arithmetic.vector(
-                    [(one + float(other)).mid() for one, other in zip(solution, change, strict=True)]
-                )
-        if norm > first * 2.0**-60:
-            solution = arithmetic.solve(rows, rhs)
-        return self._note(rows, solution, rhs)
+        rows, matrix, factor = self._system(step)
+        with self._arithmetic.working():
+            right = rhs.column()
+            solution = _refine(matrix, factor, right) if factor is not None else None
+            if solution is None:
+                solution = self._arithmetic.solve(rows, rhs).column().mid()
+            residual = (right - matrix * solution).entries()
+        norm = math.hypot(*(float(value.abs_upper()) for value in residual))
+        self.residuals.append(norm * (1 + len(residual) * 2.0**-50) * UP)
+        return BallVector(column=solution)
 
     def _system(self, step: int):
+        """Rows, ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
         if step not in self._systems:
             rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
-            matrix = np.array([[float(value) for value in row] for row in rows])
+            matrix = self._arithmetic.matrix(rows)
+            values = np.array([float(value) for value in matrix.entries()]).reshape(len(rows), -1)
             try:
-                factor = scipy.linalg.cho_factor(matrix, check_finite=False)
+                factor = scipy.linalg.cho_factor(values, check_finite=False)
             except np.linalg.LinAlgError:
                 factor = None
-            self._systems[step] = (rows, factor)
+            self._systems[step] = (rows, matrix, factor)
         return self._systems[step]
 
-    def _residual(self, rows, solution, rhs) -> list:
-        arithmetic = self._arithmetic
-        with arithmetic.working():
-            return [value - arithmetic.dot(row, solution) for row, value in zip(rows, rhs, strict=True)]
 
-    def _note(self, rows, solution, rhs):
-        """Take the midpoints as the solution and keep the norm of its residual."""
-        arithmetic = self._arithmetic
-        points = arithmetic.vector([value.mid() for value in solution])
-        residual = self._residual(rows, points, rhs)
-        norm = np.linalg.norm([float(value.abs_upper()) for value in residual])
-        self.residuals.append(float(norm) * (1 + len(residual) * 2.0**-50) * UP)
-        return points
+def _refine(matrix, factor, right):
+    """Iterative refinement with residuals in balls; None if it does not reach `ACCEPTED`."""
+    kind = type(right)
+    size = right.nrows()
+    solution, residual = kind(size, 1), right
+    scale = max((value.abs_upper() for value in right.entries()), key=float)
+    if scale.is_zero():
+        return solution
+    smallest = math.inf
+    for _ in range(MOST_ROUNDS):
+        # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
+        values = np.array([float(value / scale) for value in residual.entries()])
+        norm = float(np.linalg.norm(values))
+        if norm <= TARGET or not norm < smallest / 2:
+            break
+        smallest = norm
+        change = scipy.linalg.cho_solve(factor, values, check_finite=False)
+        solution = (solution + kind(size, 1, change.tolist()) * scale).mid()
+        residual = right - matrix * solution
+    return solution if min(norm, smallest) <= ACCEPTED else None

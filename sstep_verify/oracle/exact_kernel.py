@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Arithmetic
 
@@ -11,7 +13,7 @@ from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 def exact_kernel(problem: Problem, arithmetic: Arithmetic) -> Kernel:
     """The kernel of a problem in an arithmetic, its float64 data and parameters taken exactly."""
     kernel = problem.kernel
-    parameters: dict[str, object] = {}
+    parameters: dict[str, Any] = {}
     if isinstance(kernel, PolynomialKernel):
         parameters = {"degree": kernel.degree, "offset": kernel.offset}
     elif isinstance(kernel, RBFKernel):

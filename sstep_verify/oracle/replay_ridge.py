@@ -43,9 +43,11 @@ def replay_ridge_window(
     """
     arithmetic: Balls = kernel.arithmetic
     samples = problem.samples
-    penalty = arithmetic.number(problem.loss.penalty)
+    penalty = arithmetic.number(problem.ridge.penalty)
     targets = arithmetic.vector(problem.targets)
-    window = local_window(arithmetic, kernel, targets, arithmetic.vector(begin), draws.tolist(), signed=False)
+    window = local_window(
+        arithmetic, kernel, targets, arithmetic.vector(begin), draws.tolist(), signed=False
+    )
     solve = RefinedBlocks(arithmetic, window, penalty, samples)
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)

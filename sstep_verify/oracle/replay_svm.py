@@ -11,7 +11,7 @@ from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
-from sstep_verify.errors import OracleDisagreement
+from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.replay import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
@@ -42,12 +42,12 @@ def replay_svm_window(
 
     Raises
     ------
-    OracleDisagreement
+    OracleDisagreementError
         If reference and mutable recurrence contradict each other.
     """
     arithmetic: Balls = kernel.arithmetic
     alpha = arithmetic.vector(begin)
-    loss, C = problem.loss.task, problem.loss.C
+    loss, C = problem.loss.task, problem.hinge.C
     exact = dcd_ksvm(arithmetic, kernel, problem.targets, alpha, draws.tolist(), loss=loss, C=C)
     labels = arithmetic.vector(problem.targets)
     window = local_window(arithmetic, kernel, labels, alpha, draws[:, None].tolist(), signed=True)
@@ -58,7 +58,7 @@ def replay_svm_window(
         errors = []
         for place, coordinate in enumerate(window.coordinates):
             if not exact[coordinate].overlaps(unmutated[place]):
-                raise OracleDisagreement(
+                raise OracleDisagreementError(
                     f"{problem.label}: coordinate {coordinate} ends a window at {exact[coordinate]} by the "
                     f"classical reference but at {unmutated[place]} by the s-step recurrence"
                 )
@@ -79,7 +79,7 @@ def _acting_terms(problem: Problem, window: LocalWindow) -> list[str]:
         terms.append("kernel-correction")
     if len(window.coordinates) < len(window.draws):
         terms.append("overlap")
-    if problem.loss.shift:
+    if problem.hinge.shift:
         terms.append("omega")
     return terms
 

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 try:
     import numba
-except ImportError:
-    numba = None
 
-AVAILABLE = numba is not None
+    AVAILABLE = True
+except ImportError:
+    AVAILABLE = False
+
 """Whether inner loops are compiled; without numba they run about a hundred times slower."""
 
 
 def compiled(function: Function) -> Function:
     """Compile a function lazily at its first call, with an on-disk cache beside its source."""
-    if numba is None:
+    if not AVAILABLE:
         return function
     # A function made from text in memory has no source file the cache could be keyed on.
     cacheable = os.path.exists(function.__code__.co_filename)
-    return numba.njit(cache=cacheable, nogil=True)(function)
+    return cast(Function, numba.njit(cache=cacheable, nogil=True)(function))

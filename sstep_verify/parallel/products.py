@@ -7,7 +7,6 @@ import scipy.sparse as sp
 
 from sstep_verify.parallel.compiled import compiled
 
-
 TILE_WORDS = 1 << 19
 """Words of panel written per matrix product: few enough to stay in cache while BLAS writes them."""
 
@@ -61,7 +60,11 @@ class SparseProducts:
     def __init__(self, data: sp.csr_array):
         by_column = data.tocsc()
         self._rows = (data.indptr.astype(np.int64), data.indices.astype(np.int32), data.data)
-        self._columns = (by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data)
+        self._columns = (
+            by_column.indptr.astype(np.int64),
+            by_column.indices.astype(np.int32),
+            by_column.data,
+        )
 
     def into(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write ``<a_i, a_j>`` for i in `columns` and all j into `panel`, shape (c, m)."""

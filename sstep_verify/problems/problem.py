@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sstep_verify.errors import InputError
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
-from sstep_verify.problems.losses import Loss, Ridge
+from sstep_verify.problems.losses import Hinge, Loss, Ridge, SquaredHinge
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,20 @@ class Problem:
     def is_svm(self) -> bool:
         """True for K-SVM, False for K-RR."""
         return not isinstance(self.loss, Ridge)
+
+    @property
+    def hinge(self) -> Hinge | SquaredHinge:
+        """The loss of a K-SVM; an InputError for a K-RR."""
+        if isinstance(self.loss, Ridge):
+            raise InputError(f"{self.label}: a K-RR has no box; a K-SVM is needed here")
+        return self.loss
+
+    @property
+    def ridge(self) -> Ridge:
+        """The loss of a K-RR; an InputError for a K-SVM."""
+        if not isinstance(self.loss, Ridge):
+            raise InputError(f"{self.label}: a K-SVM has no lambda; a K-RR is needed here")
+        return self.loss
 
     @property
     def is_sparse(self) -> bool:

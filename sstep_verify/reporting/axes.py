@@ -9,6 +9,7 @@ from dataclasses import dataclass
 MOST_POINTS = 300
 WIDE_RANGE = 1000.0  # a logarithmic x axis is used where the largest / smallest iteration exceeds this
 LONE_ZERO = 1e-16  # height of the lowest decade if a logarithmic axis has no positive value at all
+LARGEST_EXPONENT = 300  # decades beyond it are not drawn, so that ends and margins stay finite
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -29,9 +30,9 @@ class LogAxis:
     floor: float | None = None
 
     def place(self, value: float) -> float:
-        """Where a value is drawn; NaN if nowhere."""
+        """Where a value is drawn (at an end of the axis if beyond it); NaN if nowhere."""
         if value > 0:
-            return value
+            return min(max(value, 10.0**self.low), 10.0**self.high)
         return math.nan if self.floor is None else self.floor
 
     def ticks(self, most: int = 7) -> list[tuple[float, str]]:
@@ -54,8 +55,8 @@ def log_axis(values: Iterable[float | None], zeros: bool = True) -> LogAxis:
     """
     known = [value for value in values if value is not None and math.isfinite(value)]
     positive = [value for value in known if value > 0] or [LONE_ZERO]
-    low = math.floor(math.log10(min(positive)))
-    high = max(math.ceil(math.log10(max(positive))), low + 1)
+    low = min(max(math.floor(math.log10(min(positive))), 1 - LARGEST_EXPONENT), LARGEST_EXPONENT - 1)
+    high = min(max(math.ceil(math.log10(max(positive))), low + 1), LARGEST_EXPONENT)
     if zeros and len(known) > sum(value > 0 for value in known):
         return LogAxis(low - 1, high, 10.0 ** (low - 1))
     return LogAxis(low, high)

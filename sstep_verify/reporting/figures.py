@@ -80,7 +80,7 @@ def draw(panel: Panel) -> str:
         figure = Figure((WIDTH, head + PLOT_HEIGHT + foot))
         FigureCanvasSVG(figure)
         height = figure.get_figheight()
-        axes = figure.add_axes((0.155, foot / height, 0.825, (PLOT_HEIGHT - 0.06) / height))
+        axes = figure.add_axes((0.155, foot / height, 0.805, (PLOT_HEIGHT - 0.06) / height))
         figure.text(0.01, 1 - 0.03 / height, title, va="top", fontweight="bold", linespacing=1.2)
         _plot(axes, panel)
         styles.draw_legend(figure, entries, columns)

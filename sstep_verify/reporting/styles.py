@@ -10,7 +10,7 @@ from sstep_verify.reporting.plain import xml_text
 # Okabe and Ito's colours, which readers with any colour vision can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LEGEND_WIDTH = 68  # characters of the legend's font that fit beside each other
+LEGEND_WIDTH = 72  # characters of the legend's font that fit beside each other
 HANDLE = 7  # characters taken by the sample of a line
 
 
@@ -126,6 +126,6 @@ def draw_legend(figure, entries: list[dict], columns: int) -> None:
         fontsize=7.6,
         borderpad=0.2,
         labelspacing=0.35,
-        handlelength=1.9,
-        columnspacing=1.2,
+        handlelength=1.7,
+        columnspacing=0.9,
     )

@@ -100,7 +100,9 @@ def check_destination(folder: str | Path) -> Path:
         probe = parent / f".{secrets.token_hex(8)}.probe"
         probe.mkdir()
         probe.rmdir()
-    except (OSError, RuntimeError) as error:
+    except InputError:
+        raise
+    except (OSError, RuntimeError, ValueError) as error:
         raise InputError(_unwritable(folder, error)) from error
     return target
 

@@ -1,0 +1,1 @@
+"""HOW it is solved: the production solver, and adapters around other solvers."""

@@ -81,12 +81,13 @@ def test_a_wider_ball_contains_a_narrower_one_for_rbf(s, loss):
     data, y = generator.standard_normal((6, 3)), np.where(generator.random(6) < 0.5, -1.0, 1.0)
     blocks = [generator.permutation(6)[:2] for _ in range(8)]
     wide, narrow = (
-        run(a, Kernel(a, data, "rbf", sigma=0.5), y, np.full(6, 0.25), blocks, s, loss, 0.5)
+        run(a, Kernel(a, data, "rbf", sigma=0.5), y, np.full(6, 0.25), blocks, s, loss, 0.3)
         for a in (Balls(64), Balls(512))
     )
     for u, v in zip(wide, narrow, strict=True):
         assert contains(u, exact_fraction(v.mid()))
-        assert exact_fraction(v.rad()) < exact_fraction(u.rad()) or u.is_exact()
+        # 448 bits apart, of which the growth of the radii takes a few: no step works at another precision.
+        assert exact_fraction(v.rad()) * 2**400 < exact_fraction(u.rad()) or u.is_exact()
 
 
 @every

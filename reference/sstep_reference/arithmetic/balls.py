@@ -134,6 +134,11 @@ class Balls(Arithmetic):
         entries = [self.number(x) for x in _plain(values)]
         return BallVector(column=self._flint.arb_mat(len(entries), 1, entries))
 
+    def left_factor(self, values: Iterable[Scalar]) -> BallVector:
+        """Vector of balls in row form."""
+        entries = list(values)
+        return BallVector(row=self._flint.arb_mat(1, len(entries), entries))
+
     def dot(self, u: BallVector, v: BallVector) -> Scalar:
         """Sum of the products, as one matrix product."""
         if len(u) != len(v):

@@ -48,6 +48,10 @@ class Arithmetic(ABC):
         """Mutable vector of `number` of each value; a vector of the own kind is copied."""
         return [self.number(x) for x in values]
 
+    def left_factor(self, values: Iterable[Scalar]) -> Vector:
+        """Vector of scalars meant as the first argument of `dot`, where its storage makes a difference."""
+        return self.vector(values)
+
     def zeros(self, n: int) -> Vector:
         """Vector of n zeros."""
         return self.vector([0] * n)

@@ -29,7 +29,7 @@ class SvmRecurrence:
         self._weighted = self._labels * self.alpha
         self._stale, self._gradient = np.empty(width), np.empty(width)
         self._delta = np.zeros(problem.samples)
-        self._shift, self._upper, self._frozen = problem.loss.shift, problem.loss.upper, frozen
+        self._shift, self._upper, self._frozen = problem.hinge.shift, problem.hinge.upper, frozen
 
     def panel_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
         """Make one window; panel (c, m), positions and draws (s,)."""
@@ -72,7 +72,7 @@ class RidgeRecurrence:
         self._delta = np.zeros(samples)
         self._touched = np.zeros((2, samples), dtype=np.int64)
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
-        self._penalty, self._frozen = problem.loss.penalty, frozen
+        self._penalty, self._frozen = problem.ridge.penalty, frozen
 
     def panel_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
         """Make one window; panel (c, m), positions and draws (s * b,)."""

@@ -46,10 +46,7 @@ def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, s
             value += delta[coordinate]
         slope = gradient[place] + shift * value
         curvature = row[coordinate] + shift
-        if curvature == 0.0:
-            updated = upper
-        else:
-            updated = min(max(value - slope / curvature, 0.0), upper)
+        updated = upper if curvature == 0.0 else min(max(value - slope / curvature, 0.0), upper)
         increment = updated - value
         if increment == 0.0:
             continue

@@ -1,0 +1,152 @@
+"""From a campaign's families to cases, grouped by what they can share: data and kernel."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import dataclass, field
+
+from sstep_verify.campaign.definition import Definition, Family
+from sstep_verify.checks.case import Case
+from sstep_verify.errors import InputError
+from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
+from sstep_verify.problems.datasets import DataSet
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """One case, by names and numbers only.
+
+    Parameters
+    ----------
+    data, task : str
+        Data set and task.
+    kernel : Kernel
+        Kernel.
+    parameter : float
+        C or lambda.
+    block : int
+        Block size (b).
+    family : Family
+        The family it comes from.
+    """
+
+    data: str
+    task: str
+    kernel: Kernel
+    parameter: float
+    block: int
+    family: Family
+
+    @property
+    def id(self) -> str:
+        """Unique name, such as ``duke/rbf/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
+        name = "lambda" if self.task == "krr" else "C"
+        words = [self.data, self.kernel.name, self.task, f"{name}={self.parameter:g}"]
+        return "/".join(words + ([f"b={self.block}"] if self.task == "krr" else []))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases on the same data and kernel: they share kernel matrices and optimum searches.
+
+    Parameters
+    ----------
+    data : str
+        Name of the data set.
+    kernel : Kernel
+        Kernel.
+    specs : tuple of CaseSpec
+        The cases.
+    """
+
+    data: str
+    kernel: Kernel
+    specs: tuple[CaseSpec, ...] = field(default=())
+
+
+def expand(definition: Definition, only: str = "") -> list[Group]:
+    """All cases of a campaign whose id contains `only`, in groups.
+
+    Raises
+    ------
+    InputError
+        If two cases coincide, or no case is left.
+    """
+    groups: dict[tuple, list[CaseSpec]] = {}
+    seen: set[str] = set()
+    for family in definition.families:
+        for spec in _product(family):
+            if spec.id in seen:
+                raise InputError(f"{definition.source}: case {spec.id} stands in two families")
+            seen.add(spec.id)
+            if only in spec.id:
+                groups.setdefault((spec.data, spec.kernel, id(family)), []).append(spec)
+    if not groups:
+        raise InputError(
+            f"no case of campaign {definition.name!r} has an id that contains {only!r}; "
+            f"ids look like {sorted(seen)[0]!r}"
+        )
+    return [Group(data, kernel, tuple(specs)) for (data, kernel, _), specs in groups.items()]
+
+
+def _product(family: Family) -> list[CaseSpec]:
+    return [
+        CaseSpec(data, task, kernel, parameter, block, family)
+        for data in family.data
+        for kernel in family.kernel
+        for task in family.task
+        for parameter in family.parameter
+        for block in family.block
+    ]
+
+
+def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign: str, options: str) -> Case:
+    """The case of a spec on loaded data.
+
+    Parameters
+    ----------
+    spec : CaseSpec
+        Names and numbers.
+    data : DataSet
+        The loaded data set.
+    declaration : Declaration
+        What the solver says it is.
+    campaign : str
+        Name or path of the campaign, for the replay command.
+    options : str
+        Further options of the replay command, such as ``--data DIR``.
+
+    Raises
+    ------
+    InputError
+        If the data do not fit the task, or b > m.
+    """
+    family = spec.family
+    if (spec.task == "krr") != (data.task == "regression"):
+        raise InputError(
+            f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
+        )
+    loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
+    problem = Problem(spec.data, data.data, data.targets, spec.kernel, loss)
+    command = ["sstep-verify", "run", campaign, "--only", spec.id]
+    return Case(
+        id=spec.id,
+        problem=problem,
+        stream=IndexStream(family.stream, problem.samples, spec.block, family.iterations, family.seed),
+        s_values=family.s,
+        iterations=family.iterations,
+        declaration=declaration,
+        windows=family.windows,
+        replay_limit=family.replay_limit,
+        seed=family.seed,
+        replay_command=(shlex.join(command) + " " + options).strip(),
+    )
+
+
+def expected_cost(group: Group) -> float:
+    """Rough relative cost of a group, to begin with the largest."""
+    block = max(spec.block for spec in group.specs)
+    iterations = max(spec.family.iterations for spec in group.specs)
+    return len(group.specs) * math.log2(1 + iterations) * block * (2 if group.kernel.name == "rbf" else 1)

@@ -1,0 +1,69 @@
+"""Watches a run: measures at chosen iterations, and ends it for a stated reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+GROWTH = 1.2
+"""Ratio of successive iterations at which a run is measured, once they exceed a window."""
+
+PATIENCE = 8
+"""Measurements over which a gap at the attainable level must not have halved for a run to end."""
+
+
+def measuring_points(iterations: int, s: int) -> tuple[int, ...]:
+    """Window ends at which a run of `iterations` is measured: geometric, the last included."""
+    points, point = [], s
+    while point < iterations:
+        points.append(point)
+        point = max(point + s, -(-int(point * GROWTH) // s) * s)
+    return (*points, iterations)
+
+
+@dataclass
+class Monitor:
+    """Observer of one run.
+
+    Parameters
+    ----------
+    points : frozenset of int
+        Iterations at which to measure.
+    measure : callable
+        Maps a to (relative value, attainable relative value); the latter 0 if there is no floor.
+    tolerance : float
+        Value at which the run ends.
+    name : str
+        Name of the measure, for the stop reason.
+    """
+
+    points: frozenset[int]
+    measure: Callable[[np.ndarray], tuple[float, float]]
+    tolerance: float
+    name: str
+    iterations: list[int] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    attainable: float = 0.0
+    reason: str = ""
+
+    def __call__(self, iteration: int, alpha: np.ndarray) -> bool:
+        """Measure; True ends the run."""
+        if iteration not in self.points:
+            return False
+        value, self.attainable = self.measure(alpha)
+        earlier = self.values[: max(len(self.values) - PATIENCE, 0)]
+        self.iterations.append(iteration)
+        self.values.append(value)
+        if value <= self.tolerance:
+            self.reason = "tolerance reached"
+        elif value <= self.attainable and earlier and value > min(earlier) / 2:
+            self.reason = f"attainable gap of float64 reached, {self.name} = {value:.2g}"
+        return bool(self.reason)
+
+    @property
+    def stop(self) -> str:
+        """Why the run ended, in words."""
+        last = f"{self.values[-1]:.2g}" if self.values else "not measured"
+        return self.reason or f"cap reached, {self.name} = {last}"

@@ -1,0 +1,249 @@
+"""Check window-replay: every window of a run ends where exact arithmetic would, up to its own rounding.
+
+A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
+bound on the rounding errors one window of any correct implementation can make. Errors of earlier
+windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
+term shows at its full size.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.window_ridge import ridge_window_bound
+from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.rounding import unit_roundoff
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.terms import WindowFinding, term_records
+from sstep_verify.checks.windows import Window, choose_windows
+from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.windows import FIRST_BITS, MOST_BITS, WindowOracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict, worst
+
+CHECK = "window-replay"
+
+WHOLE_MATRIX = 1024
+"""Samples up to which the float64 kernel rows of all samples are formed once for a case."""
+
+BOUND_ORIGIN = {
+    True: "signed propagation of local rounding errors over the window's coordinates (bounds/window_svm.py)",
+    False: "sum of local rounding errors in the M-norm (bounds/window_ridge.py)",
+}
+
+CAUSES = (
+    "Likely causes: a correction term of the s-step recurrence is missing or wrong; a coordinate drawn "
+    "twice in a window is not updated in between; the window is not s steps of this index stream; "
+    "the kernel is not the declared one; the precision is not the declared one."
+)
+
+
+def runs(case: Case, stops: dict[int, tuple[int, ...]]) -> list[RunRequest]:
+    """One run per s, recording the window that ends at each of the given iterations.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    stops : dict of int to tuple of int
+        Per s, iterations of interest: window ends.
+
+    Returns
+    -------
+    list of RunRequest
+    """
+    requests = []
+    for s in case.s_values:
+        ends = {end for end in (*stops[s], case.iterations) if end}
+        record = ends | {(end - 1) // s * s for end in ends}
+        requests.append(
+            RunRequest(case.problem, case.stream, s, case.iterations, record=tuple(sorted(record)))
+        )
+    return requests
+
+
+def judge(case: Case, trajectories: dict[int, Trajectory], oracle: WindowOracle) -> list[Verdict]:
+    """Replay chosen windows of every run and compare.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : dict of int to Trajectory
+        Per s, the run asked for by `runs`.
+    oracle : WindowOracle
+        Replays windows exactly.
+
+    Returns
+    -------
+    list of Verdict
+        One per run whose windows are within the case's replay limit.
+    """
+    entries = _EntryCache(case)
+    return [
+        _judge_run(case, s, trajectory, oracle, entries)
+        for s, trajectory in sorted(trajectories.items())
+        if replayable(case, s)
+    ]
+
+
+def replayable(case: Case, s: int) -> bool:
+    """Whether a window of this s stays within the case's limit of kernel entries."""
+    samples = case.problem.samples
+    return min(s * case.stream.block, samples) * samples <= case.replay_limit
+
+
+def _judge_run(
+    case: Case, s: int, trajectory: Trajectory, oracle: WindowOracle, entries: _EntryCache
+) -> Verdict:
+    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed)
+    findings = [_replay(case, trajectory, window, oracle, entries) for window in windows]
+    worst_finding = max(findings, key=lambda finding: finding.ratio)
+    terms = term_records(case.problem, s, findings)
+    status = worst(finding.status for finding in findings)
+    if status is Status.PASS and terms and terms[0].status is Status.VACUOUS:
+        status = Status.VACUOUS
+    return Verdict(
+        check=CHECK,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        status=status,
+        ratio=worst_finding.ratio,
+        measured=worst_finding.measured,
+        bound=worst_finding.bound,
+        units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
+        planned=len(windows),
+        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
+        terms=terms,
+        reason=_reason(case, status, worst_finding, terms),
+        replay=case.replay_command,
+        evidence={"windows": [finding.evidence() for finding in findings]},
+    )
+
+
+def _replay(
+    case: Case, trajectory: Trajectory, window: Window, oracle: WindowOracle, entries: _EntryCache
+) -> WindowFinding:
+    problem = case.problem
+    begin, end = trajectory.at(window.begin), trajectory.at(window.end)
+    draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
+    if not np.isfinite(end).all():
+        return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, "a is not finite at its end")
+    bits = FIRST_BITS
+    while True:
+        replay = oracle.replay(problem, begin, end, draws, bits)
+        bound = _bound(case, replay, begin, entries)
+        finding = _compare(window, replay, bound, _resolution(case, replay, begin, end))
+        if finding.status is not Status.INCONCLUSIVE or bits >= MOST_BITS:
+            break
+        bits *= 2
+    outside = np.ones(problem.samples, dtype=bool)
+    outside[replay.places] = False
+    if not np.array_equal(begin[outside], end[outside]):
+        moved = int(np.flatnonzero(outside & (begin != end))[0])
+        return WindowFinding(
+            window, Status.FAIL, math.inf, float(abs(end[moved] - begin[moved])), 0.0,
+            f"coordinate {moved}, which the window does not draw, changed from {begin[moved]!r} to {end[moved]!r}",
+        )  # fmt: skip
+    return finding
+
+
+def _bound(case: Case, replay: Replay, begin: np.ndarray, entries: _EntryCache) -> np.ndarray:
+    """Bound per distinct coordinate (K-SVM) or in the M-norm (K-RR), shape (k,)."""
+    problem, declaration, places = case.problem, case.declaration, replay.places
+    rows = entries.rows(places)
+    if isinstance(replay.steps, SvmSteps):
+        loss = problem.hinge
+        return svm_window_bound(
+            rows, places, begin, replay.steps, loss.shift, loss.upper, declaration
+        ).radius
+    penalty = problem.ridge.penalty
+    return np.array(
+        [ridge_window_bound(rows, places, begin, problem.targets, replay.steps, penalty, declaration)]
+    )
+
+
+def _resolution(case: Case, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Smallest change that the solver's precision resolves: half an ulp of what a coordinate went through.
+
+    Where a value must be exact the bound is 0, but no error of a term can show below this.
+    """
+    u = unit_roundoff(case.declaration.precision)
+    if not isinstance(replay.steps, SvmSteps):
+        return np.zeros(1)
+    size = np.maximum(np.abs(begin[replay.places]), np.abs(end[replay.places]))
+    np.maximum.at(size, replay.steps.draws, np.abs(replay.steps.increment))
+    return u * size
+
+
+def _compare(window: Window, replay: Replay, bound: np.ndarray, resolution: np.ndarray) -> WindowFinding:
+    """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not."""
+    low, high = _ratios(replay.lower, bound), _ratios(replay.upper, bound)
+    place = int(np.argmax(high))
+    if low.max() > 1.0:
+        place, status = int(np.argmax(low)), Status.FAIL
+    elif not np.isfinite(bound).all() or not high.max() <= 1.0:
+        status = Status.INCONCLUSIVE
+    else:
+        status = Status.PASS
+    visible = np.maximum(bound, resolution)
+    dropped = {name: float(_ratios(effect.dropped, bound).max()) for name, effect in replay.effects.items()}
+    detectable = {
+        name: 1.0 / reach if (reach := float(_ratios(effect.relative, visible).max())) else math.inf
+        for name, effect in replay.effects.items()
+    }
+    return WindowFinding(
+        window,
+        status,
+        float(low[place] if status is Status.FAIL else high[place]),
+        float(replay.upper[place]),
+        float(bound[place]),
+        "",
+        dropped,
+        detectable,
+        replay.bits,
+    )
+
+
+def _ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Measured / bound with 0 / 0 = 0: a value that must be exact and is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(measured == 0.0, 0.0, measured / bound)
+
+
+def _reason(case: Case, status: Status, finding: WindowFinding, terms) -> str:
+    compared = (
+        f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
+        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
+        f"({BOUND_ORIGIN[case.problem.is_svm]})."
+    )
+    if status is Status.FAIL:
+        return f"{compared} {finding.note} {CAUSES}".replace("  ", " ")
+    if status is Status.VACUOUS:
+        return f"{compared} The run could not have shown a missing kernel correction: {terms[0].reason}"
+    if status is Status.INCONCLUSIVE:
+        return f"{compared} At {finding.bits} bits the enclosure still contains the bound, or the bound is infinite."
+    return compared
+
+
+class _EntryCache:
+    """Float64 kernel rows with bounds, formed once for all samples of a small problem."""
+
+    def __init__(self, case: Case):
+        self._case = case
+        self._all: KernelEntries | None = None
+
+    def rows(self, places: np.ndarray) -> KernelEntries:
+        """Rows of the given samples."""
+        problem, declaration = self._case.problem, self._case.declaration
+        if problem.samples > WHOLE_MATRIX:
+            return kernel_entries(problem, declaration, places)
+        if self._all is None:
+            self._all = kernel_entries(problem, declaration, np.arange(problem.samples))
+        return self._all.at(places)

@@ -1,0 +1,157 @@
+"""Active sets of a K-SVM: solve on the free coordinates to many digits, flip what violates, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.linalg
+
+from sstep_verify.oracle.interior_point import Interior
+from sstep_verify.oracle.svm_balls import BallDual
+
+MOST_ROUNDS = 10
+MOST_REFINEMENTS = 200
+NEGLIGIBLE = 1e-280
+"""Residuals below this are zero to every precision used; float64 cannot hold much smaller ones."""
+
+RANK_TOLERANCE = 1e-11
+"""Eigenvalues below this part of the largest count as zero where a singular system is solved."""
+
+
+class Polisher:
+    """Active set method in balls, from a guess.
+
+    Parameters
+    ----------
+    dual : BallDual
+        The problem in balls.
+    start : Interior
+        Guess of the point and of the active sets.
+    """
+
+    def __init__(self, dual: BallDual, start: Interior):
+        self._dual = dual
+        self._at_zero, self._at_upper = start.at_zero.copy(), start.at_upper & ~start.at_zero
+        self._alpha = dual.feasible(np.nan_to_num(start.alpha).tolist())
+
+    def points(self) -> Iterator[list]:
+        """Feasible points of many digits; the first is the guess itself."""
+        yield self._alpha
+        seen = set()
+        for _ in range(MOST_ROUNDS):
+            state = (self._at_zero.tobytes(), self._at_upper.tobytes())
+            if state in seen:
+                return
+            seen.add(state)
+            self._solve()
+            yield self._dual.feasible(self._alpha)
+            self._flip()
+
+    def _solve(self) -> None:
+        """Put the active coordinates on their ends, and the free ones where the gradient vanishes."""
+        ends = {True: self._dual.arithmetic.number(0), False: self._dual.upper}
+        free = ~(self._at_zero | self._at_upper)
+        self._alpha = [
+            value if free[i] else ends[bool(self._at_zero[i])] for i, value in enumerate(self._alpha)
+        ]
+        places = np.flatnonzero(free).tolist()
+        if not places:
+            return
+        matrix = self._float_matrix(places)
+        for solver in (_cholesky(matrix), self._ball_solver(places), _truncated(matrix)):
+            if solver is not None and self._refine(places, solver):
+                return
+
+    def _refine(self, places: list[int], solver: Callable) -> bool:
+        """Iterative refinement on the free coordinates; whether it reached the precision of the balls."""
+        dual = self._dual
+        alpha, previous, first = list(self._alpha), np.inf, np.inf
+        for _ in range(MOST_REFINEMENTS):
+            with dual.arithmetic.working():
+                descents = dual.descents(alpha)
+                residual = [descents[i].mid() for i in places]
+            norm = float(np.linalg.norm([float(value) for value in residual]))
+            if norm < previous:
+                self._alpha = list(alpha)
+            first = min(first, max(norm, 1.0))
+            if norm <= NEGLIGIBLE:
+                return True
+            if not norm < previous / 4:
+                return previous <= first * 2.0 ** (-dual.arithmetic.bits / 2)
+            previous = norm
+            change = solver(residual)
+            if change is None:
+                return False
+            with dual.arithmetic.working():
+                for i, step in zip(places, change, strict=True):
+                    alpha[i] = (alpha[i] + step).mid()
+        return False
+
+    def _flip(self) -> None:
+        """Free what its gradient draws off an end; put on the end what has left the box."""
+        dual = self._dual
+        descents = dual.descents(dual.feasible(self._alpha))
+        for i, descent in enumerate(descents):
+            value, slope = self._alpha[i].mid(), descent.mid()
+            if self._at_zero[i]:
+                self._at_zero[i] = not slope > 0
+            elif self._at_upper[i]:
+                self._at_upper[i] = not slope < 0
+            elif value < 0:
+                self._at_zero[i] = True
+            elif dual.upper is not None and value > dual.upper:
+                self._at_upper[i] = True
+
+    def _float_matrix(self, places: list[int]) -> np.ndarray:
+        dual = self._dual
+        rows = [[float(dual.matrix[i, j]) for j in places] for i in places]
+        labels = np.array([dual.labels[i] for i in places], dtype=np.float64)
+        return np.array(rows) * labels[:, None] * labels + dual.problem.loss.shift * np.eye(len(places))
+
+    def _ball_solver(self, places: list[int]) -> Callable | None:
+        """Solver of the free system in balls, made when first used."""
+        dual = self._dual
+        size = len(places)
+        system = None
+
+        def solve(residual: list) -> list | None:
+            nonlocal system
+            with dual.arithmetic.working():
+                if system is None:
+                    system = dual.vector_type(
+                        size, size, [self._entry(i, j) for i in places for j in places]
+                    )
+                try:
+                    solution = system.solve(dual.vector_type(size, 1, residual), algorithm="lu")
+                except ZeroDivisionError:
+                    return None
+                found = solution.mid().entries()
+            return found if all(value.is_finite() for value in found) else None
+
+        return solve
+
+    def _entry(self, i: int, j: int):
+        dual = self._dual
+        entry = dual.matrix[i, j] * (dual.labels[i] * dual.labels[j])
+        return entry + dual.shift if i == j else entry
+
+
+def _cholesky(matrix: np.ndarray) -> Callable | None:
+    try:
+        factor = scipy.linalg.cho_factor(matrix)
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    return lambda residual: scipy.linalg.cho_solve(factor, [float(value) for value in residual]).tolist()
+
+
+def _truncated(matrix: np.ndarray) -> Callable | None:
+    """Solver of least norm for a singular system: the smallest eigenvalues count as zero."""
+    if not np.isfinite(matrix).all():
+        return None
+    values, vectors = scipy.linalg.eigh(matrix)
+    kept = values > RANK_TOLERANCE * values[-1]
+    values, vectors = values[kept], vectors[:, kept]
+    return lambda residual: (
+        vectors @ ((vectors.T @ np.array([float(value) for value in residual])) / values)
+    ).tolist()

@@ -1,0 +1,143 @@
+"""The kernel of a problem in balls, a few rows at a time or whole, from one triangle.
+
+The exponents of RBF entries, and the arguments of polynomial ones, are one matrix product of samples
+with extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2]`` is
+``-sigma |a_i - a_j|^2``. Its cancellation only widens the balls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.errors import require
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+
+ENTRIES_AT_ONCE = 1 << 18
+"""Kernel entries held as balls at once (about 150 bytes each) when a product is formed."""
+
+
+class BallKernel:
+    """Exact kernel (K) of a problem in balls; its float64 data and parameters are taken exactly.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    arithmetic : Balls
+        Ball arithmetic of every operation.
+
+    Raises
+    ------
+    MissingExtraError
+        If python-flint is not installed.
+    """
+
+    def __init__(self, problem: Problem, arithmetic: Balls):
+        self.problem, self.arithmetic = problem, arithmetic
+        self._matrix_type = require("flint", "exact").arb_mat
+        with arithmetic.working():
+            left, right = _factors(problem, arithmetic)
+            self._left = left
+            self._right = self._matrix_type(right).transpose()
+
+    def column(self, values: Any) -> Any:
+        """Vector as an m x 1 arb_mat: of numbers or balls, each taken exactly."""
+        entries = [self.arithmetic.number(value) for value in values]
+        return self._matrix_type(len(entries), 1, entries)
+
+    def matrix(self) -> Any:
+        """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
+        m = self.problem.samples
+        with self.arithmetic.working():
+            if isinstance(self.problem.kernel, LinearKernel):
+                return self._matrix_type(self._left) * self._right
+            triangle = []
+            for i in range(m):
+                row = (self._matrix_type([self._left[i]]) * self._right).entries()
+                triangle.append(self._values(row[: i + 1]))
+            entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
+            return self._matrix_type(m, m, entries)
+
+    def rows(self, indices: list[int]) -> list[Any]:
+        """Kernel rows of the given samples, each a 1 x m arb_mat."""
+        with self.arithmetic.working():
+            found = []
+            for i in indices:
+                row = (self._matrix_type([self._left[i]]) * self._right).entries()
+                found.append(self._matrix_type(1, len(row), self._values(row)))
+            return found
+
+    def product(self, vectors: Any) -> Any:
+        """``K X`` without ever holding K.
+
+        Parameters
+        ----------
+        vectors : arb_mat, shape (m, k)
+            Vectors that share the pass over the kernel (X).
+
+        Returns
+        -------
+        arb_mat, shape (m, k)
+        """
+        m = self.problem.samples
+        with self.arithmetic.working():
+            if isinstance(self.problem.kernel, LinearKernel):
+                return self._matrix_type(self._left) * (self._right * vectors)
+            sums = [[self.arithmetic.number(0)] * vectors.ncols() for _ in range(m)]
+            given = vectors.tolist()
+            right = self._right.transpose().tolist()
+            begin = 0
+            while begin < m:
+                end = min(begin + max(ENTRIES_AT_ONCE // (m - begin), 1), m)
+                self._add_block(begin, end, right, given, sums)
+                begin = end
+            return self._matrix_type(sums)
+
+    def _add_block(self, begin: int, end: int, right, given, sums) -> None:
+        """Add what rows begin..end-1 give from the diagonal on, and what symmetry gives below them."""
+        matrix = self._matrix_type
+        products = matrix(self._left[begin:end]) * matrix(right[begin:]).transpose()
+        block = matrix(products.nrows(), products.ncols(), self._values(products.entries()))
+        del products
+        own = (block * matrix(given[begin:])).tolist()
+        mirrored = (block.transpose() * matrix(given[begin:end])).tolist()
+        for row, part in enumerate(own, begin):
+            sums[row] = [one + other for one, other in zip(sums[row], part, strict=True)]
+        for row, part in enumerate(mirrored[end - begin :], end):
+            sums[row] = [one + other for one, other in zip(sums[row], part, strict=True)]
+
+    def _values(self, arguments: list) -> list:
+        """Kernel entries of a list of inner products of the factors."""
+        kernel = self.problem.kernel
+        if isinstance(kernel, RBFKernel):
+            return [argument.exp() for argument in arguments]
+        if isinstance(kernel, PolynomialKernel):
+            return [argument**kernel.degree for argument in arguments]
+        return arguments
+
+
+def _factors(problem: Problem, arithmetic: Balls) -> tuple[list, list]:
+    """Rows of the two factors whose products the kernel entries are functions of."""
+    samples: list[list] = problem.dense.tolist()
+    kernel = problem.kernel
+    if isinstance(kernel, PolynomialKernel) and kernel.offset:
+        return [[*row, kernel.offset] for row in samples], [[*row, 1.0] for row in samples]
+    if not isinstance(kernel, RBFKernel):
+        return samples, samples
+    sigma = arithmetic.number(kernel.sigma)
+    balls = [[arithmetic.number(value) for value in row] for row in samples]
+    left, right = [], []
+    for row in balls:
+        norm = sum((value * value for value in row), arithmetic.number(0))
+        left.append([*(2 * sigma * value for value in row), -sigma * norm, arithmetic.number(1)])
+        right.append([*row, arithmetic.number(1), -sigma * norm])
+    return left, right
+
+
+def upper(value: Any) -> float:
+    """Float64 upper bound on the absolute value of a ball; infinite if it is not finite."""
+    bound = float(value.abs_upper())
+    return float(np.nextafter(bound, np.inf)) if bound == bound else np.inf

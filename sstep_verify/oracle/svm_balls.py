@@ -1,0 +1,96 @@
+"""The dual and primal objectives of a K-SVM in balls, at feasible points of many digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sstep_reference.arithmetic import Balls
+from sstep_reference.inputs import svm_constants
+
+from sstep_verify.errors import require
+from sstep_verify.oracle.kernel_balls import BallKernel, upper
+from sstep_verify.problems import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosed:
+    """Enclosures of both objectives at one feasible point.
+
+    Parameters
+    ----------
+    dual, primal : arb
+        ``D(a)`` and ``P(a)``; the optimal value lies between the lower end of the first and the upper
+        end of the second.
+    alpha : ndarray, shape (m,)
+        The point in float64, inside the box.
+    relative_width : float
+        Upper bound on ``(P(a) - D(a)) / D(a)``; infinite if D(a) is not positive.
+    """
+
+    dual: Any
+    primal: Any
+    alpha: np.ndarray
+    relative_width: float
+
+
+class BallDual:
+    """The dual of a K-SVM: ``max 1'a - 1/2 a'Qa - omega/2 a'a`` over the box.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    arithmetic : Balls
+        Ball arithmetic of every operation.
+    """
+
+    def __init__(self, problem: Problem, arithmetic: Balls):
+        self.problem, self.arithmetic = problem, arithmetic
+        self.kernel = BallKernel(problem, arithmetic)
+        self.matrix = self.kernel.matrix()
+        self.labels = [int(label) for label in problem.targets]
+        self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.loss.C)
+        self.vector_type = require("flint", "exact").arb_mat
+
+    def feasible(self, values: list) -> list:
+        """Exact points nearest to balls or numbers, moved into the box."""
+        zero = self.arithmetic.number(0)
+        return [
+            self.arithmetic.clip(self.arithmetic.number(value).mid(), zero, self.upper).mid()
+            for value in values
+        ]
+
+    def products(self, alpha: list) -> list:
+        """Enclosures of ``Q a``, m balls."""
+        with self.arithmetic.working():
+            signed = [label * value for label, value in zip(self.labels, alpha, strict=True)]
+            products = (self.matrix * self.vector_type(len(signed), 1, signed)).entries()
+            return [label * value for label, value in zip(self.labels, products, strict=True)]
+
+    def descents(self, alpha: list) -> list:
+        """Enclosures of the negative gradient of the minimised dual, ``1 - Qa - omega a``."""
+        products = self.products(alpha)
+        with self.arithmetic.working():
+            return [
+                1 - product - self.shift * value for product, value in zip(products, alpha, strict=True)
+            ]
+
+    def enclosed(self, alpha: list) -> Enclosed:
+        """Both objectives at an exact feasible point."""
+        arithmetic, power = self.arithmetic, self.problem.loss.power
+        products = self.products(alpha)
+        with arithmetic.working():
+            penalty, zero = arithmetic.number(self.problem.loss.C), arithmetic.number(0)
+            point, images = arithmetic.vector(alpha), arithmetic.vector(products)
+            half_square = arithmetic.dot(point, images) / 2
+            dual = sum(alpha, zero) - half_square - self.shift * arithmetic.dot(point, point) / 2
+            losses = [arithmetic.clip(1 - product, zero, None) for product in products]
+            primal = half_square + penalty * sum((loss**power for loss in losses), zero)
+            width = upper((primal.upper() - dual.lower()) / dual.lower()) if dual.lower() > 0 else np.inf
+        return Enclosed(dual, primal, self._rounded(alpha), width)
+
+    def _rounded(self, alpha: list) -> np.ndarray:
+        """Rounding is monotone and the ends are float64 numbers, so this stays in the box."""
+        return np.array([float(value) for value in alpha])

@@ -1,0 +1,136 @@
+"""Certified optimal values of the kernel SVM: searched in floats, proved in balls.
+
+The proof is weak duality. For every feasible a, ``D(a) <= D* = P* <= P(a)`` with
+
+    D(a) = 1'a - 1/2 a'Qa - omega/2 a'a,    P(a) = 1/2 a'Qa + C sum_i max(0, 1 - (Qa)_i)^p,
+
+both enclosed in balls at a point of many digits. It holds whatever the active set, so exact ties and
+singular Q need no decision; the width of the enclosure says how good the point is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.errors import InputError
+from sstep_verify.measures.kernel_matrix import kernel_matrix
+from sstep_verify.oracle.active_set import Polisher
+from sstep_verify.oracle.enclosure import interval
+from sstep_verify.oracle.interior_point import Interior, interior_point
+from sstep_verify.oracle.interior_point_balls import LowRank, extended_interior_point
+from sstep_verify.oracle.svm_balls import BallDual, Enclosed
+from sstep_verify.problems import Problem
+
+TARGET = 2.0**-100
+"""Relative width of the enclosure at which the search ends."""
+
+PRECISIONS = (300, 600, 1200)
+"""Bits of the balls, tried in this order while the width is above `TARGET`."""
+
+EXTENDED_BITS = 256
+"""Bits of the interior point method that is tried where float64 does not find the active set."""
+
+
+@dataclass(frozen=True, eq=False)
+class SvmOptimum:
+    """An enclosure of the optimal value of a K-SVM.
+
+    Parameters
+    ----------
+    value_lower, value_upper : float
+        Float64 interval, rounded outwards, that contains ``D* = P*``.
+    alpha : ndarray, shape (m,)
+        Feasible dual vector at which the enclosure was proved, rounded to float64 within the box.
+    relative_width : float
+        Width of the enclosure in balls over its lower end, before rounding to float64; infinite if
+        the lower end is not positive.
+    how : str
+        How it was found, for reports.
+    """
+
+    value_lower: float
+    value_upper: float
+    alpha: np.ndarray
+    relative_width: float
+    how: str
+
+    @property
+    def value(self) -> float:
+        """Middle of the enclosure."""
+        return self.value_lower + (self.value_upper - self.value_lower) / 2
+
+    @property
+    def digits(self) -> float:
+        """Proved decimal digits of the optimal value, before rounding to float64."""
+        return max(-float(np.log10(self.relative_width)), 0.0) if self.relative_width > 0 else np.inf
+
+
+def svm_optimum(problem: Problem) -> SvmOptimum:
+    """Enclose the optimal value of a K-SVM.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM, m up to about a thousand.
+
+    Returns
+    -------
+    SvmOptimum
+        The narrowest enclosure found; `relative_width` says how narrow, whatever it is.
+
+    Raises
+    ------
+    InputError
+        If the problem is a K-RR.
+    MissingExtraError
+        If python-flint is not installed.
+    """
+    if not problem.is_svm:
+        raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
+    start = _search(problem)
+    best: Enclosed | None = None
+    for bits in PRECISIONS:
+        best = _polished(problem, bits, start, best)
+        if best.relative_width <= TARGET:
+            return _optimum(best, f"float64 interior point, active set in balls of {bits} bits")
+        low_rank = LowRank.of(problem, Balls(EXTENDED_BITS))
+        if bits == PRECISIONS[0] and low_rank is not None:
+            start = extended_interior_point(problem, low_rank)
+            best = _polished(problem, bits, start, best)
+            if best.relative_width <= TARGET:
+                how = f"interior point of {EXTENDED_BITS} bits, active set in balls of {bits} bits"
+                return _optimum(best, f"{how} (float64 did not find the active set)")
+    assert best is not None
+    width = f"relative width {best.relative_width:.1e}"
+    return _optimum(best, f"weak duality at the best point found, {width}: no active set was confirmed")
+
+
+def _search(problem: Problem) -> Interior:
+    labels = problem.targets
+    matrix = kernel_matrix(problem)
+    matrix *= labels[:, None]
+    matrix *= labels
+    matrix.flat[:: problem.samples + 1] += problem.loss.shift
+    return interior_point(matrix, problem.loss.upper)
+
+
+def _polished(problem: Problem, bits: int, start: Interior, best: Enclosed | None) -> Enclosed:
+    """Narrowest enclosure along the rounds of the active set method from `start`."""
+    dual = BallDual(problem, Balls(bits))
+    polisher = Polisher(dual, start)
+    for point in polisher.points():
+        found = dual.enclosed(point)
+        if best is None or found.relative_width < best.relative_width:
+            best = found
+        if best.relative_width <= TARGET:
+            break
+    assert best is not None
+    return best
+
+
+def _optimum(found: Enclosed, how: str) -> SvmOptimum:
+    lower, upper = interval(found.dual)[0], interval(found.primal)[1]
+    return SvmOptimum(max(lower, 0.0), upper, found.alpha, found.relative_width, how)

@@ -1,0 +1,132 @@
+"""The mutable recurrence: unmutated it *is* the reference, and each catalogued defect acts where it can.
+
+Rational arithmetic throughout, so "equal" and "different" need no tolerance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
+from test_exact_equality import EXACT, Case, cases
+
+from sstep_verify.defects.catalogue import CATALOGUE
+from sstep_verify.defects.mutation import NONE, TERMS, Mutation
+from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
+from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
+
+TASKS = ("svm-l1", "svm-l2", "krr")
+PAIRS = [(task, defect.name) for defect in CATALOGUE for task in defect.tasks]
+widths = st.integers(1, 10)
+
+
+def cases_of(task: str):
+    return cases(blocks_of_one=task != "krr")
+
+
+def run(case: Case, task: str, s: int, mutation: Mutation = NONE) -> list:
+    """End of the mutable recurrence."""
+    if task == "krr":
+        arguments = (EXACT, case.kernel, case.targets, case.initial, case.blocks, s)
+        return list(mutable_sstep_bdcd(*arguments, penalty=case.parameter, mutation=mutation))
+    indices = [i for (i,) in case.blocks]
+    labels = EXACT.vector(case.labels)
+    arguments = (EXACT, case.kernel, labels, case.initial, indices, s)
+    return list(mutable_sstep_dcd(*arguments, loss=task, C=case.parameter, mutation=mutation))
+
+
+def references(case: Case, task: str, s: int) -> tuple[list, list]:
+    """Ends of the reference's classical and s-step algorithms."""
+    if task == "krr":
+        arguments = (EXACT, case.kernel, case.targets, case.initial, case.blocks)
+        classical = bdcd_krr(*arguments, penalty=case.parameter)
+        return list(classical), list(sstep_bdcd_krr(*arguments, s, penalty=case.parameter))
+    indices = [i for (i,) in case.blocks]
+    arguments = (EXACT, case.kernel, case.labels, case.initial, indices)
+    classical = dcd_ksvm(*arguments, loss=task, C=case.parameter)
+    return list(classical), list(sstep_dcd_ksvm(*arguments, s, loss=task, C=case.parameter))
+
+
+def repeats(case: Case, s: int) -> bool:
+    """Whether a window of s draws a coordinate twice."""
+    for begin in range(0, len(case.blocks), s):
+        drawn = [i for block in case.blocks[begin : begin + s] for i in block]
+        if len(set(drawn)) < len(drawn):
+            return True
+    return False
+
+
+def can_act(name: str, case: Case, task: str, s: int) -> bool:
+    """Whether the term or slip of a defect occurs at all in this run."""
+    if name in ("overlap-dropped", "assigned-once"):
+        return repeats(case, s)
+    if name == "omega-dropped":
+        # The shift multiplies the coordinate's value: it needs one that is drawn at a value other than 0.
+        drawn = [i for (i,) in case.blocks] if task == "svm-l2" else []
+        return len(set(drawn)) < len(drawn) or any(case.initial[i] for i in drawn)
+    if name == "stale-alpha":
+        return s > 1 and len(case.blocks) > 1
+    assert name == "tail-lost"
+    return len(case.blocks) % s != 0
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_without_mutation_it_equals_both_references(task):
+    @settings(max_examples=150)
+    @given(cases_of(task), widths)
+    def holds(case, s):
+        classical, sstep = references(case, task, s)
+        assert run(case, task, s) == classical == sstep
+
+    holds()
+
+
+@pytest.mark.parametrize(("task", "name"), [(task, defect.name) for defect in CATALOGUE for task in TASKS])
+def test_a_defect_changes_the_result_only_where_it_can_act(task, name):
+    (defect,) = [defect for defect in CATALOGUE if defect.name == name]
+    seen: Counter = Counter()
+
+    @settings(max_examples=120)
+    @given(cases_of(task), widths)
+    def holds(case, s):
+        changed = run(case, task, s, defect.mutation) != run(case, task, s)
+        acts = can_act(name, case, task, s)
+        seen["changed"] += changed
+        seen["idle"] += not acts
+        assert acts or not changed
+
+    holds()
+    assert seen["idle"], "no drawn run kept the defect from acting"
+    assert bool(seen["changed"]) == ((task, name) in PAIRS), seen
+
+
+@pytest.mark.parametrize(
+    ("task", "term"), [("svm-l1", "kernel-correction"), ("svm-l2", "omega"), ("krr", "overlap")]
+)
+def test_a_scaled_term_changes_the_result(task, term):
+    mutation = NONE.scaled(TERMS[term], Fraction(3, 2), term)
+    seen: Counter = Counter()
+
+    @settings(max_examples=60)
+    @given(cases_of(task), widths)
+    def holds(case, s):
+        seen["changed"] += run(case, task, s, mutation) != run(case, task, s)
+
+    holds()
+    assert seen["changed"], seen
+
+
+def test_a_mutation_that_changes_nothing_is_told_apart():
+    """A twin of the property above: the comparison itself must be able to say "equal"."""
+    same = NONE.scaled(("kernel", "overlap"), 1, "same")
+
+    @settings(max_examples=30)
+    @given(cases_of("krr"), widths)
+    def holds(case, s):
+        assert run(case, "krr", s, same) == run(case, "krr", s)
+
+    holds()
