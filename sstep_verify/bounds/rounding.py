@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sstep_verify.errors import InputError
 
-TYPES = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
+TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
 OUTWARD = 1.0 + 2.0**-29
 """Factor by which a bound evaluated in float64 is raised.

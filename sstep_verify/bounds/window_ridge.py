@@ -10,7 +10,7 @@ system ``G = K_BB/lambda + m I`` and the residual r at the solver's own iterate,
 
     ||l||_M = ||G^{-1/2} (dr - dG D^)||_2 <= (||dr||_2 + ||dG||_2 ||D^||_2) / sqrt(m).
 
-    |dr| <= gamma_k (|y| + m |a| + (|K| |a| + |K| sum |D_t|) / lambda) + (delta |a| + delta sum |D_t|) / lambda,
+    |dr| <= gamma_k (|y| + m |a| + |K| (|a| + sum |D_t|) / lambda) + delta (|a| + sum |D_t|) / lambda,
         k = m + min(m, s b) + s + 8 where the increments are summed per coordinate, else m + s b + s + 8;
     ||dG||_2 <= ||delta_BB||_F / lambda + gamma_3 ||G||_F + gamma_{3b+4} / (1 - gamma_{b+2}) trace(G),
 

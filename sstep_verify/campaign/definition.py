@@ -63,7 +63,7 @@ class Family:
     tolerance: float = 1e-8
     windows: int = 4
     minimum_windows: int = 2
-    replay_limit: int = 1 << 23
+    replay_limit: int = 1 << 24
     drift: int = 0
     stream: str = "uniform"
     seed: int = 0

@@ -53,9 +53,9 @@ class Monitor:
         if iteration not in self.points:
             return False
         value, self.attainable = self.measure(alpha)
-        earlier = self.values[: max(len(self.values) - PATIENCE, 0)]
         self.iterations.append(iteration)
         self.values.append(value)
+        earlier = self.values[:-PATIENCE]
         if value <= self.tolerance:
             self.reason = "tolerance reached"
         elif value <= self.attainable and earlier and value > min(earlier) / 2:

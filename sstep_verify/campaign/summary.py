@@ -115,8 +115,8 @@ def _sentence(cases, verdicts, statuses, incomplete, errors, interrupted) -> str
     ]
     if seen:
         sentence += (
-            f"; could have seen a relative error of {sorted(seen)[len(seen) // 2]:.0e} in the kernel correction "
-            f"(median over the runs; best {min(seen):.0e})"
+            f"; could have seen relative errors down to {min(seen):.0e} in the kernel correction "
+            f"(median over the runs: {sorted(seen)[len(seen) // 2]:.0e})"
         )
     if interrupted:
         sentence = f"interrupted: {sentence}"

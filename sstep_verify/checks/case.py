@@ -43,6 +43,6 @@ class Case:
     iterations: int
     declaration: Declaration
     windows: int = 4
-    replay_limit: int = 1 << 23
+    replay_limit: int = 1 << 24
     seed: int = 0
     replay_command: str = ""

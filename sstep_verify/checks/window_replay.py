@@ -15,8 +15,8 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window_ridge import ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
-from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.comparison import compare, resolution
 from sstep_verify.checks.terms import WindowFinding, term_records
 from sstep_verify.checks.windows import Window, choose_windows
 from sstep_verify.oracle.replay import Replay
@@ -31,7 +31,7 @@ WHOLE_MATRIX = 1024
 """Samples up to which the float64 kernel rows of all samples are formed once for a case."""
 
 BOUND_ORIGIN = {
-    True: "signed propagation of local rounding errors over the window's coordinates (bounds/window_svm.py)",
+    True: "signed propagation of rounding errors over the window's coordinates (bounds/window_svm.py)",
     False: "sum of local rounding errors in the M-norm (bounds/window_ridge.py)",
 }
 
@@ -139,7 +139,8 @@ def _replay(
     while True:
         replay = oracle.replay(problem, begin, end, draws, bits)
         bound = _bound(case, replay, begin, entries)
-        finding = _compare(window, replay, bound, _resolution(case, replay, begin, end))
+        resolved = resolution(case.declaration, replay, begin, end)
+        finding = compare(window, replay, bound, resolved)
         if finding.status is not Status.INCONCLUSIVE or bits >= MOST_BITS:
             break
         bits *= 2
@@ -149,7 +150,7 @@ def _replay(
         moved = int(np.flatnonzero(outside & (begin != end))[0])
         return WindowFinding(
             window, Status.FAIL, math.inf, float(abs(end[moved] - begin[moved])), 0.0,
-            f"coordinate {moved}, which the window does not draw, changed from {begin[moved]!r} to {end[moved]!r}",
+            f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}",
         )  # fmt: skip
     return finding
 
@@ -169,66 +170,18 @@ def _bound(case: Case, replay: Replay, begin: np.ndarray, entries: _EntryCache) 
     )
 
 
-def _resolution(case: Case, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Smallest change that the solver's precision resolves: half an ulp of what a coordinate went through.
-
-    Where a value must be exact the bound is 0, but no error of a term can show below this.
-    """
-    u = unit_roundoff(case.declaration.precision)
-    if not isinstance(replay.steps, SvmSteps):
-        return np.zeros(1)
-    size = np.maximum(np.abs(begin[replay.places]), np.abs(end[replay.places]))
-    np.maximum.at(size, replay.steps.draws, np.abs(replay.steps.increment))
-    return u * size
-
-
-def _compare(window: Window, replay: Replay, bound: np.ndarray, resolution: np.ndarray) -> WindowFinding:
-    """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not."""
-    low, high = _ratios(replay.lower, bound), _ratios(replay.upper, bound)
-    place = int(np.argmax(high))
-    if low.max() > 1.0:
-        place, status = int(np.argmax(low)), Status.FAIL
-    elif not np.isfinite(bound).all() or not high.max() <= 1.0:
-        status = Status.INCONCLUSIVE
-    else:
-        status = Status.PASS
-    visible = np.maximum(bound, resolution)
-    dropped = {name: float(_ratios(effect.dropped, bound).max()) for name, effect in replay.effects.items()}
-    detectable = {
-        name: 1.0 / reach if (reach := float(_ratios(effect.relative, visible).max())) else math.inf
-        for name, effect in replay.effects.items()
-    }
-    return WindowFinding(
-        window,
-        status,
-        float(low[place] if status is Status.FAIL else high[place]),
-        float(replay.upper[place]),
-        float(bound[place]),
-        "",
-        dropped,
-        detectable,
-        replay.bits,
-    )
-
-
-def _ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Measured / bound with 0 / 0 = 0: a value that must be exact and is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(measured == 0.0, 0.0, measured / bound)
-
-
 def _reason(case: Case, status: Status, finding: WindowFinding, terms) -> str:
     compared = (
         f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
-        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
-        f"({BOUND_ORIGIN[case.problem.is_svm]})."
+        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
+        f"bound {finding.bound:.3g} ({BOUND_ORIGIN[case.problem.is_svm]})."
     )
     if status is Status.FAIL:
         return f"{compared} {finding.note} {CAUSES}".replace("  ", " ")
     if status is Status.VACUOUS:
         return f"{compared} The run could not have shown a missing kernel correction: {terms[0].reason}"
     if status is Status.INCONCLUSIVE:
-        return f"{compared} At {finding.bits} bits the enclosure still contains the bound, or the bound is infinite."
+        return f"{compared} At {finding.bits} bits the enclosure holds the bound, or the bound is infinite."
     return compared
 
 

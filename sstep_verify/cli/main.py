@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sstep-verify")
 def cli():
-    """Is this s-step solver right, up to which s, on which data, and how do we know?
+    """Verify s-step solvers: is this one right, up to which s, on which data, and how do we know.
 
     Exit codes: 0 green; 1 a check failed; 2 usage or input error; 3 inconclusive, or too few
     comparisons executed; 4 internal error, or the oracles disagree.

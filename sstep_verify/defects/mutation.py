@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 Factor = int | Fraction
 
@@ -43,7 +44,8 @@ class Mutation:
 
     def scaled(self, fields: tuple[str, ...], factor: Factor, name: str) -> Mutation:
         """A copy with some factors set to another value."""
-        return replace(self, name=name, **dict.fromkeys(fields, factor))
+        changes: dict[str, Any] = dict.fromkeys(fields, factor)
+        return replace(self, name=name, **changes)
 
 
 NONE = Mutation()

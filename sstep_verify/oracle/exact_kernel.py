@@ -18,4 +18,5 @@ def exact_kernel(problem: Problem, arithmetic: Arithmetic) -> Kernel:
         parameters = {"degree": kernel.degree, "offset": kernel.offset}
     elif isinstance(kernel, RBFKernel):
         parameters = {"sigma": kernel.sigma}
-    return Kernel(arithmetic, problem.dense, kernel.name, **parameters)
+    data: Any = problem.dense
+    return Kernel(arithmetic, data, kernel.name, **parameters)

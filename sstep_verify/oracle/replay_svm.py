@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sstep_reference import dcd_ksvm
 from sstep_reference.arithmetic import Balls
@@ -46,9 +48,9 @@ def replay_svm_window(
         If reference and mutable recurrence contradict each other.
     """
     arithmetic: Balls = kernel.arithmetic
-    alpha = arithmetic.vector(begin)
+    alpha: Any = arithmetic.vector(begin)
     loss, C = problem.loss.task, problem.hinge.C
-    exact = dcd_ksvm(arithmetic, kernel, problem.targets, alpha, draws.tolist(), loss=loss, C=C)
+    exact = dcd_ksvm(arithmetic, kernel, problem.targets.tolist(), alpha, draws.tolist(), loss=loss, C=C)
     labels = arithmetic.vector(problem.targets)
     window = local_window(arithmetic, kernel, labels, alpha, draws[:, None].tolist(), signed=True)
     upper, omega = svm_constants(arithmetic, loss, C)

@@ -1,0 +1,192 @@
+"""The command ``run`` as its user meets it: report, last line, exit codes, messages, interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+
+COMMAND = [sys.executable, "-m", "sstep_verify", "run"]
+
+CAMPAIGN = """
+[campaign]
+name = "small"
+title = "Small"
+description = "A few iterations."
+tolerated_vacuous = {tolerated}
+
+[[family]]
+data = ["points.svm"]
+task = ["svm-l1", "svm-l2"]
+kernel = [{{ name = "linear" }}, {{ name = "rbf", sigma = {sigma} }}]
+s = [1, 4, 16]
+iterations = 203
+tolerance = 1e-8
+drift = 100
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lines = [
+        f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8 - 0.5} 3:{(k % 4) / 4}"
+        for k in range(30)
+    ]
+    (tmp_path / "points.svm").write_text("\n".join(lines) + "\n", encoding="ascii")
+    _write(tmp_path)
+    return tmp_path
+
+
+def _write(folder: Path, sigma: float = 0.5, tolerated: int = 0) -> None:
+    (folder / "small.toml").write_text(CAMPAIGN.format(sigma=sigma, tolerated=tolerated), encoding="utf-8")
+
+
+def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*COMMAND, *options], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+    )
+
+
+def test_a_green_campaign_leaves_a_whole_report(folder):
+    done = _run(folder, "small.toml", "--jobs", "2", "--out", "report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = folder / "report"
+    assert done.stdout.splitlines()[-1] == str(report)
+    assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
+    assert done.stderr == ""
+    document = json.loads((report / "results.json").read_text("utf-8"))
+    assert document["schema"] == 1
+    assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
+    assert len(document["verdicts"]) == 12
+    names = {series["name"] for case in document["cases"] for series in case["series"]}
+    assert names == {"relative duality gap", "drift"}
+    suites = ElementTree.parse(report / "junit.xml").getroot()
+    assert len(list(suites.iter("testcase"))) == 12
+    page = (report / "index.html").read_text("utf-8")
+    assert document["summary"]["sentence"].split(";")[0] in page.replace("&lt;", "<")
+    assert "1 to -1, 2 to +1" in page or "-1" in page
+    assert not [name for name in os.listdir(folder) if "partial" in name]
+
+
+def test_the_replay_command_of_a_verdict_makes_it_again(folder):
+    assert _run(folder, "small.toml", "--jobs", "1").returncode == 0
+    first = json.loads((folder / "sstep-verify-out/small/results.json").read_text("utf-8"))["verdicts"][-1]
+    words = first["replay"].split()
+    assert words[:2] == ["sstep-verify", "run"]
+    done = _run(folder, *words[2:], "--jobs", "1", "--out", "again")
+    assert done.returncode == 0
+    verdicts = json.loads((folder / "again/results.json").read_text("utf-8"))["verdicts"]
+    assert first in verdicts
+
+
+def test_vacuous_problems_are_listed_and_counted(folder):
+    _write(folder, sigma=1e5, tolerated=2)
+    done = _run(folder, "small.toml", "--jobs", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "vacuous on 2" in done.stdout
+    assert "VACUOUS points.svm/rbf/svm-l1/C=1" in done.stdout
+    assert "largest off-diagonal kernel entry" in done.stdout
+    _write(folder, sigma=1e5, tolerated=0)
+    done = _run(folder, "small.toml", "--jobs", "1")
+    assert done.returncode == 3
+    assert "2 vacuous problems, 0 tolerated" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["nothing.toml"], ["nothing.toml"]),
+        (["papre"], ["papre", "embedded", "paper"]),
+        (["small.toml", "--only", "zzz"], ["zzz", "no case"]),
+        (["small.toml", "--jobs", "0"], ["jobs", "0"]),
+        (["small.toml", "--data", "nowhere", "--nonsense"], ["nonsense"]),
+        (["small.toml", "--out", "small.toml/inside"], ["small.toml"]),
+        (["paper", "--data", "empty", "--only", "duke"], ["duke", "--data", "SSTEP_VERIFY_DATA"]),
+    ],
+)
+def test_a_mistake_ends_with_code_2_and_one_message(folder, options, words, monkeypatch):
+    (folder / "empty").mkdir()
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("SSTEP_VERIFY_DATA", "")
+    done = _run(folder, *options)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert sorted(os.listdir(folder)) == ["empty", "points.svm", "small.toml"]
+
+
+def test_bad_data_name_file_line_and_value(folder):
+    path = folder / "points.svm"
+    lines = path.read_text("ascii").splitlines()
+    path.write_text("\n".join([*lines[:4], "1 1:0.5 2:abc", *lines[4:]]) + "\n", encoding="ascii")
+    done = _run(folder, "small.toml")
+    assert done.returncode == 2
+    for word in ("points.svm", "5", "abc"):
+        assert word in done.stderr
+
+
+ENDLESS = """
+[[family]]
+data = ["values.svm"]
+task = ["krr"]
+kernel = [{ name = "linear" }]
+s = [1]
+iterations = 2_000_000_000
+tolerance = 1e-300
+"""
+
+
+def test_an_interrupt_keeps_what_is_done(folder):
+    values = [f"{k / 8} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(20)]
+    (folder / "values.svm").write_text("\n".join(values) + "\n", encoding="ascii")
+    with (folder / "small.toml").open("a", encoding="utf-8") as file:
+        file.write(ENDLESS)
+    process = subprocess.Popen(
+        [*COMMAND, "small.toml", "--jobs", "2"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(20)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, output + errors
+    assert output.startswith("small: interrupted: right for s <= 16 on 4 of 4 problems")
+    document = json.loads((folder / "sstep-verify-out/small/results.json").read_text("utf-8"))
+    assert document["summary"]["interrupted"] is True
+    assert len(document["cases"]) == 4
+
+
+def test_help_imports_nothing_heavy_and_lists_the_exit_codes():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "sstep_verify", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Exit codes" in done.stdout
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not imported & {
+        "numpy",
+        "scipy",
+        "numba",
+        "flint",
+        "matplotlib",
+        "sklearn",
+        "hypothesis",
+        "pytest",
+    }

@@ -1,0 +1,92 @@
+"""Plant a defect in a module's own source, for the length of a ``with`` block.
+
+The edited source is built into a second module, whose functions and classes then take the place of the
+originals wherever a module of this project refers to them. Nothing is written to disk.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from unittest import mock
+
+from sstep_verify.parallel import compiled as compiling
+
+PROJECT = ("sstep_verify", "sstep_reference")
+
+
+class PlantError(AssertionError):
+    """The text to be replaced does not stand in the source exactly once."""
+
+
+def edited_source(module: ModuleType, edits: list[tuple[str, str]]) -> str:
+    """Source of a module with each old text, which must occur exactly once, replaced by the new one."""
+    source = inspect.getsource(module)
+    for old, new in edits:
+        count = source.count(old)
+        if count != 1:
+            raise PlantError(
+                f"{module.__name__} holds the text {old!r} {count} times, but a defect is planted where it "
+                f"stands exactly once; adapt the plant to the source of {module.__file__}"
+            )
+        source = source.replace(old, new)
+    return source
+
+
+def edited_module(module: ModuleType, edits: list[tuple[str, str]]) -> ModuleType:
+    """Build a module from edited source; its inner loops run as plain Python, uncompiled."""
+    planted = ModuleType(module.__name__, module.__doc__)
+    code = compile(edited_source(module, edits), f"<planted in {module.__name__}>", "exec")
+    with mock.patch.object(compiling, "compiled", lambda function: function):
+        exec(code, vars(planted))
+    return planted
+
+
+def _own(module: ModuleType) -> dict[str, object]:
+    """Functions and classes that a module defines, compiled ones included."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", None) == module.__name__
+    }
+
+
+@contextmanager
+def plant(module: ModuleType, *edits: tuple[str, str]) -> Iterator[ModuleType]:
+    """Replace what a module defines by what its edited source defines, throughout the project.
+
+    Parameters
+    ----------
+    module : module
+        Where the defect is planted.
+    *edits : (str, str)
+        Old text, which must occur exactly once, and new text.
+
+    Yields
+    ------
+    module
+        The module built from the edited source.
+
+    Raises
+    ------
+    PlantError
+        If an old text is not there exactly once.
+    """
+    planted = edited_module(module, list(edits))
+    replaced = {id(original): vars(planted)[name] for name, original in _own(module).items()}
+    restore = []
+    for name, holder in list(sys.modules.items()):
+        if not isinstance(holder, ModuleType) or name.partition(".")[0] not in PROJECT:
+            continue
+        for attribute, value in list(vars(holder).items()):
+            if id(value) in replaced:
+                restore.append((holder, attribute, value))
+                setattr(holder, attribute, replaced[id(value)])
+    try:
+        yield planted
+    finally:
+        for holder, attribute, value in restore:
+            setattr(holder, attribute, value)

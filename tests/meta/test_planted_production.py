@@ -1,0 +1,159 @@
+"""Defects planted in the production solver's own source turn the window replay red.
+
+Every planted run is compared with the unplanted solver on the very same input, and with the solver
+rebuilt from an edit that changes nothing: both must stay green, so that the red is the defect's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from plant import PlantError, edited_source, plant
+from worst_ratio import Ratio, window_ends, worst_ratio
+
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers import production
+from sstep_verify.solvers.production import ridge_window, solver, svm_window
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+# Two full windows and a short one, long enough that coordinates drawn again are clipped: where such a
+# step is free, its new value does not depend on the old one and a dropped overlap has no effect.
+SAMPLES, WIDTH, ITERATIONS = 8, 17, 40
+LOSSES = {"svm-l1": Hinge(4.0), "svm-l2": SquaredHinge(2.0), "krr": Ridge(0.01)}
+KERNELS = [LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.5)]
+UPDATES = ["in-place", "frozen"]
+
+TAIL_LOST = ("if full < draws.shape[0]:", "if False:")
+SVM = {
+    "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
+    "omega-dropped": [("slope = gradient[place] + shift * value", "slope = gradient[place]")],
+    "stale-alpha": [("* row[draws[later]] * signed", "* row[draws[later]] * 0.0")],
+    "assigned-once": [
+        ("increment = updated - value\n", "increment = gradient[place] = updated - value\n"),
+        (
+            "    if frozen:\n        for place in range(steps):\n",
+            "    if frozen:\n        alpha[draws] += gradient[:steps]\n"
+            "        for place in range(steps):\n",
+        ),
+        ("            alpha[coordinate] += delta[coordinate]\n", ""),
+    ],
+    "tail-lost, gram": [
+        ("range(0, draws.size, width)", "range(0, draws.size // width * width, width)"),
+    ],
+}
+RIDGE = {
+    "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
+    "stale-alpha": [
+        ("product += row[touched[0, item]] * delta[touched[0, item]]", "product += 0.0"),
+        # Where the product is taken with the current a, staleness means the a of the window's start.
+        ("product = np.dot(row, alpha)", "product = np.dot(row, alpha - delta)"),
+    ],
+    "assigned-once": [
+        (
+            "delta[coordinate] += rhs[place]\n",
+            "delta[coordinate] += rhs[place]\n            stale[step, place] = rhs[place]\n",
+        ),
+        (
+            "    for item in range(count):\n        coordinate = touched[0, item]\n        if frozen:\n"
+            "            alpha[coordinate] += delta[coordinate]\n",
+            "    if frozen:\n        alpha[blocks.ravel()] += stale[: blocks.shape[0]].ravel()\n"
+            "    for item in range(count):\n        coordinate = touched[0, item]\n",
+        ),
+    ],
+    "tail-lost, gram": [
+        ("range(0, blocks.shape[0], width)", "range(0, blocks.shape[0] // width * width, width)"),
+    ],
+}
+# Terms that exist in one form of the update only: see the module docstrings of the windows.
+FROZEN_ONLY = ("overlap-dropped", "assigned-once")
+
+
+def small_problem(task: str, kernel) -> Problem:
+    rng = np.random.default_rng(7)
+    data = rng.standard_normal((SAMPLES, 3)) + 0.5
+    targets = rng.standard_normal(SAMPLES) if task == "krr" else np.resize([1.0, -1.0, 1.0], SAMPLES)
+    return Problem("small", data, targets, kernel, LOSSES[task])
+
+
+def stream_for(task: str) -> IndexStream:
+    """A stream whose full windows draw some coordinate more than once, as they must."""
+    stream = IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, ITERATIONS, seed=3)
+    assert WIDTH * stream.block > SAMPLES
+    return stream
+
+
+def judged(task: str, kernel, update: str, keep_gram: bool = False) -> Ratio:
+    """Run the production solver as it stands now, and judge all windows."""
+    problem, stream = small_problem(task, kernel), stream_for(task)
+    ends = window_ends(ITERATIONS, WIDTH)
+    made = production.ProductionSolver(update=update, keep_gram=keep_gram)
+    trajectory = made.run(RunRequest(problem, stream, WIDTH, ITERATIONS, record=tuple(ends)))
+    return worst_ratio(problem, stream, made.declaration, ends, [trajectory.at(end) for end in ends])
+
+
+def plants() -> list:
+    cases = []
+    for task in LOSSES:
+        module, edits = (ridge_window, RIDGE) if task == "krr" else (svm_window, SVM)
+        for name, edit in edits.items():
+            if name == "omega-dropped" and task != "svm-l2":
+                continue
+            gram = name == "tail-lost, gram"
+            for update in ["frozen"] if name in FROZEN_ONLY else UPDATES:
+                cases.append(pytest.param(task, update, gram, module, edit, id=f"{task}-{name}-{update}"))
+        for update in UPDATES:
+            cases.append(
+                pytest.param(task, update, False, solver, [TAIL_LOST], id=f"{task}-tail-lost-{update}")
+            )
+    return cases
+
+
+@pytest.mark.parametrize(("task", "update", "gram", "module", "edits"), plants())
+def test_a_planted_defect_is_red_where_the_unplanted_solver_is_green(task, update, gram, module, edits):
+    for kernel in KERNELS:
+        assert judged(task, kernel, update, gram).green
+        with plant(module, *edits):
+            ratio = judged(task, kernel, update, gram)
+        assert ratio.red, (kernel, ratio)
+        assert judged(task, kernel, update, gram).green
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("task", LOSSES)
+def test_an_edit_that_changes_nothing_stays_green(task, update):
+    nothing = ("from __future__ import annotations\n", "from __future__ import annotations\n\n")
+    for module in (svm_window, ridge_window, solver):
+        with plant(module, nothing):
+            assert judged(task, KERNELS[2], update).green
+            assert judged(task, KERNELS[0], update, keep_gram=True).green
+
+
+def test_text_that_is_absent_or_repeated_is_refused():
+    with pytest.raises(PlantError, match="'no such text' 0 times"):
+        edited_source(svm_window, [("no such text", "")])
+    with pytest.raises(PlantError, match=r"'frozen' \d+ times"):
+        edited_source(svm_window, [("frozen", "")])
+
+
+def test_originals_are_back_at_the_end_and_after_an_error():
+    original, made = svm_window.svm_updates, production.ProductionSolver
+    with plant(solver, TAIL_LOST):
+        assert production.ProductionSolver is not made
+    assert production.ProductionSolver is made
+    planting = plant(svm_window, SVM["stale-alpha"][0])
+    planting.__enter__()
+    assert svm_window.svm_updates is not original
+    error = ZeroDivisionError()
+    assert not planting.__exit__(ZeroDivisionError, error, None)
+    assert svm_window.svm_updates is original

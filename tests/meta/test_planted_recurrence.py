@@ -1,0 +1,53 @@
+"""Every catalogued defect, run as a float64 solver, is red under window replay; without one it is green."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from sstep_reference.arithmetic import Float
+from test_planted_production import ITERATIONS, KERNELS, LOSSES, WIDTH, small_problem, stream_for
+from worst_ratio import Ratio, window_ends, worst_ratio
+
+from sstep_verify.defects.catalogue import CATALOGUE
+from sstep_verify.defects.mutation import NONE, Mutation
+from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
+from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
+from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.solver import Declaration
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+DECLARATION = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
+DOUBLE = Float("float64")
+
+
+def judged(task: str, kernel, mutation: Mutation) -> Ratio:
+    """Run the mutable recurrence in float64, window by window, and judge all windows."""
+    problem, stream = small_problem(task, kernel), stream_for(task)
+    rows, ends = exact_kernel(problem, DOUBLE), window_ends(ITERATIONS, WIDTH)
+    states = [DOUBLE.zeros(problem.samples)]
+    for begin, end in pairwise(ends):
+        drawn = stream.blocks(begin, end)
+        if problem.is_svm:
+            arguments = (DOUBLE, rows, problem.targets, states[-1], drawn.ravel(), WIDTH)
+            states.append(mutable_sstep_dcd(*arguments, loss=task, C=problem.loss.C, mutation=mutation))
+        else:
+            arguments = (DOUBLE, rows, problem.targets, states[-1], drawn, WIDTH)
+            states.append(mutable_sstep_bdcd(*arguments, penalty=problem.loss.penalty, mutation=mutation))
+    return worst_ratio(problem, stream, DECLARATION, ends, states)
+
+
+@pytest.mark.parametrize(
+    ("task", "defect"),
+    [pytest.param(task, d, id=f"{task}-{d.name}") for d in CATALOGUE for task in d.tasks],
+)
+def test_a_catalogued_defect_is_red(task, defect):
+    for kernel in KERNELS:
+        assert judged(task, kernel, defect.mutation).red
+
+
+@pytest.mark.parametrize("task", LOSSES)
+def test_the_recurrence_without_a_defect_is_green(task):
+    for kernel in KERNELS:
+        assert judged(task, kernel, NONE).green

@@ -1,0 +1,303 @@
+"""The production solver as a whole: windows, counters, starts, stops, storage, errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production import solver as solver_module
+
+SAMPLES = 12
+LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.1)}
+KERNELS = [LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.5)]
+FORMS = [
+    {"update": update, "keep_gram": keep} for update in ("in-place", "frozen") for keep in (False, True)
+]
+
+
+def problem_of(task: str, kernel=KERNELS[2], m: int = SAMPLES) -> Problem:
+    rng = np.random.default_rng(2)
+    data = rng.standard_normal((m, 4))
+    targets = rng.standard_normal(m) if task == "krr" else np.where(rng.random(m) < 0.5, 1.0, -1.0)
+    return Problem("small", data, targets, kernel, LOSSES[task])
+
+
+def stream_of(task: str, length: int = 60, m: int = SAMPLES) -> IndexStream:
+    return IndexStream(
+        "epochs" if task == "krr" else "uniform", m, 3 if task == "krr" else 1, length, seed=1
+    )
+
+
+def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):
+    request = RunRequest(problem_of(task), stream_of(task), s, iterations, start, initial, record)
+    return ProductionSolver(**form).run(request)
+
+
+def test_it_is_a_solver_and_declares_itself():
+    solver = ProductionSolver(update="frozen", keep_gram=True)
+    assert isinstance(solver, Solver)
+    declared = solver.declaration
+    assert (declared.precision, declared.update, declared.increments) == ("float64", "frozen", "summed")
+    assert declared.options["gram kept"] is True
+    assert declared.options["ranks"] == 1
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", LOSSES)
+def test_chunk_borders_change_nothing(task, form, monkeypatch):
+    """Windows are prepared in chunks; where one chunk ends must not show, to the last bit."""
+    whole = run(task, 4, 54, record=(4, 28), **form)
+    monkeypatch.setattr(solver_module, "CHUNK_DRAWS", 25)
+    chunked = run(task, 4, 54, record=(4, 28), **form)
+    assert np.array_equal(whole.alphas, chunked.alphas)
+    for name in ("windows", "panel columns", "collectives"):
+        assert whole.counters[name] == chunked.counters[name]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", LOSSES)
+def test_a_continued_run_equals_a_single_one(task, form):
+    """Windows aligned with the first run's: the same operations in the same order."""
+    single = run(task, 5, 33, record=(20,), **form)
+    first = run(task, 5, 20, **form)
+    second = run(task, 5, 13, start=20, initial=first.final, **form)
+    assert np.array_equal(first.final, single.at(20))
+    assert np.array_equal(second.final, single.final)
+    assert second.start == 20
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", LOSSES)
+def test_recording_changes_nothing(task, form):
+    assert np.array_equal(
+        run(task, 5, 33, **form).final, run(task, 5, 33, tuple(range(0, 31, 5)), **form).final
+    )
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("task", LOSSES)
+def test_windows_beyond_the_run_make_one_window(task, form):
+    """s > H: one short window, the same as s = H."""
+    assert np.array_equal(run(task, 50, 7, **form).final, run(task, 7, 7, **form).final)
+
+
+@pytest.mark.parametrize("task", LOSSES)
+def test_no_iterations_leave_the_start(task):
+    initial = np.linspace(0.0, 1.0, SAMPLES)
+    trajectory = run(task, 3, 0, initial=initial)
+    assert trajectory.iterations.tolist() == [0]
+    assert np.array_equal(trajectory.final, initial)
+    assert trajectory.counters["windows"] == 0
+
+
+@pytest.mark.parametrize("keep_gram", [False, True])
+def test_inputs_are_not_modified(keep_gram):
+    initial = np.full(SAMPLES, 0.25)
+    trajectory = run("svm-l1", 4, 20, initial=initial, record=(8,), keep_gram=keep_gram)
+    assert np.array_equal(initial, np.full(SAMPLES, 0.25))
+    assert np.array_equal(trajectory.at(0), initial)
+    assert not np.array_equal(trajectory.at(8), trajectory.final)
+
+
+# --- counters -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize(("s", "iterations"), [(1, 9), (4, 12), (4, 14), (20, 14)])
+def test_counters(task, kernel, s, iterations):
+    stream = stream_of(task)
+    made = ProductionSolver().run(RunRequest(problem_of(task, kernel), stream, s, iterations))
+    windows = math.ceil(iterations / s)
+    distinct = sum(
+        np.unique(stream.blocks(begin, min(begin + s, iterations))).size
+        for begin in range(0, iterations, s)
+    )
+    norms = isinstance(kernel, RBFKernel)
+    assert made.counters == {
+        "windows": windows,
+        "panel columns": distinct,
+        "collectives": windows + norms,
+        "words": distinct * SAMPLES + norms * SAMPLES,
+    }
+    assert set(made.timers) == set(solver_module.PHASES)
+    assert all(seconds >= 0 for seconds in made.timers.values())
+
+
+def test_every_word_passes_the_communicator():
+    class Counting:
+        rank, size = 0, 1
+
+        def __init__(self):
+            self.messages = self.words = 0
+
+        def allreduce(self, buffer):
+            self.messages += 1
+            self.words += buffer.size
+
+    communicator = Counting()
+    request = RunRequest(problem_of("krr"), stream_of("krr"), 4, 14)
+    counters = ProductionSolver(communicator).run(request).counters
+    assert (communicator.messages, communicator.words) == (counters["collectives"], counters["words"])
+
+
+def test_partial_products_are_summed_before_the_kernel_function():
+    """Two ranks, played one after the other: half of the features each, and the other's part added."""
+
+    class Other:
+        rank, size = 0, 2
+
+        def __init__(self, parts):
+            self.parts = iter(parts)
+
+        def allreduce(self, buffer):
+            buffer += next(self.parts)
+
+    whole = problem_of("krr")
+    whole = replace(whole, data=np.round(whole.data * 8) / 8)  # exact products, so nothing may differ
+    halves = [replace(whole, data=whole.dense[:, part]) for part in (slice(2), slice(2, 4))]
+    stream = IndexStream("cyclic", SAMPLES, SAMPLES, 1)
+    norms, products = (halves[1].dense ** 2).sum(axis=1), halves[1].dense @ halves[1].dense.T
+    divided = ProductionSolver(Other([norms, products])).run(RunRequest(halves[0], stream, 1, 1))
+    assert np.array_equal(divided.final, ProductionSolver().run(RunRequest(whole, stream, 1, 1)).final)
+
+
+# --- stopping -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep_gram", [False, True])
+def test_the_observer_ends_the_run(keep_gram):
+    seen = []
+
+    def observe(iteration, alpha):
+        seen.append((iteration, alpha.copy()))
+        return iteration >= 8
+
+    request = RunRequest(problem_of("svm-l2"), stream_of("svm-l2"), 4, 22, record=(4, 8, 12))
+    trajectory = ProductionSolver(keep_gram=keep_gram).run(request, observe)
+    assert [iteration for iteration, _ in seen] == trajectory.iterations.tolist() == [0, 4, 8]
+    assert trajectory.stopped == "observer"
+    assert trajectory.length == 8
+    assert trajectory.counters["windows"] == 2
+    assert np.array_equal(trajectory.final, seen[-1][1])
+
+
+def test_an_observer_that_never_stops_sees_the_last_iteration():
+    seen = []
+    request = RunRequest(problem_of("krr"), stream_of("krr"), 4, 10, record=(4,))
+    trajectory = ProductionSolver().run(request, lambda iteration, alpha: bool(seen.append(iteration)))
+    assert seen == [0, 4, 10]
+    assert trajectory.stopped == "iterations"
+
+
+# --- the box ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep_gram", [False, True])
+@pytest.mark.parametrize("C", [0.3, 1.0 / 3.0, 2.0])
+def test_clipped_coordinates_lie_on_the_box_exactly(C, keep_gram):
+    """In place a new value is stored itself: never outside the box, and at its ends to the last bit."""
+    problem = replace(problem_of("svm-l1", KERNELS[1]), loss=Hinge(C))
+    request = RunRequest(problem, stream_of("svm-l1"), 6, 60, 0, np.full(SAMPLES, C / 2))
+    final = ProductionSolver(keep_gram=keep_gram).run(request).final
+    assert ((final >= 0.0) & (final <= C)).all()
+    assert (final == 0.0).any()
+    assert (final == C).any()
+
+
+def test_a_zero_row_moves_to_the_upper_end():
+    data = problem_of("svm-l1").dense.copy()
+    data[5] = 0.0
+    problem = Problem("zero row", data, problem_of("svm-l1").targets, LinearKernel(), Hinge(0.7))
+    stream = IndexStream("cyclic", SAMPLES, 1, SAMPLES)
+    for form in FORMS:
+        assert ProductionSolver(**form).run(RunRequest(problem, stream, 4, SAMPLES)).final[5] == 0.7
+
+
+# --- storage and the kept Gram matrix -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("task", LOSSES)
+def test_storage_changes_nothing_where_products_are_exact(task, kernel):
+    """Data of few bits: dense and CSR products are exact, hence all that follows is the same."""
+    dense = problem_of(task, kernel)
+    dense = replace(dense, data=np.round(dense.data * 4) / 4)
+    stream = stream_of(task)
+    ends = [
+        ProductionSolver().run(RunRequest(problem, stream, 5, 33)).final
+        for problem in (dense, replace(dense, data=sp.csr_array(dense.data)))
+    ]
+    assert np.array_equal(*ends)
+
+
+def test_the_gram_matrix_is_kept_per_problem():
+    solver = ProductionSolver(keep_gram=True)
+    request = RunRequest(problem_of("svm-l1"), stream_of("svm-l1"), 4, 12)
+    first = solver.run(request)
+    again = solver.run(request)
+    assert first.counters["panel columns"] == SAMPLES
+    assert again.counters["panel columns"] == 0
+    assert np.array_equal(first.final, again.final)
+    other = replace(request, problem=problem_of("svm-l1", KERNELS[0]))
+    assert solver.run(other).counters["panel columns"] == SAMPLES
+    assert np.array_equal(solver.run(other).final, ProductionSolver(keep_gram=True).run(other).final)
+
+
+# --- errors -------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_update_is_refused():
+    with pytest.raises(InputError, match=r"update = 'lazy'; known: in-place, frozen"):
+        ProductionSolver(update="lazy")
+
+
+def test_a_gram_matrix_beyond_the_limit_is_refused():
+    solver = ProductionSolver(keep_gram=True, gram_limit=143)
+    with pytest.raises(
+        InputError, match=r"12 x 12 = 144 words exceeds the limit of 143; run without keep_gram"
+    ):
+        solver.run(RunRequest(problem_of("krr"), stream_of("krr"), 4, 12))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"s": 0}, r"s = 0, but a window holds at least one iteration: s >= 1"),
+        ({"iterations": -1}, r"iterations = -1, start = 0: both must be >= 0"),
+        ({"start": -2}, r"iterations = 14, start = -2: both must be >= 0"),
+        ({"iterations": 61}, r"the run needs 61 drawn blocks, but the index stream has 60"),
+        ({"start": 47}, r"the run needs 61 drawn blocks, but the index stream has 60"),
+        (
+            {"stream": IndexStream("cyclic", 5, 1, 60)},
+            r"draws from 5 coordinates, but small has 12 samples",
+        ),
+        ({"stream": IndexStream("cyclic", 12, 2, 60)}, r"K-SVM draws one coordinate a step.*b = 2"),
+        ({"initial": np.zeros(3)}, r"a0 has shape \(3,\), but small has 12 samples"),
+        ({"initial": np.full(12, np.nan)}, r"a0 holds a value that is not finite"),
+        ({"record": (5,)}, r"a cannot be recorded at iteration 5: not the end of a window \(s = 4"),
+        ({"record": (16,)}, r"a cannot be recorded at iteration 16"),
+    ],
+    ids=str,
+)
+def test_bad_requests_are_refused(change, message):
+    request = RunRequest(problem_of("svm-l1"), stream_of("svm-l1"), 4, 14)
+    with pytest.raises(InputError, match=message):
+        replace(request, **change)
