@@ -154,7 +154,7 @@ def _execute_case(
 
 
 def _drift_series(case: Case, trajectories: dict[int, Trajectory], length: int) -> list[report.Series]:
-    """Largest difference from the exact trajectory, relative to its largest entry, per s."""
+    """Relative distance from the exact trajectory, per s, wherever a run was recorded early enough."""
     if not length:
         return []
     recorded = {
@@ -167,10 +167,11 @@ def _drift_series(case: Case, trajectories: dict[int, Trajectory], length: int) 
     exact = exact_trajectory(case.problem, case.stream, int(wanted[-1]), at=wanted.tolist())
     series = []
     for s, trajectory in trajectories.items():
-        iterations, values = drift(trajectory, exact)
-        kept = iterations > 0
+        if recorded[s].size == 0:
+            continue
+        found = drift(trajectory, exact)
         series.append(
-            report.Series(report.DRIFT, s, tuple(iterations[kept].tolist()), tuple(values[kept].tolist()))
+            report.Series(report.DRIFT, s, tuple(found.iterations.tolist()), tuple(found.relative.tolist()))
         )
     return series
 

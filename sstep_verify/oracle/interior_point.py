@@ -27,11 +27,14 @@ class Interior:
         Dual vector, strictly inside its box.
     at_zero, at_upper : ndarray of bool, shape (m,)
         Coordinates whose slack is smaller than its multiplier.
+    finished : bool
+        Whether the optimality conditions hold up to rounding.
     """
 
     alpha: np.ndarray
     at_zero: np.ndarray
     at_upper: np.ndarray
+    finished: bool
 
 
 def interior_point(matrix: np.ndarray, upper: float) -> Interior:
@@ -52,19 +55,25 @@ def interior_point(matrix: np.ndarray, upper: float) -> Interior:
     scale = float(matrix.diagonal().max())
     scale = scale if scale > 0 else 1.0
     matrix /= scale
-    search = _Search(matrix, upper * scale)
-    with np.errstate(all="ignore"):
-        for _ in range(MOST_ITERATIONS):
-            if search.finished() or not search.step():
-                break
+    # A far upper end whose multiplier starts at 1 can drown all other complementarity; one that starts
+    # small can leave the centre where many coordinates end up there. Neither start suits every problem.
+    for small_top in (False, True):
+        search = _Search(matrix, upper * scale, small_top)
+        with np.errstate(all="ignore"):
+            for _ in range(MOST_ITERATIONS):
+                if search.finished() or not search.step():
+                    break
+            finished = search.finished()
+        if finished or not search.bounded:
+            break
     slack, above = search.point, search.above
-    return Interior(slack / scale, slack < search.lower, above < search.top)
+    return Interior(slack / scale, slack < search.lower, above < search.top, finished)
 
 
 class _Search:
     """State of the method: the point, its slack from above, and the multipliers of both ends."""
 
-    def __init__(self, matrix: np.ndarray, upper: float):
+    def __init__(self, matrix: np.ndarray, upper: float, small_top: bool):
         m = matrix.shape[0]
         self.matrix, self.upper = matrix, upper
         self.bounded = bool(np.isfinite(upper))
@@ -73,12 +82,14 @@ class _Search:
         gradient = matrix @ self.point - 1.0
         self.lower = np.maximum(gradient, 0.0) + 1.0
         self.top = np.maximum(-gradient, 0.0) + 1.0 if self.bounded else np.zeros(m)
+        if small_top:
+            self.top /= np.maximum(self.above, 1.0)
 
     def finished(self) -> bool:
         """Whether stationarity and complementarity are at the level of rounding."""
         stationarity = np.abs(self._stationarity()).max()
         size = max(1.0, float(np.abs(self.point).sum()))
-        return self._complementarity() * self.point.size <= SMALL * size and stationarity <= 1e-13
+        return self._complementarity() * self.point.size <= SMALL * size and stationarity <= 1e-13 * size
 
     def step(self) -> bool:
         """One predictor-corrector step; False where float64 can make none."""

@@ -51,7 +51,8 @@ class BallDual:
         self.kernel = BallKernel(problem, arithmetic)
         self.matrix = self.kernel.matrix()
         self.labels = [int(label) for label in problem.targets]
-        self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.loss.C)
+        with arithmetic.working():
+            self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.loss.C)
         self.vector_type = require("flint", "exact").arb_mat
 
     def feasible(self, values: list) -> list:

@@ -57,7 +57,10 @@ RIDGE = {
     "stale-alpha": [
         ("product += row[touched[0, item]] * delta[touched[0, item]]", "product += 0.0"),
         # Where the product is taken with the current a, staleness means the a of the window's start.
-        ("product = np.dot(row, alpha)", "product = np.dot(row, alpha - delta)"),
+        (
+            "row_products(rows, row_of[step], alpha, stale[step])",
+            "row_products(rows, row_of[step], alpha - delta, stale[step])",
+        ),
     ],
     "assigned-once": [
         (

@@ -29,26 +29,29 @@ def solve_in_place(system, vector):
     Notes
     -----
     Right-looking by rows, so that the inner loop runs along memory and needs no reassociation to be
-    vectorised; two pivots at a time, which halves the traffic of the update.
+    vectorised; four pivots at a time, which divides the traffic of the update by four.
     """
     order = vector.size
-    for first in range(0, order, 2):
-        second = first + 1
-        scale = 1.0 / np.sqrt(system[first, first])
-        for column in range(first, order):
-            system[first, column] *= scale
-        if second == order:
-            break
-        factor = system[first, second]
-        for column in range(second, order):
-            system[second, column] -= factor * system[first, column]
-        scale = 1.0 / np.sqrt(system[second, second])
-        for column in range(second, order):
-            system[second, column] *= scale
-        for row in range(second + 1, order):
-            factor, other = system[first, row], system[second, row]
+    for first in range(0, order, 4):
+        last = min(first + 4, order)
+        for pivot in range(first, last):
+            scale = 1.0 / np.sqrt(system[pivot, pivot])
+            for column in range(pivot, order):
+                system[pivot, column] *= scale
+            for row in range(pivot + 1, last):
+                factor = system[pivot, row]
+                for column in range(row, order):
+                    system[row, column] -= factor * system[pivot, column]
+        for row in range(last, order):
+            one, two = system[first, row], system[first + 1, row]
+            three, four = system[first + 2, row], system[first + 3, row]
             for column in range(row, order):
-                system[row, column] -= factor * system[first, column] + other * system[second, column]
+                system[row, column] -= (
+                    one * system[first, column]
+                    + two * system[first + 1, column]
+                    + three * system[first + 2, column]
+                    + four * system[first + 3, column]
+                )
     for pivot in range(order):
         vector[pivot] /= system[pivot, pivot]
         for column in range(pivot + 1, order):
@@ -58,6 +61,39 @@ def solve_in_place(system, vector):
         for column in range(pivot + 1, order):
             total -= system[pivot, column] * vector[column]
         vector[pivot] = total / system[pivot, pivot]
+
+
+@compiled
+def row_products(rows, row_of, vector, products):
+    """Products of some rows with a vector; neighbouring rows share one matrix-vector product.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (c, m)
+        Kernel rows.
+    row_of : ndarray of int64, shape (b,)
+        Rows wanted.
+    vector : ndarray, shape (m,)
+        The other factor.
+    products : ndarray, shape (b,)
+        Out: the products.
+
+    Notes
+    -----
+    The panel holds rows in order of first draw, so most of a block lies side by side: one product of
+    many rows streams them two to three times faster from memory than row by row.
+    """
+    begin = 0
+    while begin < row_of.size:
+        end = begin + 1
+        while end < row_of.size and row_of[end] == row_of[end - 1] + 1:
+            end += 1
+        first = row_of[begin]
+        if end == begin + 1:
+            products[begin] = np.dot(rows[first], vector)
+        else:
+            np.dot(rows[first : first + end - begin], vector, products[begin:end])
+        begin = end
 
 
 @compiled
@@ -77,7 +113,7 @@ def ridge_updates(
     targets, alpha : ndarray, shape (m,)
         Targets and dual vector (updated).
     stale : ndarray, shape (s, b)
-        Products of the drawn kernel rows with a at the window's start.
+        Products of the drawn kernel rows with a at the window's start; overwritten if `fresh`.
     delta : ndarray, shape (m,)
         Increments of this window by coordinate, all zero on entry and exit.
     touched : ndarray of int64, shape (2, m)
@@ -90,19 +126,19 @@ def ridge_updates(
     frozen : bool
         Keep a at its value of the window's start until all increments are known.
     fresh : bool
-        Ignore `stale` and take each product with the current a; not with `frozen`.
+        Take each block's products with the current a instead; not with `frozen`.
     """
     samples = alpha.size
     width = blocks.shape[1]
     count = 0
     for step in range(blocks.shape[0]):
+        if fresh:
+            row_products(rows, row_of[step], alpha, stale[step])
         for place in range(width):
             coordinate = blocks[step, place]
             row = rows[row_of[step, place]]
-            if fresh:
-                product = np.dot(row, alpha)
-            else:
-                product = stale[step, place]
+            product = stale[step, place]
+            if not fresh:
                 for item in range(count):
                     product += row[touched[0, item]] * delta[touched[0, item]]
             value = alpha[coordinate]
