@@ -140,8 +140,8 @@ def summarise(problem: Problem, b: int, s: int, rounds: list[dict[str, float]]) 
 
 
 HEADER = (
-    f"{'data':<13}{'kernel':<11}{'b':>4}{'s':>4}{'production':>12}{'(IQR)':>9}{'NumPy loop':>12}{'floor':>11}"
-    f"{'ratio to floor':>21}{'target':>8}  {'':<7}{'x NumPy':>8}"
+    f"{'data':<13}{'kernel':<11}{'b':>4}{'s':>4}{'production':>12}{'(IQR)':>9}{'NumPy loop':>12}"
+    f"{'floor':>11}{'ratio to floor':>21}{'target':>8}  {'':<7}{'x NumPy':>8}"
 )
 
 
@@ -150,8 +150,9 @@ def line(cell: Cell) -> str:
     ratio = f"{cell.ratio:.2f} [{cell.ratio_low:.2f}, {cell.ratio_high:.2f}]"
     target = "-" if cell.target is None else f"{cell.target:g}"
     return (
-        f"{cell.data:<13}{cell.kernel:<11}{cell.b:>4}{cell.s:>4}{cell.production:>12.2f}{cell.spread:>9.2f}"
-        f"{cell.numpy_loop:>12.2f}{cell.floor:>11.2f}{ratio:>21}{target:>8}  {cell.mark:<7}{cell.speedup:>8.1f}"
+        f"{cell.data:<13}{cell.kernel:<11}{cell.b:>4}{cell.s:>4}"
+        f"{cell.production:>12.2f}{cell.spread:>9.2f}{cell.numpy_loop:>12.2f}"
+        f"{cell.floor:>11.2f}{ratio:>21}{target:>8}  {cell.mark:<7}{cell.speedup:>8.1f}"
     )
 
 
@@ -179,10 +180,14 @@ def write(path: Path, cells: list[Cell], skipped: dict[str, str], digests: dict[
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", help="folder of LIBSVM files (default: $SSTEP_VERIFY_DATA)")
     parser.add_argument("--only", choices=DATA_SETS, action="append", help="one data set; may be repeated")
-    parser.add_argument("--repeats", type=int, default=7, help="interleaved repeats, at least 5 (default: 7)")
+    parser.add_argument(
+        "--repeats", type=int, default=7, help="interleaved repeats, at least 5 (default: 7)"
+    )
     parser.add_argument("--seconds", type=float, default=0.05, help="length of one timing (default: 0.05)")
     default = Path("sstep-verify-out/benchmarks/microseconds.json")
     parser.add_argument("--out", type=Path, default=default, help=f"JSON file (default: {default})")
@@ -216,7 +221,9 @@ def main() -> int:
     write(chosen.out, cells, skipped, digests)
     missed = sum(cell.mark == "MISSED" for cell in cells)
     aimed = sum(cell.target is not None for cell in cells)
-    print(f"targets met in {aimed - missed} of {aimed} cells; {len(skipped)} data sets skipped; {chosen.out}")
+    print(
+        f"targets met in {aimed - missed} of {aimed} cells; {len(skipped)} data sets skipped; {chosen.out}"
+    )
     return 0
 
 

@@ -36,8 +36,10 @@ class DenseProducts:
             return
         sampled = self._sampled[: columns.size]
         np.take(self._data, columns, axis=0, out=sampled, mode="clip")
-        for begin in range(0, columns.size, self._tile):
-            end = begin + self._tile
+        # Tiles of nearly equal height: a thin last one would be slow.
+        tile = -(-columns.size // -(-columns.size // self._tile))
+        for begin in range(0, columns.size, tile):
+            end = begin + tile
             np.dot(sampled[begin:end], self._transposed, out=panel[begin:end])
 
     def squared_norms(self) -> np.ndarray:

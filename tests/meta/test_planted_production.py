@@ -58,8 +58,8 @@ RIDGE = {
         ("product += row[touched[0, item]] * delta[touched[0, item]]", "product += 0.0"),
         # Where the product is taken with the current a, staleness means the a of the window's start.
         (
-            "row_products(rows, row_of[step], alpha, stale[step])",
-            "row_products(rows, row_of[step], alpha - delta, stale[step])",
+            "row_products(rows, row_of[step, group], alpha, ",
+            "row_products(rows, row_of[step, group], alpha - delta, ",
         ),
     ],
     "assigned-once": [

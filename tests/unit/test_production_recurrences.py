@@ -14,7 +14,7 @@ from sstep_verify.bounds.rounding import gamma, unit_roundoff
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, recurrences, ridge_window, svm_window
-from sstep_verify.solvers.production.ridge_window import solve_in_place
+from sstep_verify.solvers.production.ridge_window import row_products, solve_in_place
 
 U = unit_roundoff("float64")
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}
@@ -88,6 +88,16 @@ def test_only_the_upper_triangle_is_read():
     solve_in_place(system, one)
     solve_in_place(spoiled, other)
     assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("function", [row_products, plain(row_products)], ids=["compiled", "plain"])
+@pytest.mark.parametrize("rows", [[2], [0, 1, 2, 3], [3, 1, 2, 0], [1, 1, 2, 5, 4], [5, 0, 1]], ids=str)
+def test_products_of_neighbouring_and_scattered_rows(rows, function):
+    """Integers: exact in any grouping, so every row must have its own product in its own place."""
+    matrix, vector = np.arange(42.0).reshape(6, 7) % 5, np.arange(7.0) - 3
+    products = np.full(len(rows), np.nan)
+    function(matrix, np.array(rows), vector, products)
+    assert np.array_equal(products, (matrix @ vector)[rows])
 
 
 # --- whole runs, compiled and not ---------------------------------------------------------------------

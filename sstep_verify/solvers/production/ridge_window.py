@@ -14,6 +14,9 @@ from sstep_verify.parallel.compiled import compiled
 GATHER_FACTOR = 16
 """A gathered product costs about this many times a contiguous one (measured: 7 ns against 0.4 ns)."""
 
+ROWS_AT_ONCE = 16
+"""Rows whose products are taken before the entries of their block system are read from the same rows."""
+
 
 @compiled
 def solve_in_place(system, vector):
@@ -132,9 +135,10 @@ def ridge_updates(
     width = blocks.shape[1]
     count = 0
     for step in range(blocks.shape[0]):
-        if fresh:
-            row_products(rows, row_of[step], alpha, stale[step])
         for place in range(width):
+            if fresh and place % ROWS_AT_ONCE == 0:
+                group = slice(place, place + ROWS_AT_ONCE)
+                row_products(rows, row_of[step, group], alpha, stale[step, group])
             coordinate = blocks[step, place]
             row = rows[row_of[step, place]]
             product = stale[step, place]
