@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 
+from sstep_verify.checks.registry import checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, kernel_from
 
@@ -51,6 +52,8 @@ class Family:
         Let the solver keep the whole Gram matrix.
     update : str
         Form of the solver's update: in-place or frozen.
+    checks : tuple of str
+        Ids of the checks that judge the runs.
     """
 
     data: tuple[str, ...]
@@ -69,6 +72,7 @@ class Family:
     seed: int = 0
     keep_gram: bool = False
     update: str = "in-place"
+    checks: tuple[str, ...] = ("window-replay",)
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ def _definition(table: dict, source: str) -> Definition:
 
 
 def _family(table: dict, where: str) -> Family:
-    lists = {"data": str, "task": str, "s": int, "parameter": (int, float), "block": int}
+    lists = {"data": str, "task": str, "s": int, "parameter": (int, float), "block": int, "checks": str}
     scalars = {
         "iterations": int, "tolerance": (int, float), "windows": int, "minimum_windows": int,
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
@@ -187,6 +191,7 @@ def _family(table: dict, where: str) -> Family:
 
 
 def _check_family(family: Family, where: str) -> None:
+    checks_of(family.checks)
     for task in family.task:
         if task not in TASKS:
             raise InputError(f"{where}: task {task!r} is unknown; known: {', '.join(TASKS)}")

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from sstep_verify.campaign.definition import Definition, Family
+from sstep_verify.campaign.monitor import measuring_points
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
@@ -138,6 +139,7 @@ def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign:
         s_values=family.s,
         iterations=family.iterations,
         declaration=declaration,
+        points={s: measuring_points(family.iterations, s) for s in family.s},
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,

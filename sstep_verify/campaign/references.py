@@ -9,8 +9,7 @@ import numpy as np
 
 from sstep_verify.measures.error import ErrorMeasure
 from sstep_verify.measures.gap import GapMeasure, kernel_matrix
-from sstep_verify.oracle.ridge_optimum import RidgeOptimum, ridge_optimum
-from sstep_verify.oracle.svm_optimum import svm_optimum
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.reporting.results import ERROR, GAP
 
@@ -45,23 +44,23 @@ class SharedReferences:
     ----------
     problem : Problem
         Any of them.
-    parameters : tuple of float
-        All values of lambda, so that K-RR optima are found in one pass over the kernel.
+    oracle : Oracle
+        Finds the optima.
     """
 
-    def __init__(self, problem: Problem, parameters: tuple[float, ...]):
+    def __init__(self, problem: Problem, oracle: Oracle):
+        self._oracle = oracle
         self._matrix = kernel_matrix(problem)
         off_diagonal = np.abs(self._matrix)
         np.fill_diagonal(off_diagonal, 0.0)
         self._largest = float(off_diagonal.max(initial=0.0))
-        self._ridge = None if problem.is_svm else ridge_optimum(problem, parameters)
 
     def reference(self, problem: Problem) -> Reference:
         """The reference of one problem of the group."""
-        return self._svm(problem) if self._ridge is None else self._krr(problem, self._ridge)
+        return self._svm(problem) if problem.is_svm else self._krr(problem)
 
-    def _krr(self, problem: Problem, optima: dict[float, RidgeOptimum]) -> Reference:
-        optimum = optima[problem.ridge.penalty]
+    def _krr(self, problem: Problem) -> Reference:
+        optimum = self._oracle.ridge_optimum(problem)
         measure = ErrorMeasure(optimum)
         facts = {
             "reference solution": optimum.how,
@@ -70,7 +69,7 @@ class SharedReferences:
         return Reference(ERROR, "error", lambda alpha: (measure(alpha), 0.0), self._largest, facts)
 
     def _svm(self, problem: Problem) -> Reference:
-        optimum = svm_optimum(problem)
+        optimum = self._oracle.svm_optimum(problem)
         measure = GapMeasure(problem, self._matrix)
         scale = max(abs(optimum.value_lower), np.finfo(float).tiny)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import Declaration, RunRequest
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,12 @@ class Case:
         Most iterations of a run (H).
     declaration : Declaration
         What the solver under test says it is.
+    points : mapping of int to tuple of int
+        Per s, window ends at which the plain run is recorded.
+    short : int
+        Most iterations of a run that a check makes beside the plain ones.
+    claims : mapping of str to float
+        What the runs claim of their end, such as a tolerance reached.
     windows : int
         Windows sampled per run, beside those chosen because a term acts in them.
     replay_limit : int
@@ -42,7 +49,45 @@ class Case:
     s_values: tuple[int, ...]
     iterations: int
     declaration: Declaration
+    points: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    short: int = 600
+    claims: Mapping[str, float] = field(default_factory=dict)
     windows: int = 4
     replay_limit: int = 1 << 24
     seed: int = 0
     replay_command: str = ""
+
+
+def run_key(s: int) -> str:
+    """Key of the plain run of an s, from zero over the whole stream."""
+    return f"s={s}"
+
+
+def plain_request(case: Case, s: int) -> RunRequest:
+    """The plain run of an s, recorded at the case's points and where the window before each begins."""
+    ends = {end for end in (*case.points.get(s, ()), case.iterations) if end}
+    record = ends | {(end - 1) // s * s for end in ends}
+    return RunRequest(case.problem, case.stream, s, case.iterations, record=tuple(sorted(record)))
+
+
+def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, RunRequest]:
+    """Unite the runs that several checks need: one run a key, recorded wherever any check wants it.
+
+    Parameters
+    ----------
+    requests : iterable of mappings
+        What each check's ``runs`` returned. Equal keys stand for the same run.
+
+    Returns
+    -------
+    dict of str to RunRequest
+    """
+    merged: dict[str, RunRequest] = {}
+    for wanted in requests:
+        for key, request in wanted.items():
+            if key in merged:
+                record = tuple(sorted({*merged[key].record, *request.record}))
+                merged[key] = replace(merged[key], record=record)
+            else:
+                merged[key] = request
+    return merged

@@ -9,18 +9,19 @@ term shows at its full size.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window_ridge import ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.comparison import compare, resolution
 from sstep_verify.checks.terms import WindowFinding, term_records
 from sstep_verify.checks.windows import Window, choose_windows
+from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay import Replay
-from sstep_verify.oracle.windows import FIRST_BITS, MOST_BITS, WindowOracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, worst
@@ -42,40 +43,21 @@ CAUSES = (
 )
 
 
-def runs(case: Case, stops: dict[int, tuple[int, ...]]) -> list[RunRequest]:
-    """One run per s, recording the window that ends at each of the given iterations.
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Replay chosen windows of every plain run and compare.
 
     Parameters
     ----------
     case : Case
         The case.
-    stops : dict of int to tuple of int
-        Per s, iterations of interest: window ends.
-
-    Returns
-    -------
-    list of RunRequest
-    """
-    requests = []
-    for s in case.s_values:
-        ends = {end for end in (*stops[s], case.iterations) if end}
-        record = ends | {(end - 1) // s * s for end in ends}
-        requests.append(
-            RunRequest(case.problem, case.stream, s, case.iterations, record=tuple(sorted(record)))
-        )
-    return requests
-
-
-def judge(case: Case, trajectories: dict[int, Trajectory], oracle: WindowOracle) -> list[Verdict]:
-    """Replay chosen windows of every run and compare.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : dict of int to Trajectory
-        Per s, the run asked for by `runs`.
-    oracle : WindowOracle
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
         Replays windows exactly.
 
     Returns
@@ -85,8 +67,8 @@ def judge(case: Case, trajectories: dict[int, Trajectory], oracle: WindowOracle)
     """
     entries = _EntryCache(case)
     return [
-        _judge_run(case, s, trajectory, oracle, entries)
-        for s, trajectory in sorted(trajectories.items())
+        _judge_run(case, s, trajectories[run_key(s)], oracle, entries)
+        for s in case.s_values
         if replayable(case, s)
     ]
 
@@ -97,9 +79,7 @@ def replayable(case: Case, s: int) -> bool:
     return min(s * case.stream.block, samples) * samples <= case.replay_limit
 
 
-def _judge_run(
-    case: Case, s: int, trajectory: Trajectory, oracle: WindowOracle, entries: _EntryCache
-) -> Verdict:
+def _judge_run(case: Case, s: int, trajectory: Trajectory, oracle: Oracle, entries: _EntryCache) -> Verdict:
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed)
     findings = [_replay(case, trajectory, window, oracle, entries) for window in windows]
     worst_finding = max(findings, key=lambda finding: finding.ratio)
@@ -128,7 +108,7 @@ def _judge_run(
 
 
 def _replay(
-    case: Case, trajectory: Trajectory, window: Window, oracle: WindowOracle, entries: _EntryCache
+    case: Case, trajectory: Trajectory, window: Window, oracle: Oracle, entries: _EntryCache
 ) -> WindowFinding:
     problem = case.problem
     begin, end = trajectory.at(window.begin), trajectory.at(window.end)

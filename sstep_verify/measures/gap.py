@@ -42,9 +42,9 @@ def primal_value(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> f
     """
     half_square = 0.5 * float(alpha @ products)
     if problem.is_svm:
-        losses = np.maximum(1.0 - products, 0.0) ** problem.loss.power
-        return half_square + problem.loss.C * float(losses.sum())
-    penalty = problem.loss.penalty
+        losses = np.maximum(1.0 - products, 0.0) ** problem.hinge.power
+        return half_square + problem.hinge.C * float(losses.sum())
+    penalty = problem.ridge.penalty
     misfit = problem.targets - products / penalty
     return half_square / penalty + float(misfit @ misfit) / (2 * problem.samples)
 
@@ -58,23 +58,25 @@ def dual_value(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> flo
     half_square = 0.5 * float(alpha @ products)
     own = float(alpha @ alpha)
     if problem.is_svm:
-        return float(alpha.sum()) - half_square - 0.5 * problem.loss.shift * own
-    return float(problem.targets @ alpha) - half_square / problem.loss.penalty - 0.5 * problem.samples * own
+        return float(alpha.sum()) - half_square - 0.5 * problem.hinge.shift * own
+    return (
+        float(problem.targets @ alpha) - half_square / problem.ridge.penalty - 0.5 * problem.samples * own
+    )
 
 
 def duality_gap(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> float:
     """Primal minus dual value, >= 0 for feasible a.
 
-    With ``h_i = max(0, 1 - (Qa)_i)`` and ``g = Qa - 1``: L1 ``sum a_i g_i + C h_i``; L2
-    ``sum a_i max(g_i, 0) + (a_i - 2 C h_i)^2 / (4 C)`` on violated margins and the like elsewhere; K-RR
-    ``||r||^2 / (2 m)`` with ``r = y - K a / lambda - m a``. Parameters are those of `primal_value`.
+    With ``g = Qa - 1`` and ``h_i = max(0, -g_i)``: L1 ``sum a_i g_i + C h_i``; L2
+    ``sum a_i max(g_i, 0) + (a_i - 2 C h_i)^2 / (4 C)``; K-RR ``||r||^2 / (2 m)`` with
+    ``r = y - K a / lambda - m a``. Parameters are those of `primal_value`.
     """
     if not problem.is_svm:
-        residual = problem.targets - products / problem.loss.penalty - problem.samples * alpha
+        residual = problem.targets - products / problem.ridge.penalty - problem.samples * alpha
         return float(residual @ residual) / (2 * problem.samples)
-    C, slope = problem.loss.C, products - 1.0
+    C, slope = problem.hinge.C, products - 1.0
     short = np.maximum(-slope, 0.0)
-    if problem.loss.power == 1:
+    if problem.hinge.power == 1:
         # a g + C h: C - a of the margin is missed where it is short, a of it is in excess elsewhere.
         return float(np.sum(np.where(slope < 0, (C - alpha) * short, alpha * slope)))
     return float(np.sum(alpha * np.maximum(slope, 0.0) + (alpha - 2 * C * short) ** 2 / (4 * C)))
@@ -104,7 +106,7 @@ def attainable_gap(problem: Problem, alpha: np.ndarray, absolute_row_sums: np.nd
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: attainable_gap is defined for K-SVM only")
-    return problem.loss.C * UNIT_ROUNDOFF * float(absolute_row_sums @ np.abs(alpha))
+    return problem.hinge.C * UNIT_ROUNDOFF * float(absolute_row_sums @ np.abs(alpha))
 
 
 class GapMeasure:

@@ -15,6 +15,9 @@ MOST_REFINEMENTS = 200
 NEGLIGIBLE = 1e-280
 """Residuals below this are zero to every precision used; float64 cannot hold much smaller ones."""
 
+SOLVED = 2.0**-0.5
+"""A system is solved when its residual is this to the power of the bits; its right-hand side is 1."""
+
 RANK_TOLERANCE = 1e-11
 """Eigenvalues below this part of the largest count as zero where a singular system is solved."""
 
@@ -66,7 +69,7 @@ class Polisher:
     def _refine(self, places: list[int], solver: Callable) -> bool:
         """Iterative refinement on the free coordinates; whether it reached the precision of the balls."""
         dual = self._dual
-        alpha, previous, first = list(self._alpha), np.inf, np.inf
+        alpha, previous = list(self._alpha), np.inf
         for _ in range(MOST_REFINEMENTS):
             with dual.arithmetic.working():
                 descents = dual.descents(alpha)
@@ -74,11 +77,10 @@ class Polisher:
             norm = float(np.linalg.norm([float(value) for value in residual]))
             if norm < previous:
                 self._alpha = list(alpha)
-            first = min(first, max(norm, 1.0))
-            if norm <= NEGLIGIBLE:
+            if norm <= max(SOLVED**dual.arithmetic.bits, NEGLIGIBLE):
                 return True
             if not norm < previous / 4:
-                return previous <= first * 2.0 ** (-dual.arithmetic.bits / 2)
+                return False
             previous = norm
             change = solver(residual)
             if change is None:
@@ -107,7 +109,7 @@ class Polisher:
         dual = self._dual
         rows = [[float(dual.matrix[i, j]) for j in places] for i in places]
         labels = np.array([dual.labels[i] for i in places], dtype=np.float64)
-        return np.array(rows) * labels[:, None] * labels + dual.problem.loss.shift * np.eye(len(places))
+        return np.array(rows) * labels[:, None] * labels + dual.problem.hinge.shift * np.eye(len(places))
 
     def _ball_solver(self, places: list[int]) -> Callable | None:
         """Solver of the free system in balls, made when first used."""
@@ -123,7 +125,7 @@ class Polisher:
                         size, size, [self._entry(i, j) for i in places for j in places]
                     )
                 try:
-                    solution = system.solve(dual.vector_type(size, 1, residual), algorithm="lu")
+                    solution = system.solve(dual.vector_type(size, 1, residual), algorithm="approx")
                 except ZeroDivisionError:
                     return None
                 found = solution.mid().entries()

@@ -108,24 +108,24 @@ def exact_trajectory_mpmath(
     wanted = _checked(problem, stream, iterations, at)
     arithmetic = Mpmath(bits)
     kernel = exact_kernel(problem, arithmetic)
-    start = np.zeros(problem.samples)
+    start, targets = [0.0] * problem.samples, problem.targets.tolist()
     trace: list = []
     blocks = stream.blocks(0, iterations)
     if problem.is_svm:
-        loss, C = problem.loss.task, problem.loss.C
+        loss, C = problem.loss.task, problem.hinge.C
         drawn = blocks[:, 0].tolist()
-        dcd_ksvm(arithmetic, kernel, problem.targets, start, drawn, loss=loss, C=C, trace=trace)
+        dcd_ksvm(arithmetic, kernel, targets, start, drawn, loss=loss, C=C, trace=trace)
     else:
         bdcd_krr(
             arithmetic,
             kernel,
-            problem.targets,
+            targets,
             start,
             blocks.tolist(),
-            penalty=problem.loss.penalty,
+            penalty=problem.ridge.penalty,
             trace=trace,
         )
-    states = [start.tolist(), *trace]
+    states = [start, *trace]
     alphas = np.array([[float(value) for value in states[iteration]] for iteration in wanted])
     return ExactTrajectory(np.array(wanted, dtype=np.int64), alphas, 0.0, bits)
 
@@ -171,7 +171,7 @@ def _svm_step(problem: Problem, arithmetic: Balls, rows: dict[int, Any], alpha: 
 
     ``y_i a_i`` is carried beside it, so that rows of K serve as they are.
     """
-    upper, shift = svm_constants(arithmetic, problem.loss.task, problem.loss.C)
+    upper, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
     zero = arithmetic.number(0)
     labels = [int(label) for label in problem.targets]
     signed = type(alpha)(alpha)
@@ -182,7 +182,7 @@ def _svm_step(problem: Problem, arithmetic: Balls, rows: dict[int, Any], alpha: 
         (i,) = block
         value = alpha[i, 0]
         gradient = labels[i] * (rows[i] * signed)[0, 0] - 1 + shift * value
-        if curvatures[i] == 0:
+        if upper is not None and curvatures[i] == 0:
             moved = upper
         else:
             moved = (value - gradient / curvatures[i]).mid()
@@ -203,14 +203,12 @@ def _ridge_step(problem: Problem, arithmetic: Balls, rows: dict[int, Any], alpha
     """
     m = problem.samples
     matrix_type = require("flint", "exact").arb_mat
-    penalty = arithmetic.number(problem.loss.penalty)
+    penalty = arithmetic.number(problem.ridge.penalty)
     targets = [penalty * value for value in problem.targets.tolist()]
     diagonal = penalty * m
 
     def step(block: list[int]) -> None:
-        residual = [
-            targets[i] - diagonal * alpha[i, 0] - (rows[i] * alpha)[0, 0] for i in block
-        ]
+        residual = [targets[i] - diagonal * alpha[i, 0] - (rows[i] * alpha)[0, 0] for i in block]
         b = len(block)
         system = matrix_type(b, b, [rows[i][0, j] for i in block for j in block])
         for k in range(b):

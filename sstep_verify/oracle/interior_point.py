@@ -1,18 +1,21 @@
-"""Search for the K-SVM optimum: Mehrotra's primal-dual interior point method in float64.
+"""Search for the K-SVM optimum: Mehrotra's primal-dual interior point method.
 
-It proves nothing; what it finds is polished and enclosed in balls (`svm_optimum`).
+It proves nothing; what it finds is polished and enclosed in balls (`svm_optimum`). Number system and
+linear algebra are those of the system handed in: a dense float64 matrix, or `LowRankSystem`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 
 MOST_ITERATIONS = 100
-SMALL = 1e-15
-"""Complementarity, relative to the objective's terms, at which the search ends."""
+SHORTEST = 1e-10
+"""Step length below which the search has stalled."""
 
 _STAY_INSIDE = 0.9995
 
@@ -37,14 +40,80 @@ class Interior:
     finished: bool
 
 
-def interior_point(matrix: np.ndarray, upper: float) -> Interior:
-    """Minimise ``1/2 a'Ha - 1'a`` over ``0 <= a <= upper``.
+class System(Protocol):
+    """A positive semidefinite matrix H with largest diagonal entry about 1, and its linear algebra.
+
+    Vectors are NumPy arrays of shape (m,): float64, or objects of another number system.
+
+    Attributes
+    ----------
+    samples : int
+        Number of rows (m).
+    scale : float
+        What the matrix of the problem was divided by.
+    small : float
+        Optimality conditions, relative to their terms, at which the search ends.
+    """
+
+    samples: int
+    scale: float
+    small: float
+
+    def product(self, vector: np.ndarray) -> np.ndarray:
+        """``H x``."""
+
+    def solver(self, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Solver of ``H + diag(weights)``, or None if this arithmetic has none."""
+
+    def settled(self, vector: np.ndarray) -> np.ndarray:
+        """The vector as it is carried to the next iteration."""
+
+
+class DenseSystem:
+    """A `System` over a float64 matrix.
 
     Parameters
     ----------
     matrix : ndarray, shape (m, m)
-        Positive semidefinite matrix (H = Q + omega I), float64; overwritten by H over its largest
-        diagonal entry, in which scale the search works.
+        Positive semidefinite matrix (Q + omega I); overwritten by H.
+    """
+
+    small = 1e-14
+
+    def __init__(self, matrix: np.ndarray):
+        self.samples = matrix.shape[0]
+        self.scale = float(matrix.diagonal().max()) or 1.0
+        matrix /= self.scale
+        self._matrix = matrix
+
+    def product(self, vector: np.ndarray) -> np.ndarray:
+        """``H x``."""
+        return self._matrix @ vector
+
+    def solver(self, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Cholesky solver, or None where a pivot is not positive."""
+        if not np.isfinite(weights).all():
+            return None
+        shifted = self._matrix.copy()
+        shifted.flat[:: self.samples + 1] += weights
+        try:
+            factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        return lambda rhs: scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+
+    def settled(self, vector: np.ndarray) -> np.ndarray:
+        """The vector itself."""
+        return vector
+
+
+def interior_point(system: System, upper: float) -> Interior:
+    """Minimise ``1/2 a'(scale H)a - 1'a`` over ``0 <= a <= upper``.
+
+    Parameters
+    ----------
+    system : System
+        Matrix (H) and scale.
     upper : float
         Upper end of the box (nu), may be infinite.
 
@@ -52,74 +121,70 @@ def interior_point(matrix: np.ndarray, upper: float) -> Interior:
     -------
     Interior
     """
-    scale = float(matrix.diagonal().max())
-    scale = scale if scale > 0 else 1.0
-    matrix /= scale
-    # A far upper end whose multiplier starts at 1 can drown all other complementarity; one that starts
-    # small can leave the centre where many coordinates end up there. Neither start suits every problem.
-    for small_top in (False, True):
-        search = _Search(matrix, upper * scale, small_top)
-        with np.errstate(all="ignore"):
-            for _ in range(MOST_ITERATIONS):
-                if search.finished() or not search.step():
-                    break
-            finished = search.finished()
-        if finished or not search.bounded:
-            break
+    search = _Search(system, upper * system.scale)
+    with np.errstate(all="ignore"):
+        for _ in range(MOST_ITERATIONS):
+            if search.finished() or not search.step():
+                break
+        finished = search.finished()
     slack, above = search.point, search.above
-    return Interior(slack / scale, slack < search.lower, above < search.top, finished)
+    at_zero, at_upper = slack < search.lower, above < search.top
+    alpha = np.array([float(value) for value in slack]) / system.scale
+    return Interior(alpha, at_zero.astype(bool), at_upper.astype(bool), finished)
 
 
 class _Search:
     """State of the method: the point, its slack from above, and the multipliers of both ends."""
 
-    def __init__(self, matrix: np.ndarray, upper: float, small_top: bool):
-        m = matrix.shape[0]
-        self.matrix, self.upper = matrix, upper
+    def __init__(self, system: System, upper: float):
+        self._system = system
         self.bounded = bool(np.isfinite(upper))
-        self.point = np.full(m, min(upper / 2, 1.0))
+        # A box starts from its middle with multipliers that make the point stationary and differ by a
+        # factor of at most 2: feasible and near the central path, however far the ends are.
+        self.point = np.full(system.samples, upper / 2 if self.bounded else 1.0)
         self.above = upper - self.point
-        gradient = matrix @ self.point - 1.0
-        self.lower = np.maximum(gradient, 0.0) + 1.0
-        self.top = np.maximum(-gradient, 0.0) + 1.0 if self.bounded else np.zeros(m)
-        if small_top:
-            self.top /= np.maximum(self.above, 1.0)
+        gradient = system.product(self.point) - 1.0
+        margin = float(np.abs(gradient).max()) if self.bounded else 1.0
+        self.lower = np.maximum(gradient, 0.0) + margin
+        self.top = np.maximum(-gradient, 0.0) + margin if self.bounded else np.zeros(system.samples)
 
     def finished(self) -> bool:
         """Whether stationarity and complementarity are at the level of rounding."""
-        stationarity = np.abs(self._stationarity()).max()
+        stationarity = float(np.abs(self._stationarity()).max())
         size = max(1.0, float(np.abs(self.point).sum()))
-        return self._complementarity() * self.point.size <= SMALL * size and stationarity <= 1e-13 * size
+        small = self._system.small * size
+        return self._complementarity() * self.point.size <= small and stationarity <= 10 * small
 
     def step(self) -> bool:
         """One predictor-corrector step; False where float64 can make none."""
         weights = self.lower / self.point
         if self.bounded:
             weights = weights + self.top / self.above
-        factor = _factor(self.matrix, weights)
-        if factor is None:
+        solve = self._system.solver(weights)
+        if solve is None:
             return False
         before = self._complementarity()
-        affine = self._direction(factor, 0.0, None)
+        affine = self._direction(solve, 0.0, None)
         length = self._length(affine)
         after = self._complementarity(affine, length)
         centring = (after / before) ** 3 * before
-        change = self._direction(factor, centring, affine)
+        change = self._direction(solve, centring, affine)
         length = _STAY_INSIDE * self._length(change)
-        if not (np.isfinite(length) and length > 1e-10 and np.isfinite(change[0]).all()):
+        if not (length > SHORTEST and np.isfinite(float(np.abs(change[0]).sum()))):
             return False
         moved, lower, top = change
-        self.point = self.point + length * moved
-        self.lower = self.lower + length * lower
+        settled = self._system.settled
+        self.point = settled(self.point + length * moved)
+        self.lower = settled(self.lower + length * lower)
         if self.bounded:
-            self.above = self.above - length * moved
-            self.top = self.top + length * top
+            self.above = settled(self.above - length * moved)
+            self.top = settled(self.top + length * top)
         return True
 
     def _stationarity(self) -> np.ndarray:
-        return self.matrix @ self.point - 1.0 - self.lower + self.top
+        return self._system.product(self.point) - 1.0 - self.lower + self.top
 
-    def _complementarity(self, change=None, length: float = 0.0) -> float:
+    def _complementarity(self, change: Any = None, length: float = 0.0) -> float:
         moved, lower, top = (0.0, 0.0, 0.0) if change is None else change
         total = (self.point + length * moved) @ (self.lower + length * lower)
         count = self.point.size
@@ -128,7 +193,7 @@ class _Search:
             count *= 2
         return float(total) / count
 
-    def _direction(self, factor, centring: float, affine):
+    def _direction(self, solve: Callable, centring: float, affine):
         """Newton direction towards complementarity `centring`, with Mehrotra's second-order term."""
         low = centring - self.point * self.lower
         high = centring - self.above * self.top if self.bounded else 0.0
@@ -138,7 +203,7 @@ class _Search:
         rhs = -self._stationarity() + low / self.point
         if self.bounded:
             rhs = rhs - high / self.above
-        moved = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        moved = solve(rhs)
         lower = (low - self.lower * moved) / self.point
         top = (high + self.top * moved) / self.above if self.bounded else np.zeros_like(moved)
         return moved, lower, top
@@ -155,15 +220,3 @@ class _Search:
             for falls in [steps < 0]
         ]
         return float(min(1.0, *ratios))
-
-
-def _factor(matrix: np.ndarray, weights: np.ndarray):
-    """Cholesky factor of ``matrix + diag(weights)``, or None."""
-    if not np.isfinite(weights).all():
-        return None
-    system = matrix.copy()
-    system.flat[:: matrix.shape[0] + 1] += weights
-    try:
-        return scipy.linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return None

@@ -95,9 +95,9 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
     -----
     Memory: one to four float64 matrices of m x m, and `ENTRIES_AT_ONCE` balls.
     """
-    penalties = tuple(dict.fromkeys(penalties or (getattr(problem.loss, "penalty", 1.0),)))
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
+    penalties = tuple(dict.fromkeys(penalties or (problem.ridge.penalty,)))
     for penalty in penalties:
         if not 0 < penalty < np.inf:
             raise InputError(f"{problem.label}: lambda = {penalty}, but it must be finite and > 0")
@@ -125,7 +125,7 @@ def ridge_optimum_mpmath(problem: Problem, digits: int = 50) -> list[Any]:
     """
     arithmetic = Mpmath(int(digits * np.log2(10)) + 16)
     kernel = exact_kernel(problem, arithmetic)
-    rows = _system(kernel, arithmetic, problem.loss.penalty)
+    rows = _system(kernel, arithmetic, problem.ridge.penalty)
     return arithmetic.solve(rows, arithmetic.vector(problem.targets))
 
 

@@ -52,7 +52,7 @@ class BallDual:
         self.matrix = self.kernel.matrix()
         self.labels = [int(label) for label in problem.targets]
         with arithmetic.working():
-            self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.loss.C)
+            self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
         self.vector_type = require("flint", "exact").arb_mat
 
     def feasible(self, values: list) -> list:
@@ -80,10 +80,10 @@ class BallDual:
 
     def enclosed(self, alpha: list) -> Enclosed:
         """Both objectives at an exact feasible point."""
-        arithmetic, power = self.arithmetic, self.problem.loss.power
+        arithmetic, power = self.arithmetic, self.problem.hinge.power
         products = self.products(alpha)
         with arithmetic.working():
-            penalty, zero = arithmetic.number(self.problem.loss.C), arithmetic.number(0)
+            penalty, zero = arithmetic.number(self.problem.hinge.C), arithmetic.number(0)
             point, images = arithmetic.vector(alpha), arithmetic.vector(products)
             half_square = arithmetic.dot(point, images) / 2
             dual = sum(alpha, zero) - half_square - self.shift * arithmetic.dot(point, point) / 2

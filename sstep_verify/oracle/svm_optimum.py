@@ -19,7 +19,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.measures.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.active_set import Polisher
 from sstep_verify.oracle.enclosure import interval
-from sstep_verify.oracle.interior_point import Interior, interior_point
+from sstep_verify.oracle.interior_point import DenseSystem, Interior, interior_point
+from sstep_verify.oracle.low_rank import LowRankSystem, feature_dimensions
 from sstep_verify.oracle.svm_balls import BallDual, Enclosed
 from sstep_verify.problems import Problem
 
@@ -28,6 +29,9 @@ TARGET = 2.0**-100
 
 PRECISIONS = (300, 600, 1200)
 """Bits of the balls, tried in this order while the width is above `TARGET`."""
+
+EXTENDED_BITS = 192
+"""Bits of the interior point method where float64 does not converge and the kernel has low rank."""
 
 HOPELESS = 1e-3
 """Relative width above which the active set is wrong, and more bits would only cost time."""
@@ -89,12 +93,16 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
-    start = _search(problem)
+    start = _float_search(problem)
+    method, precisions = "float64 interior point", list(PRECISIONS)
+    if not start.finished and feature_dimensions(problem) is not None:
+        start = _extended_search(problem)
+        method, precisions = f"interior point of {EXTENDED_BITS} bits (float64 failed)", precisions[1:]
     best: Enclosed | None = None
-    for bits in PRECISIONS:
+    for bits in precisions:
         best = _polished(problem, bits, start, best)
         if best.relative_width <= TARGET:
-            return _optimum(best, f"float64 interior point, active set in balls of {bits} bits")
+            return _optimum(best, f"{method}, active set in balls of {bits} bits")
         if not best.relative_width <= HOPELESS:
             break
     assert best is not None
@@ -102,13 +110,19 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     return _optimum(best, f"weak duality at the best point found, {width}: no active set was confirmed")
 
 
-def _search(problem: Problem) -> Interior:
+def _float_search(problem: Problem) -> Interior:
     labels = problem.targets
     matrix = kernel_matrix(problem)
     matrix *= labels[:, None]
     matrix *= labels
-    matrix.flat[:: problem.samples + 1] += problem.loss.shift
-    return interior_point(matrix, problem.loss.upper)
+    matrix.flat[:: problem.samples + 1] += problem.hinge.shift
+    return interior_point(DenseSystem(matrix), problem.hinge.upper)
+
+
+def _extended_search(problem: Problem) -> Interior:
+    arithmetic = Balls(EXTENDED_BITS)
+    with arithmetic.working():
+        return interior_point(LowRankSystem(problem, arithmetic), problem.hinge.upper)
 
 
 def _polished(problem: Problem, bits: int, start: Interior, best: Enclosed | None) -> Enclosed:

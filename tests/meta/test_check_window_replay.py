@@ -12,7 +12,7 @@ from plant import plant
 from sstep_verify.campaign.monitor import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.case import Case
-from sstep_verify.oracle.windows import WindowOracle
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -46,21 +46,18 @@ def _case(loss, block=1, kernel=None, update="in-place", iterations=75, samples=
         S_VALUES,
         iterations,
         tested.declaration,
+        points={s: measuring_points(iterations, s) for s in S_VALUES},
         windows=6,
         replay_command="again",
     )
     return case, tested
 
 
-def _judge(case, tested, oracle=None, change=None):
-    points = {s: measuring_points(case.iterations, s) for s in case.s_values}
-    trajectories = {request.s: tested.run(request) for request in window_replay.runs(case, points)}
+def _judge(case, tested, change=None):
+    trajectories = {key: tested.run(request) for key, request in window_replay.runs(case).items()}
     if change is not None:
-        trajectories = {s: change(trajectory) for s, trajectory in trajectories.items()}
-    return {
-        verdict.s: verdict
-        for verdict in window_replay.judge(case, trajectories, WindowOracle(case.problem))
-    }
+        trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
+    return {verdict.s: verdict for verdict in window_replay.judge(case, trajectories, Oracle(case.problem))}
 
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]

@@ -1,0 +1,81 @@
+"""The oracle of a group of cases: truth on request, with what is costly made once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from sstep_reference import Kernel
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.exact_trajectory import ExactTrajectory, exact_trajectory
+from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay_ridge import replay_ridge_window
+from sstep_verify.oracle.replay_svm import replay_svm_window
+from sstep_verify.oracle.ridge_optimum import RidgeOptimum, ridge_optimum
+from sstep_verify.oracle.svm_optimum import SvmOptimum, svm_optimum
+from sstep_verify.problems import IndexStream, Loss, Problem
+
+FIRST_BITS = 192
+"""Precision a replay begins with: 139 bits beyond float64, room for the radii to grow in a window."""
+
+MOST_BITS = 6144
+"""Precision at which a replay that is still too wide is given up: INCONCLUSIVE."""
+
+
+class Oracle:
+    """Truth about problems that share data and kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any of the problems; its data and kernel are used.
+    penalties : tuple of float
+        All values of lambda that will be asked for, so that K-RR optima share one pass over the kernel.
+    """
+
+    def __init__(self, problem: Problem, penalties: tuple[float, ...] = ()):
+        self._problem = problem
+        self._penalties = penalties
+        self._kernels: dict[int, Kernel] = {}
+        self._ridge: dict[float, RidgeOptimum] = {}
+        self._svm: dict[Loss, SvmOptimum] = {}
+
+    def kernel(self, bits: int) -> Kernel:
+        """The exact kernel over balls of some precision, made once."""
+        if bits not in self._kernels:
+            self._kernels[bits] = exact_kernel(self._problem, Balls(bits))
+        return self._kernels[bits]
+
+    def replay(
+        self,
+        problem: Problem,
+        begin: np.ndarray,
+        end: np.ndarray,
+        draws: np.ndarray,
+        bits: int = FIRST_BITS,
+    ) -> Replay:
+        """Replay one window exactly; begin and end (m,), draws (s, b)."""
+        if problem.is_svm:
+            return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel())
+        return replay_ridge_window(problem, self.kernel(bits), begin, end, draws)
+
+    def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
+        """The solution of a K-RR, with a proven distance from the exact one."""
+        penalty = problem.ridge.penalty
+        if penalty not in self._ridge:
+            self._ridge.update(ridge_optimum(problem, tuple(dict.fromkeys((*self._penalties, penalty)))))
+        return self._ridge[penalty]
+
+    def svm_optimum(self, problem: Problem) -> SvmOptimum:
+        """An enclosure of the optimal value of a K-SVM."""
+        if problem.hinge not in self._svm:
+            self._svm[problem.hinge] = svm_optimum(problem)
+        return self._svm[problem.hinge]
+
+    def trajectory(
+        self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
+    ) -> ExactTrajectory:
+        """The classical trajectory of a stream to many digits; a measure, not a proof."""
+        return exact_trajectory(problem, stream, iterations, at=at)
