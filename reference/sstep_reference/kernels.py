@@ -169,7 +169,7 @@ class Kernel(Columns):
         with a.working():
             if self.name == "rbf":
                 squared = a.squared_distances(self._table, i)[:count]
-                return [a.exp(-(self.sigma * distance)) for distance in squared]
+                return a.exponentials([-(self.sigma * distance) for distance in squared])
             products = a.products(self._table, i)[:count]
             if self.name == "linear":
                 return products

@@ -43,7 +43,8 @@ class Family:
     replay_limit : int
         Largest number of kernel entries of a window that is replayed.
     drift : int
-        Iterations over which the drift from the exact trajectory is measured; 0 for none.
+        Coordinate updates (b an iteration) over which the drift from the exact trajectory is measured;
+        0 for none.
     stream : str
         Kind of the index stream.
     seed : int
@@ -205,11 +206,11 @@ def _check_family(family: Family, where: str) -> None:
     if min(family.parameter) <= 0:
         name = "lambda" if "krr" in family.task else "C"
         raise InputError(f"{where}: {name} = {min(family.parameter)}, but it must be > 0")
-    for name in ("iterations", "windows", "minimum_windows", "replay_limit"):
+    for name in ("iterations", "minimum_windows", "replay_limit"):
         if getattr(family, name) < 1:
             raise InputError(f"{where}: {name} = {getattr(family, name)}, but it must be >= 1")
-    if not family.tolerance > 0 or family.drift < 0 or family.seed < 0:
-        raise InputError(f"{where}: tolerance must be > 0, drift and seed >= 0")
+    if not family.tolerance > 0 or min(family.drift, family.seed, family.windows) < 0:
+        raise InputError(f"{where}: tolerance must be > 0; drift, seed and windows >= 0")
 
 
 def _kernel(table, where: str) -> Kernel:

@@ -101,7 +101,7 @@ def _execute_case(
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
         facts=_facts(case, solver, reference),
         runs=tuple(made.runs),
-        series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift)),
+        series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift // spec.block)),
         lines=tuple(lines),
     )
     return CaseOutcome(outcome, tuple(verdicts), _too_few(spec, made.trajectories, verdicts))

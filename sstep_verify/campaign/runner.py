@@ -17,7 +17,7 @@ from sstep_verify.campaign.execute import CaseOutcome, execute_group
 from sstep_verify.campaign.expand import CaseSpec, Group, expand, expected_cost, make_case
 from sstep_verify.campaign.summary import summarise
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.problems.datasets import load
+from sstep_verify.problems.datasets import DataSet, load
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting.results import Campaign, Results
 from sstep_verify.solver import Declaration
@@ -101,7 +101,8 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
     begin = time.perf_counter()
     groups = expand(plan.definition, plan.only)
     specs = [spec for group in groups for spec in group.specs]
-    data = _validate(plan, specs)
+    loaded = _validate(plan, specs)
+    groups.sort(key=lambda group: expected_cost(group, loaded[group.data].data.shape[0]), reverse=True)
     state = _State()
     try:
         for message in _messages(plan, groups, state):
@@ -147,27 +148,26 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
         provenance=collect(
             plan.command,
             {f"streams, seed {seed}": seed for seed in sorted({spec.family.seed for spec in specs})},
-            data,
+            {name: data.sha256 for name, data in loaded.items()},
         ),
         cases=tuple(cases),
         verdicts=tuple(verdict.as_dict() for verdict in verdicts),
     )
 
 
-def _validate(plan: Plan, specs: list[CaseSpec]) -> dict[str, object]:
+def _validate(plan: Plan, specs: list[CaseSpec]) -> dict[str, DataSet]:
     """Load every data set and build every case once, so that bad input ends the run before it begins."""
     loaded = {}
     for spec in specs:
         if spec.data not in loaded:
             loaded[spec.data] = load(spec.data, directory=plan.directory)
         make_case(spec, loaded[spec.data], Declaration("unused"), plan.definition.source, "")
-    return {name: item.sha256 for name, item in loaded.items()}
+    return loaded
 
 
 def _messages(plan: Plan, groups: list[Group], state: _State) -> Iterator[Finished]:
-    ordered = sorted(groups, key=expected_cost, reverse=True)
     options = f"--data {plan.directory}" if plan.directory else ""
-    arguments = [(group, plan.definition.source, plan.directory, options) for group in ordered]
+    arguments = [(group, plan.definition.source, plan.directory, options) for group in groups]
     if plan.jobs == 1:
         for argument in arguments:
             yield from _run_group(*argument)

@@ -280,7 +280,7 @@ def test_stops_are_sorted_and_hold_both_ends():
         ({"start": 11}, "needs 21 drawn blocks, but the index stream has 20"),
         ({"samples": 5}, "draws from 5 coordinates, but toy has 4 samples"),
         ({"block": 2}, "K-SVM draws one coordinate a step, but the stream has b = 2"),
-        ({"initial": np.zeros(3)}, r"a0 has shape \(3,\), but toy needs \(4,\)"),
+        ({"initial": np.zeros(3)}, r"a0 has shape \(3,\), but toy has 4 samples"),
         ({"initial": np.zeros((4, 1))}, r"a0 has shape \(4, 1\), but toy has 4 samples"),
         ({"record": (3,)}, r"iteration 3: not the end of a window \(s = 4, 10 iterations\)"),
         ({"record": (12,)}, "iteration 12: not the end of a window"),

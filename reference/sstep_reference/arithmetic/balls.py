@@ -163,6 +163,11 @@ class Balls(Arithmetic):
         with self.working():
             return x.exp()
 
+    def exponentials(self, values: Iterable[Scalar]) -> list[Scalar]:
+        """Exponential function of each value; the precision is set once for all."""
+        with self.working():
+            return [x.exp() for x in values]
+
     def is_zero(self, x: Scalar) -> bool:
         """Whether x is exactly 0, radius included."""
         return x.is_zero()

@@ -95,6 +95,10 @@ class Arithmetic(ABC):
             In rational arithmetic.
         """
 
+    def exponentials(self, values: Iterable[Scalar]) -> Scalars:
+        """Exponential function of each value."""
+        return [self.exp(x) for x in values]
+
     def power(self, x: Scalar, exponent: int) -> Scalar:
         """``x**exponent`` for an integer exponent >= 1, by multiplications from the left."""
         result = x
