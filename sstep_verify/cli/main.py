@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 
 import click
 
@@ -57,3 +58,7 @@ def main() -> None:
     except (InputError, MissingExtraError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except Exception:
+        traceback.print_exc()
+        click.echo("internal error: this is a defect of sstep_verify, not of the solver tested", err=True)
+        sys.exit(4)

@@ -87,7 +87,7 @@ def _refine(matrix, factor, right):
     for _ in range(MOST_ROUNDS):
         # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
         values = np.array([float(value / scale) for value in residual.entries()])
-        norm = float(np.linalg.norm(values))
+        norm = math.hypot(*values)
         if norm <= TARGET or not norm < smallest / 2:
             break
         smallest = norm
