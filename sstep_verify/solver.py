@@ -39,6 +39,22 @@ class Declaration:
         How the polynomial kernel raises to its degree.
     function_ulps : float
         Largest error of the solver's exp and pow, in units in the last place.
+    factorisation : {"cholesky", "ldl", "lu"}
+        How the block systems of K-RR are solved: Cholesky; elimination in rows without pivoting
+        (LDL', whether or not it makes use of the symmetry); LU with partial pivoting.
+    data_rounding : bool
+        Whether data, targets and parameters that `precision` cannot represent are rounded to it,
+        to nearest, before anything is computed. No matter in float64 and longdouble, which hold
+        every problem exactly; False in float32 says that what is not representable is used as it is.
+    panels : bool
+        Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
+    exchange : {"", "allreduce", "kept-gram"}
+        What is communicated, for counting; empty if not declared. allreduce: the m words of every
+        distinct column of a window, one collective a window. kept-gram: all m columns once, the
+        option "gram rows" (or all of them) in a collective. Set-up in both: RBF by norm expansion
+        reduces the m squared norms in one collective.
+    state : tuple of str
+        Names of what is carried beside a and recorded (``Trajectory.state``).
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
@@ -52,6 +68,11 @@ class Declaration:
     rbf: str = "norm-expansion"
     power: str = "multiplication"
     function_ulps: float = 1.0
+    factorisation: str = "cholesky"
+    data_rounding: bool = True
+    panels: bool = False
+    exchange: str = ""
+    state: tuple[str, ...] = ()
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
 
@@ -78,6 +99,11 @@ class RunRequest:
         Iterations, counted from this run's beginning, at which a is kept and the observer called.
         Each must be a window end (a multiple of s, or the last iteration); 0 and the last are
         always kept.
+    variant : str
+        Name of the solver's variant to use, such as one that keeps the Gram matrix; the solver under
+        test itself if empty. Whoever makes the runs chooses the solver by it; a solver ignores it.
+    expose_panels : bool
+        Keep the kernel rows used in every window whose two ends are recorded (c x m words each).
 
     Raises
     ------
@@ -92,6 +118,8 @@ class RunRequest:
     start: int = 0
     initial: np.ndarray | None = None
     record: tuple[int, ...] = ()
+    variant: str = ""
+    expose_panels: bool = False
 
     def __post_init__(self):
         if self.s < 1:

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The kernel rows that a solver used in one window.
+
+    Parameters
+    ----------
+    columns : ndarray of int64, shape (c,)
+        The window's distinct coordinates.
+    entries : ndarray, shape (c, m)
+        Row p holds the solver's ``K(a_i, a_j)`` for i = ``columns[p]`` and all j, in its precision.
+    """
+
+    columns: np.ndarray
+    entries: np.ndarray
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number that a solver reports about its own result.
+
+    Parameters
+    ----------
+    value : float
+        What it says.
+    rounding : float
+        Error of writing it down, such as 5e-7 for six printed decimals; 0 for a binary number.
+    """
+
+    value: float
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +59,20 @@ class Trajectory:
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
-    stopped : {"iterations", "observer"}
-        Whether all iterations were made or the observer ended the run.
+    stopped : {"iterations", "observer", "tolerance"}
+        Whether all iterations were made, the observer ended the run, or the solver's own rule did.
+    panels : mapping of int to Panel
+        Kernel rows used, by the iteration at which their window begins; asked for by
+        ``RunRequest.expose_panels``.
+    claims : mapping of str to Claim
+        What the solver reports about its last a: objective (what is minimised), primal, dual, gap,
+        residual (2-norm of ``y - M a``), iterations.
+    state : mapping of str to ndarray, shape (k, ...)
+        What the solver carries beside a, at the recorded iterations: gradient (``Qa - 1 + omega a``,
+        m values), residual (``y - M a``, m values), or weights (linear kernel: ``A'(y a)`` of
+        a K-SVM, ``A'a`` of a K-RR; n values).
+    fingerprints : mapping of int to tuple of str
+        Per recorded iteration, the `fingerprint` of a on each rank.
     """
 
     s: int
@@ -36,6 +82,10 @@ class Trajectory:
     counters: dict[str, int] = field(default_factory=dict)
     timers: dict[str, float] = field(default_factory=dict)
     stopped: str = "iterations"
+    panels: Mapping[int, Panel] = field(default_factory=dict)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    state: Mapping[str, np.ndarray] = field(default_factory=dict)
+    fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def final(self) -> np.ndarray:
@@ -69,3 +119,9 @@ class Trajectory:
             if begin % self.s == 0
             and (end - begin == self.s or (end - begin < self.s and end == self.length))
         ]
+
+
+def fingerprint(alpha: np.ndarray) -> str:
+    """SHA-256 of the bytes of a vector with its type (hexadecimal): equal iff every bit is."""
+    content = np.ascontiguousarray(alpha)
+    return hashlib.sha256(f"{content.dtype.str} {content.size} ".encode() + content.tobytes()).hexdigest()

@@ -3,16 +3,26 @@
 Assumptions: IEEE arithmetic with unit roundoff u, no overflow; exp and pow within the declared number
 of units in the last place. Inner products of n terms err by at most ``gamma_n <|x|, |z|>`` (Higham
 2002, section 3.1), whatever the order, tree, FMA or number of ranks.
+
+A solver in float32 that rounds its input computes the entries of other data, ``x~ = fl(x)``, with other
+parameters. Rounding to nearest leaves no choice, so those are known, and by the triangle inequality
+
+    |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
+
+The first term is the bound above for the rounded input; the second, which is at most
+``((1+u)^2 - 1) |x|.|z|`` for the linear kernel, is evaluated in float64 with the error of doing so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems.kernels import Kernel
 from sstep_verify.solver import Declaration
 
 ROWS_AT_ONCE = 1 << 22
@@ -53,9 +63,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     Parameters
     ----------
     problem : Problem
-        The problem; its data are taken as exact.
+        The problem.
     declaration : Declaration
-        Precision and formulas of the solver.
+        Precision and formulas of the solver, and whether it rounds its input.
     rows : ndarray of int, shape (c,)
         Samples whose rows are wanted.
 
@@ -64,7 +74,35 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     KernelEntries
     """
     data, kernel = problem.dense, problem.kernel
-    features = problem.features
+    entries = _entries(data, kernel, declaration, rows)
+    rounded, rounded_kernel = stored(data, declaration.precision), _stored_kernel(kernel, declaration)
+    if not declaration.data_rounding or (rounded_kernel == kernel and np.array_equal(rounded, data)):
+        return entries
+    if rounded_kernel is None or not np.isfinite(rounded).all():
+        return KernelEntries(entries.values, entries.own, np.full_like(entries.values, np.inf))
+    used = _entries(rounded, rounded_kernel, declaration, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = np.abs(used.values - entries.values) + used.own + entries.own
+        return KernelEntries(
+            entries.values, entries.own, np.nan_to_num((used.solver + moved) * OUTWARD, nan=np.inf)
+        )
+
+
+def _stored_kernel(kernel: Kernel, declaration: Declaration) -> Kernel | None:
+    """Kernel with its parameter as the solver's precision holds it; None if it over- or underflows."""
+    try:
+        if isinstance(kernel, PolynomialKernel):
+            return replace(kernel, offset=float(stored(kernel.offset, declaration.precision)))
+        if isinstance(kernel, RBFKernel):
+            return replace(kernel, sigma=float(stored(kernel.sigma, declaration.precision)))
+    except InputError:
+        return None
+    return kernel
+
+
+def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+    """Rows and bounds for data and parameters that are exact to the solver."""
+    features = data.shape[1]
     u = unit_roundoff(declaration.precision)
     u64 = unit_roundoff("float64")
     tiny, tiny64 = features * smallest(declaration.precision), features * smallest("float64")

@@ -39,6 +39,24 @@ def smallest(precision: str) -> float:
     return float(np.finfo(TYPES["float32" if precision == "float32" else "float64"]).smallest_subnormal)
 
 
+def magnitudes(vector: np.ndarray) -> np.ndarray:
+    """Absolute values in float64, none of them below the exact one, whatever the vector's precision."""
+    absolute = np.abs(vector)
+    rounded = absolute.astype(np.float64)
+    return np.where(rounded < absolute, np.nextafter(rounded, np.inf), rounded)
+
+
+def stored(values: Any, precision: str) -> Any:
+    """Float64 values of what is left of float64 values once rounded to nearest in a precision.
+
+    Float64 and longdouble hold them exactly; in float32 a value may also become 0 or infinite.
+    """
+    if precision != "float32":
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        return np.float64(np.float32(values))
+
+
 def gamma(k: float, u: float) -> float:
     """``k u / (1 - k u)``: relative error of k roundings in any order; infinite if k u >= 1.
 

@@ -9,13 +9,18 @@ symbols, one per local error, so that they may cancel as they do in the recurren
 an undecided one becomes a new symbol of the propagated radius.
 
 Local error of a step, all in IEEE arithmetic with unit roundoff u (Higham 2002, Lemma 3.1, section
-3.1): the gradient is a sum of at most m stale products, the corrections, 1 and the shift, in any
-order, of increments that may first be summed per coordinate:
+3.1): the gradient is a sum of the stale products, the corrections, 1 and the shift, in any order, of
+increments that may first be summed per coordinate. Terms that are exact zeros cost no rounding, so with
+p nonzero entries of a at the window's start and q earlier steps of the window that may have moved,
 
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
-                + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = max(m, s) + s + 6,
+                + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + 6,
 
 and the quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings.
+
+Where a solver in float32 rounds C first, the upper end of its box is off by ``|fl(C) - C|``, which is
+the error of a value clipped there, and omega by ``omega d / (1 - d)``, ``|1 - fl(C)/C| <= d``, in the
+gradient and in the curvature. Labels are exact in every precision.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, smallest, stored, unit_roundoff
 from sstep_verify.solver import Declaration
 
 
@@ -94,30 +99,38 @@ def svm_window_bound(
     shift, upper : float
         Diagonal shift (omega) and upper end of the box (nu).
     declaration : Declaration
-        Precision and form of the update.
+        Precision and form of the update, and whether C is rounded.
 
     Returns
     -------
     WindowBound
     """
-    state = _Propagation(entries, places, start, steps, shift, upper, declaration)
+    state = SvmPropagation(entries, places, start, steps, shift, upper, declaration)
     for step in range(steps.draws.size):
         state.advance(step)
     return state.result()
 
 
-class _Propagation:
+class SvmPropagation:
     """Error symbols of one window and their signed coefficients on its coordinates."""
 
     def __init__(self, entries, places, start, steps, shift, upper, declaration):
         self._steps, self._shift, self._upper = steps, shift, upper
         self._u, self._frozen = unit_roundoff(declaration.precision), declaration.update == "frozen"
+        # The bound itself is evaluated in float64, whatever the precision of the solver.
+        self._own_u = max(self._u, unit_roundoff("float64"))
+        self._upper_error, self._shift_error = _input_errors(upper, shift, declaration)
+        self._amplification, self._undecided = 1.0, 0
         count, samples = entries.values.shape
+        self._radius = np.zeros(count)
         size = steps.draws.size
-        self._gamma = gamma(max(samples, size) + size + 6, self._u)
         self._underflow = (samples + 2 * size + 6) * smallest(declaration.precision)
         magnitude = entries.magnitude
-        absolute = np.abs(start)
+        absolute = magnitudes(start)
+        self._unbounded = not (np.isfinite(magnitude).all() and np.isfinite(self._shift_error))
+        if self._unbounded:
+            return
+        self._support, self._made = int(np.count_nonzero(absolute)), 0
         self._start = absolute[places]
         self._stale = magnitude @ absolute * OUTWARD
         self._stale_kernel = entries.solver @ absolute * OUTWARD
@@ -128,9 +141,6 @@ class _Propagation:
         self._coefficients = np.zeros((count, 2 * size))
         self._symbols = np.zeros(2 * size)
         self._used = 0
-        self._radius = np.zeros(count)
-        self._amplification, self._undecided = 1.0, 0
-        self._unbounded = False
 
     def advance(self, step: int) -> None:
         """Propagate the errors through one step."""
@@ -139,15 +149,16 @@ class _Propagation:
         steps, u = self._steps, self._u
         i = int(steps.draws[step])
         curvature = self._values[i, i] + self._shift
-        slack = self._own[i, i] + u * abs(curvature)
+        slack = self._own[i, i] + gamma(2, self._own_u) * abs(curvature)
         landing = self._landing(i)
         if self._magnitude[i, i] == 0.0 and self._shift == 0.0:
-            self._settle(i, None, 0.0, landing, steps.increment[step])
+            self._settle(i, None, self._upper_error, landing, steps.increment[step])
             return
         smallest_curvature = curvature - slack - self._solver[i, i] - gamma(3, u) * curvature
+        smallest_curvature -= self._shift_error
         if not smallest_curvature > 0.0:
             self._undecided += 1
-            self._settle(i, None, self._upper, landing, steps.increment[step])
+            self._settle(i, None, self._upper + self._upper_error, landing, steps.increment[step])
             return
         row = self._values[i].copy()
         row[i] = 0.0
@@ -158,27 +169,33 @@ class _Propagation:
         local = self._local(step, i, spread, curvature, smallest_curvature)
         # The signed row is itself rounded, and its entries and the curvature are off by `own`.
         inexact = (self._own[i] @ self._radius + slack * spread) / smallest_curvature
-        local += (inexact + gamma(self._radius.size + self._used + 4, u) * spread) * OUTWARD
+        local += (inexact + gamma(self._radius.size + self._used + 4, self._own_u) * spread) * OUTWARD
         used = self._used
         combination = row @ self._coefficients[:, :used]
         reach = (np.abs(combination) @ self._symbols[:used] + local) * OUTWARD
-        if steps.lower[step] - reach >= 0.0 and steps.upper[step] + reach <= self._upper:
+        upper, off = self._upper, self._upper_error
+        if steps.lower[step] - reach >= 0.0 and steps.upper[step] + reach <= upper - off:
             self._settle(i, combination, local, landing, steps.increment[step])
-        elif steps.upper[step] + reach <= 0.0 or steps.lower[step] - reach >= self._upper:
+        elif steps.upper[step] + reach <= 0.0:
             self._settle(i, None, 0.0, landing, steps.increment[step])
+        elif steps.lower[step] - reach >= upper + off:
+            self._settle(i, None, off, landing, steps.increment[step])
         else:
             self._undecided += 1
-            # Both new values lie in the box, so they differ by no more than its width.
-            self._settle(i, None, min(reach, self._upper), landing, steps.increment[step])
+            # Both new values lie in their boxes, so they differ by no more than the wider one's width.
+            self._settle(i, None, min(reach, upper) + off, landing, steps.increment[step])
 
     def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
         """Error made in computing the unclipped new value from the solver's own iterate."""
         u, shift, steps = self._u, self._shift, self._steps
         terms = self._stale[i] + self._magnitude[i] @ self._moved + 1.0
-        terms += shift * (1 + u) * (self._start[i] + self._moved[i])
-        gradient = self._gamma * terms + self._stale_kernel[i] + self._solver[i] @ self._moved
-        gradient += self._underflow
+        own = self._start[i] + self._moved[i]
+        terms += (shift * (1 + u) + self._shift_error) * own
+        terms_error = gamma(self._support + self._made + 6, u) * terms
+        gradient = terms_error + self._stale_kernel[i] + self._solver[i] @ self._moved
+        gradient += self._underflow + self._shift_error * own
         curvature_error = self._solver[i, i] + gamma(3, u) * (self._magnitude[i, i] + shift)
+        curvature_error += self._shift_error
         new = max(abs(steps.lower[step]), abs(steps.upper[step]))
         quotient = abs(steps.value[step]) + new + spread + self._radius[i]
         error = (gradient + quotient * curvature_error) / smallest_curvature
@@ -212,7 +229,9 @@ class _Propagation:
             row[self._used] = 1.0
             self._used += 1
         self._radius[i] = np.abs(row[: self._used]) @ self._symbols[: self._used] * OUTWARD
-        self._moved[i] += (abs(increment) + before + self._radius[i]) * OUTWARD
+        size = (abs(increment) + before + self._radius[i]) * OUTWARD
+        self._moved[i] += size
+        self._made += size > 0.0
         self._drawn[i] += 1
 
     def result(self) -> WindowBound:
@@ -225,3 +244,16 @@ class _Propagation:
                 self._landing(i) for i in range(radius.size)
             ]
         return WindowBound(radius * OUTWARD, self._amplification, self._undecided)
+
+
+def _input_errors(upper: float, shift: float, declaration: Declaration) -> tuple[float, float]:
+    """Errors of the solver's upper end (nu) and diagonal shift (omega) from rounding C."""
+    precision = declaration.precision
+    if not declaration.data_rounding or precision != "float32":
+        return 0.0, 0.0
+    error = 0.0 if np.isinf(upper) else abs(float(stored(upper, precision)) - upper)
+    # C = 1/(2 omega) is rounded by u C, or by half the smallest number where it is subnormal.
+    relative = (unit_roundoff(precision) + smallest(precision) * shift) * OUTWARD
+    if not relative < 1.0:
+        return error, np.inf
+    return error * OUTWARD, shift * relative / (1.0 - relative) * OUTWARD

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.campaign.solvers import make_solvers
+from sstep_verify.campaign.stability_definition import ScenarioFamily, read_scenario
+from sstep_verify.checks.registry import MODULES, checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, kernel_from
 
@@ -53,8 +55,12 @@ class Family:
         Let the solver keep the whole Gram matrix.
     update : str
         Form of the solver's update: in-place or frozen.
+    solver, precision : str
+        Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
+    storage : {"as-is", "dense", "csr"}
+        How the data are held.
     checks : tuple of str
-        Ids of the checks that judge the runs.
+        Ids of the checks that judge the runs; all by default.
     """
 
     data: tuple[str, ...]
@@ -73,7 +79,17 @@ class Family:
     seed: int = 0
     keep_gram: bool = False
     update: str = "in-place"
-    checks: tuple[str, ...] = ("window-replay",)
+    solver: str = "production"
+    precision: str = "float64"
+    storage: str = "as-is"
+    checks: tuple[str, ...] = tuple(MODULES)
+
+    @property
+    def label(self) -> str:
+        """What sets the family's runs apart from those of the default solver; empty for it."""
+        parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
+        parts += [] if self.storage == "as-is" else [self.storage]
+        return "-".join(parts)
 
 
 @dataclass(frozen=True)
@@ -92,6 +108,8 @@ class Definition:
         Problems that may turn out VACUOUS before the campaign counts as incomplete.
     source : str
         Where the definition was read from: a name or a path.
+    scenarios : tuple of ScenarioFamily
+        What is run on generated data instead: a campaign has families of one kind.
     """
 
     name: str
@@ -101,6 +119,7 @@ class Definition:
     notes: tuple[str, ...] = ()
     tolerated_vacuous: int = 0
     source: str = field(default="", compare=False)
+    scenarios: tuple[ScenarioFamily, ...] = ()
 
 
 def shipped() -> list[str]:
@@ -142,11 +161,14 @@ def read_definition(name_or_path: str) -> Definition:
 
 def _definition(table: dict, source: str) -> Definition:
     head = _take(table, "campaign", dict, source)
-    families = _take(table, "family", list, source)
-    if not families:
-        raise InputError(f"{source}: holds no [[family]], so there is nothing to run")
+    families = _take(table, "family", list, source) if "family" in table else []
+    scenarios = _take(table, "scenario", list, source) if "scenario" in table else []
+    if not families and not scenarios:
+        raise InputError(f"{source}: holds no [[family]] and no [[scenario]], so there is nothing to run")
+    if families and scenarios:
+        raise InputError(f"{source}: holds both [[family]] and [[scenario]]; make two campaigns of it")
     _refuse_rest(table, source, "top level")
-    known = {item.name for item in fields(Definition)} - {"families", "source"}
+    known = {item.name for item in fields(Definition)} - {"families", "scenarios", "source"}
     unknown = sorted(set(head) - known)
     if unknown:
         raise InputError(f"{source}: [campaign] has the unknown key {unknown[0]!r}; known: {sorted(known)}")
@@ -163,6 +185,10 @@ def _definition(table: dict, source: str) -> Definition:
         tolerated_vacuous=head.get("tolerated_vacuous", 0),
         families=tuple(_family(dict(item), f"{source}: family {k}") for k, item in enumerate(families, 1)),
         source=source,
+        scenarios=tuple(
+            read_scenario(dict(item), f"{source}: scenario {k}", _kernel)
+            for k, item in enumerate(scenarios, 1)
+        ),
     )
 
 
@@ -171,6 +197,7 @@ def _family(table: dict, where: str) -> Family:
     scalars = {
         "iterations": int, "tolerance": (int, float), "windows": int, "minimum_windows": int,
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
+        "solver": str, "precision": str, "storage": str,
     }  # fmt: skip
     values: dict = {"kernel": tuple(_kernel(item, where) for item in _take(table, "kernel", list, where))}
     for key, kind in lists.items():
@@ -193,6 +220,11 @@ def _family(table: dict, where: str) -> Family:
 
 def _check_family(family: Family, where: str) -> None:
     checks_of(family.checks)
+    if family.storage not in ("as-is", "dense", "csr"):
+        raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
+    make_solvers(
+        family.solver, precision=family.precision, update=family.update, keep_gram=family.keep_gram
+    )
     for task in family.task:
         if task not in TASKS:
             raise InputError(f"{where}: task {task!r} is unknown; known: {', '.join(TASKS)}")

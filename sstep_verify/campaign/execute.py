@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.references import Reference, SharedReferences
 from sstep_verify.campaign.runs import drift_series, make_runs
+from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.summary import roll_up
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.case import Case, run_key
@@ -16,7 +19,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.datasets import load
 from sstep_verify.reporting import results as report
-from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solver import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -41,7 +44,7 @@ class CaseOutcome:
 
 
 def execute_group(
-    group: Group, campaign: str, directory: str | None, options: str
+    group: Group, campaign: str, directory: str | None, options: str, artefacts: Path | None = None
 ) -> Iterator[CaseOutcome]:
     """Run the cases of a group, one after the other.
 
@@ -55,6 +58,8 @@ def execute_group(
         Folder of the data sets.
     options : str
         Further options of replay commands.
+    artefacts : Path or None
+        Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
 
     Yields
     ------
@@ -62,23 +67,34 @@ def execute_group(
     """
     data = load(group.data, directory=directory)
     family = group.specs[0].family
-    solver = ProductionSolver(keep_gram=family.keep_gram, update=family.update)
+    solvers = make_solvers(
+        family.solver, precision=family.precision, update=family.update, keep_gram=family.keep_gram
+    )
+    declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
     for spec in group.specs:
-        case = make_case(spec, data, solver.declaration, campaign, options)
+        case = make_case(spec, data, declarations, campaign, options)
         if oracle is None:
             oracle = Oracle(case.problem, tuple(dict.fromkeys(item.parameter for item in group.specs)))
             shared = SharedReferences(case.problem, oracle)
-        yield _execute_case(spec, case, solver, shared.reference(case.problem), oracle)
+        yield _execute_case(spec, case, solvers, shared.reference(case.problem), oracle, artefacts)
 
 
 def _execute_case(
-    spec: CaseSpec, case: Case, solver: ProductionSolver, reference: Reference, oracle: Oracle
+    spec: CaseSpec,
+    case: Case,
+    solvers: dict[str, Solver],
+    reference: Reference,
+    oracle: Oracle,
+    artefacts: Path | None,
 ) -> CaseOutcome:
     family = spec.family
     checks = checks_of(family.checks)
-    made = make_runs(case, checks, solver, reference, family.tolerance)
-    verdicts = [verdict for check in checks for verdict in check.judge(case, made.trajectories, oracle)]
+    made = make_runs(case, checks, solvers, reference, family.tolerance)
+    verdicts: list[Verdict] = []
+    for check in checks:
+        found = check.judge(case, made.trajectories, oracle)
+        verdicts += keep_artefacts(check, case, made.trajectories, found, artefacts)
     status, reason = roll_up(verdicts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
@@ -99,7 +115,7 @@ def _execute_case(
         s=case.s_values,
         reason=reason,
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
-        facts=_facts(case, solver, reference),
+        facts=_facts(case, reference),
         runs=tuple(made.runs),
         series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift // spec.block)),
         lines=tuple(lines),
@@ -107,13 +123,14 @@ def _execute_case(
     return CaseOutcome(outcome, tuple(verdicts), _too_few(spec, made.trajectories, verdicts))
 
 
-def _facts(case: Case, solver: ProductionSolver, reference: Reference) -> dict[str, object]:
+def _facts(case: Case, reference: Reference) -> dict[str, object]:
+    declared = case.declaration
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
         "largest off-diagonal kernel entry": reference.largest_off_diagonal,
         **reference.facts,
-        "solver": f"{solver.declaration.name}, update {solver.declaration.update}",
-        "solver options": dict(solver.declaration.options),
+        "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
+        "solver options": dict(declared.options),
         "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
+
+import scipy.sparse as sp
 
 from sstep_verify.campaign.definition import Definition, Family
 from sstep_verify.campaign.monitor import measuring_points
@@ -44,7 +48,8 @@ class CaseSpec:
         """Unique name, such as ``duke/rbf/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
         name = "lambda" if self.task == "krr" else "C"
         words = [self.data, self.kernel.name, self.task, f"{name}={self.parameter:g}"]
-        return "/".join(words + ([f"b={self.block}"] if self.task == "krr" else []))
+        words += [f"b={self.block}"] if self.task == "krr" else []
+        return "/".join([*words, self.family.label] if self.family.label else words)
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,9 @@ def _product(family: Family) -> list[CaseSpec]:
     ]
 
 
-def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign: str, options: str) -> Case:
+def make_case(
+    spec: CaseSpec, data: DataSet, declarations: Mapping[str, Declaration], campaign: str, options: str
+) -> Case:
     """The case of a spec on loaded data.
 
     Parameters
@@ -111,8 +118,8 @@ def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign:
         Names and numbers.
     data : DataSet
         The loaded data set.
-    declaration : Declaration
-        What the solver says it is.
+    declarations : mapping of str to Declaration
+        What the solver under test says it is, under the empty name, and its variants by theirs.
     campaign : str
         Name or path of the campaign, for the replay command.
     options : str
@@ -129,7 +136,7 @@ def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign:
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
-    problem = Problem(spec.data, data.data, data.targets, spec.kernel, loss)
+    problem = Problem(spec.data, _stored(data.data, family.storage), data.targets, spec.kernel, loss)
     command = ["sstep-verify", "run", campaign, "--only", spec.id]
     return Case(
         id=spec.id,
@@ -137,13 +144,23 @@ def make_case(spec: CaseSpec, data: DataSet, declaration: Declaration, campaign:
         stream=IndexStream(family.stream, problem.samples, spec.block, family.iterations, family.seed),
         s_values=family.s,
         iterations=family.iterations,
-        declaration=declaration,
+        declaration=declarations[""],
+        claims={"tolerance": family.tolerance},
+        variants={name: item for name, item in declarations.items() if name},
         points={s: measuring_points(family.iterations, s) for s in family.s},
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
         replay_command=(shlex.join(command) + " " + options).strip(),
     )
+
+
+def _stored(data: Any, storage: str) -> Any:
+    if storage == "csr":
+        return sp.csr_array(data)
+    if storage == "dense" and sp.issparse(data):
+        return cast(Any, data).toarray()
+    return data
 
 
 def expected_cost(group: Group, samples: int) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from sstep_verify.campaign.monitor import Monitor
 from sstep_verify.campaign.references import Reference
 from sstep_verify.checks.case import Case, merge_requests, run_key
-from sstep_verify.checks.registry import Check
+from sstep_verify.checks.registry import Check, continued_runs
 from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
@@ -41,19 +41,20 @@ class RunsMade:
 
 
 def make_runs(
-    case: Case, checks: list[Check], solver: Solver, reference: Reference, tolerance: float
+    case: Case, checks: list[Check], solvers: dict[str, Solver], reference: Reference, tolerance: float
 ) -> RunsMade:
     """Make every run that some check needs, once.
 
     Plain runs are measured at the case's points and end early for a stated reason; others are short
-    and run to their end.
+    and run to their end, and some of these begin from what earlier ones recorded.
     """
     made = RunsMade({}, [], [], 0.0)
     attainable = 0.0
     plain = {run_key(s): s for s in case.s_values}
+    solver = solvers[""]
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         if key not in plain:
-            made.trajectories[key] = solver.run(request)
+            made.trajectories[key] = solvers[request.variant].run(request)
             continue
         points = frozenset(case.points[plain[key]])
         monitor = Monitor(points, reference.measure, tolerance, reference.short)
@@ -65,6 +66,9 @@ def make_runs(
         made.runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))
         iterations, values = tuple(monitor.iterations), tuple(monitor.values)
         made.series.append(report.Series(reference.name, request.s, iterations, values))
+    continued = merge_requests(continued_runs(check, case, made.trajectories) for check in checks)
+    for key, request in continued.items():
+        made.trajectories[key] = solvers[request.variant].run(request)
     return RunsMade(made.trajectories, made.runs, made.series, attainable)
 
 

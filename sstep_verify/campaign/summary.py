@@ -11,24 +11,30 @@ from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, Verdict, worst
 
 HEADLINE_TERM = "kernel-correction"
+PRIMARY_CHECK = "window-replay"
 
 
 def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
-    """Status of a case and why: VACUOUS only if no s > 1 could have shown a wrong correction."""
-    if not verdicts:
-        return Status.VACUOUS, "no window of this case was replayed"
+    """Status of a case and why.
+
+    Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could
+    have shown a wrong correction. What other checks could not see is in their own verdicts.
+    """
     status = worst(verdict.status for verdict in verdicts)
-    stepped = [verdict for verdict in verdicts if verdict.s > 1] or list(verdicts)
     if status in (Status.FAIL, Status.INCONCLUSIVE):
         first = next(verdict for verdict in verdicts if verdict.status is status)
-        return status, f"s = {first.s}: {first.reason}"
-    right = [verdict.s for verdict in stepped if verdict.status is Status.PASS]
+        return status, f"{first.check}, s = {first.s}: {first.reason}"
+    primary = [verdict for verdict in verdicts if verdict.check == PRIMARY_CHECK]
+    if not primary:
+        return Status.VACUOUS, "no window of this case was replayed"
+    stepped = [verdict for verdict in primary if verdict.s > 1] or primary
+    right = sorted(verdict.s for verdict in stepped if verdict.status is Status.PASS)
     if not right:
         return Status.VACUOUS, stepped[-1].reason
-    vacuous = [verdict.s for verdict in stepped if verdict.status is Status.VACUOUS]
-    reason = f"right for s in {{{', '.join(map(str, sorted(right)))}}}"
+    vacuous = sorted(verdict.s for verdict in stepped if verdict.status is Status.VACUOUS)
+    reason = f"right for s in {{{', '.join(map(str, right))}}}"
     if vacuous:
-        reason += f"; vacuous for s in {{{', '.join(map(str, sorted(vacuous)))}}}"
+        reason += f"; vacuous for s in {{{', '.join(map(str, vacuous))}}}"
     return Status.PASS, reason
 
 
@@ -111,7 +117,7 @@ def _sentence(cases, verdicts, statuses, incomplete, errors, interrupted) -> str
         term.detectable
         for verdict in verdicts
         for term in verdict.terms
-        if term.name == HEADLINE_TERM and math.isfinite(term.detectable)
+        if verdict.check == PRIMARY_CHECK and term.name == HEADLINE_TERM and math.isfinite(term.detectable)
     ]
     if seen:
         sentence += (

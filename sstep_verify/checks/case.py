@@ -31,6 +31,8 @@ class Case:
         Per s, window ends at which the plain run is recorded.
     short : int
         Most iterations of a run that a check makes beside the plain ones.
+    variants : mapping of str to Declaration
+        What other options of the same solver declare, by the name that a request for them carries.
     claims : mapping of str to float
         What the runs claim of their end, such as a tolerance reached.
     windows : int
@@ -51,6 +53,7 @@ class Case:
     declaration: Declaration
     points: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     short: int = 600
+    variants: Mapping[str, Declaration] = field(default_factory=dict)
     claims: Mapping[str, float] = field(default_factory=dict)
     windows: int = 4
     replay_limit: int = 1 << 24
@@ -87,7 +90,8 @@ def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Ru
         for key, request in wanted.items():
             if key in merged:
                 record = tuple(sorted({*merged[key].record, *request.record}))
-                merged[key] = replace(merged[key], record=record)
+                panels = merged[key].expose_panels or request.expose_panels
+                merged[key] = replace(merged[key], record=record, expose_panels=panels)
             else:
                 merged[key] = request
     return merged

@@ -22,19 +22,24 @@ def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end:
     """
     u = unit_roundoff(declaration.precision)
     if not isinstance(replay.steps, SvmSteps):
-        return np.zeros(1)
+        return np.zeros(replay.lower.size)
     size = np.maximum(np.abs(begin[replay.places]), np.abs(end[replay.places]))
     np.maximum.at(size, replay.steps.draws, np.abs(replay.steps.increment))
     return u * size
 
 
 def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndarray) -> WindowFinding:
-    """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not."""
+    """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not.
+
+    VACUOUS where the bound is infinite: no defect could exceed it.
+    """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
     place = int(np.argmax(high))
-    if low.max() > 1.0:
+    if not np.isfinite(bound).all():
+        status = Status.VACUOUS
+    elif low.max() > 1.0:
         place, status = int(np.argmax(low)), Status.FAIL
-    elif not np.isfinite(bound).all() or not high.max() <= 1.0:
+    elif not high.max() <= 1.0:
         status = Status.INCONCLUSIVE
     else:
         status = Status.PASS

@@ -15,7 +15,21 @@ if TYPE_CHECKING:
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 
-MODULES = {"window-replay": "window_replay"}
+MODULES = {
+    "window-replay": "window_replay",
+    "trajectory": "trajectory",
+    "sstep-equals-classical": "sstep_equals_classical",
+    "metamorphic-exact": "metamorphic_exact",
+    "metamorphic-bounded": "metamorphic_bounded",
+    "kernel-entries": "kernel_entries",
+    "box": "box",
+    "determinism": "determinism",
+    "optimum": "optimum",
+    "claim-honesty": "claim_honesty",
+    "residual-gap": "residual_gap",
+    "rank-coherence": "rank_coherence",
+    "message-count": "message_count",
+}
 
 
 class Check(Protocol):
@@ -44,3 +58,21 @@ def checks_of(ids: Sequence[str]) -> list[Check]:
     if unknown:
         raise InputError(f"check {unknown[0]!r} is unknown; known: {', '.join(sorted(MODULES))}")
     return [cast("Check", importlib.import_module(f"sstep_verify.checks.{MODULES[name]}")) for name in ids]
+
+
+def continued_runs(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory]
+) -> dict[str, RunRequest]:
+    """Runs of a check that begin from what others recorded, by key; none unless it has ``continued``.
+
+    Parameters
+    ----------
+    check : Check
+        The check.
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        All runs asked for by ``check.runs``, by key.
+    """
+    continued = getattr(check, "continued", None)
+    return {} if continued is None else continued(case, trajectories)

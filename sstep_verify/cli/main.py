@@ -11,7 +11,11 @@ import click
 from sstep_verify import __version__
 from sstep_verify.errors import InputError, MissingExtraError
 
-COMMANDS = {"run": "Run a campaign and write its report."}
+COMMANDS = {
+    "explain": "Say what a check claims, how its bound is derived, and what it saw.",
+    "replay": "Judge an artefact again, offline.",
+    "run": "Run a campaign and write its report.",
+}
 
 
 class LazyGroup(click.Group):

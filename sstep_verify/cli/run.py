@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,28 +21,41 @@ import click
 def command(campaign, directory, out, only, jobs, list_cases):
     """Run a campaign and write its report.
 
-    Shipped campaigns: embedded (default; needs no download) and paper (the paper's convergence
-    experiments). Any other is a TOML file. The last line printed is the report's folder.
+    Shipped campaigns: embedded (default; needs no download), paper (the paper's convergence
+    experiments) and stability (errors of s-step against classical, over s and condition; needs no
+    download). Any other is a TOML file. The last line printed is the report's folder.
     """
     from sstep_verify.campaign.definition import read_definition
-    from sstep_verify.campaign.expand import expand
 
     definition = read_definition(campaign)
     if list_cases:
-        for group in expand(definition, only):
-            for spec in group.specs:
-                click.echo(spec.id)
+        for case in _case_ids(definition, only):
+            click.echo(case)
         return
     from sstep_verify.errors import require
     from sstep_verify.reporting import check_destination
 
     require("flint", "exact")
     folder = check_destination(out or Path("sstep-verify-out") / definition.name)
-    results = _run(definition, directory, only, jobs or os.cpu_count() or 1)
-    _finish(results, folder)
+    artefacts = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.artefacts")
+    try:
+        results = _run(definition, directory, only, jobs or os.cpu_count() or 1, artefacts)
+        _finish(results, folder, artefacts)
+    finally:
+        shutil.rmtree(artefacts, ignore_errors=True)
 
 
-def _run(definition, directory, only, jobs):
+def _case_ids(definition, only) -> list[str]:
+    if definition.scenarios:
+        from sstep_verify.campaign.stability_definition import case_ids
+
+        return case_ids(definition.scenarios, only)
+    from sstep_verify.campaign.expand import expand
+
+    return [spec.id for group in expand(definition, only) for spec in group.specs]
+
+
+def _run(definition, directory, only, jobs, artefacts):
     from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 
@@ -53,14 +68,18 @@ def _run(definition, directory, only, jobs):
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)
 
-        plan = Plan(definition, directory, only, jobs, ("sstep-verify", *sys.argv[1:]))
+        plan = Plan(definition, directory, only, jobs, ("sstep-verify", *sys.argv[1:]), artefacts)
+        if definition.scenarios:
+            from sstep_verify.campaign.stability import run_stability
+
+            return run_stability(plan, progress)
         return run_campaign(plan, progress)
 
 
-def _finish(results, folder) -> None:
+def _finish(results, folder, artefacts) -> None:
     from sstep_verify.reporting import write_report
 
-    written = write_report(results, folder)
+    written = write_report(results, folder, artefacts)
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for case in results.cases:

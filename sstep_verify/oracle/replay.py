@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,14 @@ class Effect:
     dropped: np.ndarray
     relative: np.ndarray
 
+    def joined(self, other: Effect | None) -> Effect:
+        """The effect followed by another that is measured differently (K-RR: per coordinate)."""
+        if other is None:
+            return self
+        return Effect(
+            np.concatenate([self.dropped, other.dropped]), np.concatenate([self.relative, other.relative])
+        )
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -47,6 +55,8 @@ class Replay:
         Per term of the recurrence that can act in this window.
     bits : int
         Precision of the balls.
+    component_lower, component_upper, component_effects
+        K-RR only: the same per distinct coordinate, shape (c,).
     """
 
     places: np.ndarray
@@ -55,3 +65,16 @@ class Replay:
     steps: SvmSteps | RidgeSteps
     effects: dict[str, Effect]
     bits: int
+    component_lower: np.ndarray = field(default_factory=lambda: np.empty(0))
+    component_upper: np.ndarray = field(default_factory=lambda: np.empty(0))
+    component_effects: dict[str, Effect] = field(default_factory=dict)
+
+    def with_components(self) -> Replay:
+        """The replay with the measures per coordinate behind the M-norm (K-RR)."""
+        effects = {
+            term: effect.joined(self.component_effects.get(term)) for term, effect in self.effects.items()
+        }
+        lower = np.concatenate([self.lower, self.component_lower])
+        return replace(
+            self, lower=lower, upper=np.concatenate([self.upper, self.component_upper]), effects=effects
+        )

@@ -15,7 +15,7 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.block_solve import RefinedBlocks
-from sstep_verify.oracle.enclosure import DOWN, UP
+from sstep_verify.oracle.enclosure import DOWN, UP, magnitude_interval
 from sstep_verify.oracle.replay import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
 
@@ -39,7 +39,7 @@ def replay_ridge_window(
     Returns
     -------
     Replay
-        With one measured value, the M-norm of the error.
+        Its measured value is the M-norm of the error; the components are those per coordinate.
     """
     arithmetic: Balls = kernel.arithmetic
     samples = problem.samples
@@ -52,18 +52,23 @@ def replay_ridge_window(
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
     distance = sum(solve.residuals) / np.sqrt(samples) * (1 + len(solve.residuals) * 2.0**-50)
+    reach = distance / np.sqrt(samples) * UP  # the 2-norm is at most the M-norm over sqrt(m)
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
     low, high = _energy_norm(arithmetic, window, reached, exact, penalty, samples)
-    effects = {}
+    component_low, component_high = _components(arithmetic, reached, exact)
+    effects, component_effects = {}, {}
     for term in _acting_terms(window):
-        changes = []
+        changes, component_changes = [], []
         for factor in (0, 1 + DOSE):
             mutation = NONE.scaled(TERMS[term], factor, term)
             mutated = mutable_ridge_window(arithmetic, window, penalty, samples, mutation, solve)
             change = _energy_norm(arithmetic, window, mutated, exact, penalty, samples)[0]
             changes.append(np.array([max(change - 2 * distance, 0.0)]))
-        effects[term] = Effect(dropped=changes[0], relative=changes[1] / float(DOSE))
+            component_change = _components(arithmetic, mutated, exact)[0]
+            component_changes.append(np.maximum(component_change - 2 * reach, 0.0))
+        effects[term] = Effect(changes[0], changes[1] / float(DOSE))
+        component_effects[term] = Effect(component_changes[0], component_changes[1] / float(DOSE))
     increments = np.array([[float(value) for value in step] for step in steps])
     places_drawn = np.array(window.draws, dtype=np.int64)
     return Replay(
@@ -73,7 +78,18 @@ def replay_ridge_window(
         RidgeSteps(places_drawn, increments),
         effects,
         arithmetic.bits,
+        np.maximum(component_low - reach, 0.0),
+        component_high + reach,
+        component_effects,
     )
+
+
+def _components(arithmetic, one, other) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 intervals of the absolute differences per coordinate, lower and upper ends."""
+    with arithmetic.working():
+        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
 
 
 def _acting_terms(window: LocalWindow) -> list[str]:

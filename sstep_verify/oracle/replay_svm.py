@@ -64,7 +64,7 @@ def replay_svm_window(
                     f"{problem.label}: coordinate {coordinate} ends a window at {exact[coordinate]} by the "
                     f"classical reference but at {unmutated[place]} by the s-step recurrence"
                 )
-            errors.append(magnitude_interval(arithmetic.number(float(end[coordinate])) - exact[coordinate]))
+            errors.append(magnitude_interval(arithmetic.number(end[coordinate]) - exact[coordinate]))
     effects = {
         term: _effect(arithmetic, window, omega, upper, unmutated, TERMS[term], term)
         for term in _acting_terms(problem, window)

@@ -1,7 +1,8 @@
 """Compile an inner loop with numba where it is installed; run it as plain Python where it is not.
 
 IEEE semantics throughout: no fast-math flag, so the compiler neither reassociates sums nor assumes
-finite values, and every bound derived for IEEE arithmetic holds for the compiled loop.
+finite values, and every bound derived for IEEE arithmetic holds for the compiled loop. A division by zero
+gives an infinity or a NaN, as IEEE says, and not an exception.
 """
 
 from __future__ import annotations
@@ -28,4 +29,4 @@ def compiled(function: Function) -> Function:
         return function
     # A function made from text in memory has no source file the cache could be keyed on.
     cacheable = os.path.exists(function.__code__.co_filename)
-    return cast(Function, numba.njit(cache=cacheable, nogil=True)(function))
+    return cast(Function, numba.njit(cache=cacheable, nogil=True, error_model="numpy")(function))

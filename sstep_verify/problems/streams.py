@@ -39,11 +39,14 @@ class IndexStream:
         Seed of NumPy's PCG64 generator.
     path : str
         For kind "file": an ``.npy`` array or a text file with one block of indices, from 0, a line.
+    relabel : int, optional
+        Seed of a renumbering of the samples: the same samples are drawn, under the numbers that
+        `relabelling` gives them.
 
     Raises
     ------
     InputError
-        If the kind is unknown, b is not in 1..m, length or seed is negative, or the file cannot be
+        If the kind is unknown, b is not in 1..m, length or a seed is negative, or the file cannot be
         read, has too few blocks, or holds an index out of range or repeated within its block.
     """
 
@@ -53,6 +56,7 @@ class IndexStream:
     length: int
     seed: int = 0
     path: str = ""
+    relabel: int | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -61,8 +65,9 @@ class IndexStream:
             raise InputError(f"block size b = {self.block}, but it must lie in 1..m and m = {self.samples}")
         if self.length < 0:
             raise InputError(f"index stream of length {self.length}; it must be >= 0")
-        if self.seed < 0:
-            raise InputError(f"index stream with seed {self.seed}; it must be >= 0")
+        for seed in (self.seed, self.relabel or 0):
+            if seed < 0:
+                raise InputError(f"index stream with seed {seed}; it must be >= 0")
         if self.kind == "file":
             # The stream is the content the file has now; blocks() refuses any other.
             content = _content(self.path)
@@ -81,6 +86,11 @@ class IndexStream:
         """
         if not 0 <= begin <= end <= self.length:
             raise InputError(f"blocks {begin}..{end} asked of an index stream of {self.length} blocks")
+        drawn = self._drawn(begin, end)
+        return drawn if self.relabel is None else relabelling(self.samples, self.relabel)[1][drawn]
+
+    def _drawn(self, begin: int, end: int) -> np.ndarray:
+        """The blocks before any renumbering."""
         if self.kind == "file":
             return self._file_blocks()[begin:end]
         if self.kind == "cyclic":
@@ -99,6 +109,29 @@ class IndexStream:
 
     def _file_blocks(self) -> np.ndarray:
         return _from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=4)
+def relabelling(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A renumbering of the samples.
+
+    Parameters
+    ----------
+    samples : int
+        Number of samples (m).
+    seed : int
+        Seed of NumPy's PCG64 generator.
+
+    Returns
+    -------
+    order, number : ndarray of int64, shape (m,)
+        Old number of each new one, and new number of each old one; read-only.
+    """
+    order = np.random.Generator(np.random.PCG64(seed)).permutation(samples)
+    number = np.argsort(order)
+    for part in (order, number):
+        part.setflags(write=False)
+    return order, number
 
 
 @lru_cache(maxsize=4)

@@ -10,6 +10,7 @@ from sstep_verify.errors import require
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.panels import Group, slug
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.stability_report import StabilityPart
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, worst
 
@@ -66,6 +67,7 @@ def write_html(
     figures: Mapping[str, str],
     path: Path,
     warnings: Sequence[str] = (),
+    stability: StabilityPart | None = None,
 ) -> Path:
     """Render the page.
 
@@ -81,6 +83,8 @@ def write_html(
         File to write.
     warnings : sequence of str
         Shown at the top: what is missing from the report, and why.
+    stability : StabilityPart, optional
+        Sentences, figures and table of a stability campaign.
 
     Raises
     ------
@@ -111,6 +115,7 @@ def write_html(
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         warnings=warnings,
+        stability=stability,
     )
     path.write_text(text, encoding="utf-8")
     return path

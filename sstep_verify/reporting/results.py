@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.plain import finite, plain
+from sstep_verify.reporting.stability_document import Stability
 
 __all__ = [
     "DRIFT",
@@ -117,6 +118,8 @@ class Results:
         `Verdict.as_dict()` of each; a Verdict may be given and is converted.
     schema : int
         Version of the schema, always 1.
+    stability : Stability, optional
+        What a stability campaign adds; left out of the file where there is none.
 
     Raises
     ------
@@ -130,6 +133,7 @@ class Results:
     cases: tuple[Case, ...] = ()
     verdicts: tuple[dict, ...] = ()
     schema: int = SCHEMA
+    stability: Stability | None = None
 
     def __post_init__(self):
         verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
@@ -145,7 +149,10 @@ class Results:
 
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
-        return plain(self)
+        document = plain(self)
+        if self.stability is None:
+            del document["stability"]
+        return document
 
     @classmethod
     def from_dict(cls, document: dict) -> Results:

@@ -84,6 +84,9 @@ def check_consistency(results: Results) -> None:
         if case.id in known:
             raise InputError(f"two cases have the id {case.id!r}; ids must be unique")
         known.add(case.id)
+    for run in results.stability.runs if results.stability else ():
+        if run.case not in known:
+            raise InputError(f"a stability run names the case {run.case!r}, which is not there")
     for position, verdict in enumerate(results.verdicts):
         _check_record(verdict, Verdict, f"verdicts[{position}]")
         if verdict["case"] not in known:

@@ -15,9 +15,13 @@ from sstep_verify.reporting.figures import write_figures
 from sstep_verify.reporting.html import write_html
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.stability_report import stability_part, write_stability
 from sstep_verify.reporting.tables import write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
+
+ARTEFACTS = "artefacts"
+"""Folder inside a report with what it takes to judge its unsettled verdicts again."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Written:
     messages: tuple[str, ...]
 
 
-def write_report(results: Results, folder: str | Path) -> Written:
+def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Written:
     """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
 
     Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
@@ -42,6 +46,8 @@ def write_report(results: Results, folder: str | Path) -> Written:
         The document.
     folder : str or Path
         Folder of the report; made with its parents, or replaced if it holds a report.
+    artefacts : Path, optional
+        Folder with the artefacts of unsettled verdicts, which are moved to ``artefacts/``; need not exist.
 
     Returns
     -------
@@ -58,6 +64,7 @@ def write_report(results: Results, folder: str | Path) -> Written:
     try:
         partial.mkdir(parents=True)
         messages = _write_all(results, partial)
+        _move_artefacts(artefacts, partial / ARTEFACTS)
         _replace(partial, target)
     except OSError as error:
         raise InputError(_unwritable(folder, error)) from error
@@ -88,7 +95,8 @@ def check_destination(folder: str | Path) -> Path:
     try:
         target = Path(folder).resolve()
         if target.is_dir():
-            foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in ENTRIES)
+            known = ENTRIES | {ARTEFACTS}
+            foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in known)
             if foreign:
                 raise InputError(
                     f"{folder} holds {foreign[0]!r}, which is no part of a report; writing the report "
@@ -118,13 +126,28 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     messages: list[str] = []
     write_json(results, folder / "results.json")
     write_tables(results, groups, folder / "tables")
+    stability = stability_part(results)
+    if stability is not None:
+        write_stability(results, stability, folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
     drawn = _attempt(messages, "the figures", lambda: write_figures(groups, folder / "figures")) or {}
     missing = tuple(messages)
     _attempt(
-        messages, "index.html", lambda: write_html(results, groups, drawn, folder / "index.html", missing)
+        messages,
+        "index.html",
+        lambda: write_html(results, groups, drawn, folder / "index.html", missing, stability),
     )
     return messages
+
+
+def _move_artefacts(source: Path | None, target: Path) -> None:
+    """Move finished artefacts; one that was being written when a campaign ended is hidden, and left."""
+    if source is None or not source.is_dir():
+        return
+    for entry in sorted(source.iterdir()):
+        if not entry.name.startswith("."):
+            target.mkdir(exist_ok=True)
+            shutil.move(entry, target / entry.name)
 
 
 def _attempt(messages: list[str], what: str, function: Callable):

@@ -32,7 +32,7 @@ def campaign(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", [name for name in shipped() if read_definition(name).families])
 def test_a_shipped_campaign_expands_to_distinct_cases(name):
     ids = [spec.id for group in expand(read_definition(name)) for spec in group.specs]
     assert len(ids) == len(set(ids)) > 0
@@ -75,7 +75,7 @@ def test_a_mistake_is_named(campaign, old, new, named):
 
 
 def test_an_unknown_campaign_names_the_known_ones():
-    with pytest.raises(InputError, match="embedded, paper"):
+    with pytest.raises(InputError, match=", ".join(shipped())):
         read_definition("papr")
 
 
@@ -102,11 +102,11 @@ def test_a_task_that_does_not_fit_the_data_is_refused(campaign):
     text = GOOD.replace("breast_cancer_scale", "diabetes_regression_scale")
     (group,) = expand(read_definition(campaign(text)))
     with pytest.raises(InputError, match="regression"):
-        make_case(group.specs[0], load(group.data), Declaration("x"), "mine", "")
+        make_case(group.specs[0], load(group.data), {"": Declaration("x")}, "mine", "")
 
 
 def test_a_block_larger_than_the_data_is_refused(campaign):
     text = GOOD.replace("breast_cancer_scale", "diabetes_regression_scale").replace("svm-l1", "krr")
     (group,) = expand(read_definition(campaign(text + "block = [443]\n")))
     with pytest.raises(InputError, match=r"b = 443.*m = 442"):
-        make_case(group.specs[0], load(group.data), Declaration("x"), "mine", "")
+        make_case(group.specs[0], load(group.data), {"": Declaration("x")}, "mine", "")

@@ -54,7 +54,7 @@ def test_a_case_is_vacuous_only_if_every_stepped_run_is():
 def test_one_bad_run_makes_the_case_bad(bad):
     status, reason = roll_up([_verdict(Status.PASS, 2), _verdict(bad, 64)])
     assert status is bad
-    assert reason.startswith("s = 64")
+    assert reason.startswith("window-replay, s = 64")
 
 
 def test_a_case_without_verdicts_is_not_right():

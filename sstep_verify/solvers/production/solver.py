@@ -15,10 +15,13 @@ from sstep_verify.parallel.products import products_of
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.solvers.production.recurrences import recurrence_of
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import Panel, Trajectory
 
 CHUNK_DRAWS = 1 << 16
 """Coordinates whose windows are prepared in one call: amortises Python over many windows."""
+
+GRAM_ROWS = 256
+"""Rows of a kept Gram matrix that are formed, and reduced, at once."""
 
 PHASES = ("panel", "transfer", "kernel function", "recurrence")
 
@@ -63,18 +66,28 @@ class ProductionSolver:
             name="production",
             update=update,
             increments="summed",
-            options={"gram kept": keep_gram, "compiled": AVAILABLE, "ranks": self._communicator.size},
+            panels=True,
+            exchange="kept-gram" if keep_gram else "allreduce",
+            options={
+                "gram kept": keep_gram,
+                "compiled": AVAILABLE,
+                "ranks": self._communicator.size,
+                **({"gram rows": GRAM_ROWS} if keep_gram else {}),
+            },
         )
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; `observe` is called at every recorded iteration and may end it."""
         run = _Run(self, request)
         kept: list[np.ndarray] = []
+        panels: dict[int, Panel] = {}
         stops = request.stops
         stopped = "iterations"
         for place, stop in enumerate(stops):
             if place:
                 run.advance(stops[place - 1], stop)
+                if request.expose_panels and run.is_window(stops[place - 1], stop):
+                    panels[stops[place - 1]] = run.used_panel(stops[place - 1], stop)
             kept.append(run.alpha.copy())
             if observe is not None and observe(stop, kept[-1]):
                 stopped = "observer"
@@ -87,6 +100,7 @@ class ProductionSolver:
             counters=run.counters,
             timers=dict(zip(PHASES, run.seconds, strict=True)),
             stopped=stopped,
+            panels=panels,
         )
 
     def gram_of(self, problem: Problem, run: _Run) -> np.ndarray:
@@ -114,7 +128,8 @@ class _Run:
         samples, block = problem.samples, request.stream.block
         self._communicator = solver._communicator
         width = max(min(request.s, request.iterations), 1)
-        self.panel_rows = min(width * block, samples)
+        # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
+        self.panel_rows = min(GRAM_ROWS if solver._keep_gram else width * block, samples)
         self._products = products_of(problem.data, self.panel_rows)
         self.counters = dict.fromkeys(("windows", "panel columns", "collectives", "words"), 0)
         self.seconds = [0.0] * len(PHASES)
@@ -168,6 +183,23 @@ class _Run:
             self._windows(draws[:full].reshape(-1, s * draws.shape[1]))
             if full < draws.shape[0]:
                 self._windows(draws[full:].reshape(1, -1))
+
+    def is_window(self, begin: int, end: int) -> bool:
+        """Whether iterations begin..end-1 are one whole window."""
+        s = self._request.s
+        return begin % s == 0 and (
+            end - begin == s or (end - begin < s and end == self._request.iterations)
+        )
+
+    def used_panel(self, begin: int, end: int) -> Panel:
+        """Copy of the kernel rows of the window just made."""
+        start = self._request.start
+        draws = self._request.stream.blocks(start + begin, start + end).reshape(1, -1)
+        if self._gram is not None:
+            columns = np.unique(draws)
+            return Panel(columns, self._gram[columns])
+        columns, _, counts = self._columns.of(np.ascontiguousarray(draws))
+        return Panel(columns[0, : counts[0]].copy(), self._panel[: counts[0]].copy())
 
     def _windows(self, draws: np.ndarray) -> None:
         """Make the windows whose drawn coordinates are the rows of `draws`."""

@@ -1,0 +1,103 @@
+"""How far a correct K-SVM run may leave the box ``0 <= a <= nu`` by rounding.
+
+Updated in place, a drawn coordinate is set to the clipped value itself: 0, the solver's nu, or a number
+between. The solver's nu is C, or C rounded to its precision; nothing else is allowed.
+
+Frozen within the window, a coordinate drawn k times in it lands on ``a + theta_1 + ... + theta_k``, where
+each ``theta_t`` was formed as (clipped value) - (a + theta_1 + ... + theta_{t-1}). In exact arithmetic the
+sum is the last clipped value. The value subtracted and the final sum err by at most gamma_k times the sum
+of sizes in any order of summation, the subtraction by u |theta_k|:
+
+    |landing - clipped| <= gamma_{2k+1} (|a| + sum |theta_t|).
+
+With A the largest clipped value and b a bound on this error, a and the values subtracted lie in
+[-b, A + b], so no theta exceeds ``(A + b)(1 + u)``, and ``b = gamma_{2k+2} (k + 1) (A + b)`` will do. It
+does not add up from window to window: each starts from the a it finds.
+
+A is nu for L1. L2 has no upper end, but f(a) = 1/2 a'(Q + omega I)a - 1'a decreases with every exact step,
+and ``f(a) <= F`` gives ``omega/2 |a|^2 - sqrt(m) |a| <= F``. A run from a = 0 starts at f = 0; while its H
+steps have gained at most ``F = 3 m / (2 omega) = 3 m C`` by rounding, ``|a| <= 3 sqrt(m) / omega =
+6 C sqrt(m) = A``. With K the largest diagonal kernel entry, which bounds all entries, delta the largest
+delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quotient and subtraction):
+
+* a step whose gradient is off by rho gains at most ``rho |theta| <= 2 A rho``, and
+  ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2) A delta``;
+* landing b away from the clipped value gains at most ``(G + (K + omega) b) b``.
+
+If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import kernel_entries
+from sstep_verify.bounds.optimum_svm import largest_curvatures
+from sstep_verify.bounds.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+ROWS_AT_ONCE = 64
+
+
+def box_bounds(
+    problem: Problem, declaration: Declaration, s: int, iterations: int, times: int
+) -> tuple[float, float]:
+    """Bound the distance by which a correct run from a = 0 may leave the box at its two ends.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    declaration : Declaration
+        Precision and form of the update.
+    s : int
+        Iterations per window.
+    iterations : int
+        Iterations of the run (H).
+    times : int
+        Most draws of one coordinate in one window (k).
+
+    Returns
+    -------
+    lower, upper : float
+        Allowed distance below 0 and above nu; infinite where nothing can be promised. The second has no
+        meaning for L2.
+    """
+    loss, precision = problem.hinge, declaration.precision
+    if loss.shift:
+        rounding = 0.0
+        largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
+    else:
+        used = float(stored(loss.C, precision)) if declaration.data_rounding else loss.C
+        rounding, largest = max(used - loss.C, 0.0), max(used, loss.C)
+    if declaration.update != "frozen":
+        return 0.0, rounding
+    landing = _landing(largest, times, unit_roundoff(precision))
+    if loss.shift and not _stays(problem, declaration, s, iterations, largest, landing):
+        return np.inf, np.inf
+    return landing, (landing + rounding) * OUTWARD
+
+
+def _landing(largest: float, times: int, u: float) -> float:
+    """Solve ``b = gamma_{2k+2} (k + 1) (A + b)``."""
+    factor = gamma(2 * times + 2, u) * (times + 1)
+    return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
+
+
+def _stays(
+    problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, landing: float
+) -> bool:
+    """Whether the rounding errors of all steps cannot take an L2 run beyond `largest`."""
+    samples, shift = problem.samples, problem.hinge.shift
+    entry = float(largest_curvatures(problem).max())
+    off = 0.0
+    for begin in range(0, samples, ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, samples))
+        off = max(off, float(kernel_entries(problem, declaration, rows).solver.max()))
+    root = np.sqrt(samples)
+    size = 1.0 + shift * largest + root * largest * entry + 2 * (entry + shift) * largest
+    factor = gamma(2 * samples + 2 * s + 16, unit_roundoff(declaration.precision))
+    slope = factor * size + (root + 2) * largest * off
+    gain = 2 * largest * slope + (size + (entry + shift) * landing) * landing
+    return bool(iterations * gain * OUTWARD <= 3 * samples * problem.hinge.C)

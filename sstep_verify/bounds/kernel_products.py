@@ -1,0 +1,68 @@
+"""Products of the kernel with vectors in float64, with what the exact and a solver's may differ by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+ENTRIES_AT_ONCE = 1 << 22
+"""Kernel entries held at once."""
+
+
+@dataclass(frozen=True)
+class KernelProducts:
+    """``K v`` in float64 with two error bounds.
+
+    Parameters
+    ----------
+    values : ndarray, shape (m,)
+        The products.
+    magnitude : ndarray, shape (m,)
+        Bound on ``sum_j |K_ij| |v_j|``, for the exact and the solver's entries.
+    own : ndarray, shape (m,)
+        Bound on ``|values - exact|``.
+    solver : ndarray, shape (m,)
+        Bound on ``|product formed by the solver, in any order - exact|``.
+    """
+
+    values: np.ndarray
+    magnitude: np.ndarray
+    own: np.ndarray
+    solver: np.ndarray
+
+
+def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarray) -> KernelProducts:
+    """Products of all kernel rows with a float64 vector of shape (m,).
+
+    A sum of m products errs by ``gamma_m sum |K_ij v_j|`` in any order, and its entries by delta_K
+    (bounds/kernel_entries.py).
+    """
+    samples, absolute = problem.samples, np.abs(vector)
+    parts = np.zeros((4, samples))
+    step = max(ENTRIES_AT_ONCE // samples, 1)
+    for begin in range(0, samples, step):
+        rows = np.arange(begin, min(begin + step, samples))
+        entries = kernel_entries(problem, declaration, rows)
+        # An entry that is not finite is reported by an infinite bound.
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts[0, rows] = entries.values @ vector
+            parts[1, rows] = entries.magnitude @ absolute
+            parts[2, rows] = entries.own @ absolute
+            parts[3, rows] = entries.solver @ absolute
+    values, magnitude, own, solver = parts
+    u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = own + gamma(samples, u64) * magnitude + samples * smallest("float64")
+        solver = solver + gamma(samples, u) * magnitude + samples * smallest(declaration.precision)
+    return KernelProducts(
+        values,
+        np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(own * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(solver * OUTWARD, nan=np.inf, posinf=np.inf),
+    )

@@ -1,0 +1,101 @@
+"""Keeps an artefact of every verdict that is not settled: FAIL and INCONCLUSIVE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from sstep_verify.campaign.artefact import Artefact, write_artefact
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.registry import Check, continued_runs
+from sstep_verify.errors import InputError
+from sstep_verify.reporting.write import ARTEFACTS
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
+
+UNSETTLED = (Status.FAIL, Status.INCONCLUSIVE)
+
+
+def keep_artefacts(
+    check: Check,
+    case: Case,
+    trajectories: Mapping[str, Trajectory],
+    verdicts: Sequence[Verdict],
+    parent: Path | None,
+) -> list[Verdict]:
+    """Write an artefact for every s with an unsettled verdict, and let those verdicts name it.
+
+    Parameters
+    ----------
+    check : Check
+        The check that judged.
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        All runs of the case, by key.
+    verdicts : sequence of Verdict
+        What the check made of them.
+    parent : Path or None
+        Where artefacts are collected until the report is written; None for nowhere.
+
+    Returns
+    -------
+    list of Verdict
+        The same, where an artefact was written with ``sstep-verify replay artefacts/NAME`` as replay
+        command (relative to the report's folder) and the command that runs the solver again as
+        evidence. An artefact that cannot be written is said in the evidence and ends nothing.
+    """
+    unsettled = {verdict.s for verdict in verdicts if verdict.status in UNSETTLED}
+    if parent is None or not unsettled:
+        return list(verdicts)
+    changed: dict[int, tuple[str, dict[str, object]]] = {}
+    for s in sorted(unsettled):
+        judged = [verdict for verdict in verdicts if verdict.s == s]
+        try:
+            path = write_artefact(artefact_of(check, case, s, trajectories, judged), parent)
+        except (OSError, InputError) as error:
+            changed[s] = (case.replay_command, {"artefact": f"not written: {error}"})
+            continue
+        command = f"sstep-verify replay {ARTEFACTS}/{path.name}"
+        changed[s] = (command, {"run again": case.replay_command})
+    return [
+        _changed(verdict, *changed[verdict.s]) if verdict.s in changed else verdict for verdict in verdicts
+    ]
+
+
+def artefact_of(
+    check: Check, case: Case, s: int, trajectories: Mapping[str, Trajectory], verdicts: Sequence[Verdict]
+) -> Artefact:
+    """The artefact of a check's verdicts on one s, with no more runs than they rest on."""
+    narrow = _narrowed(check, case, s)
+    wanted = {**check.runs(narrow), **continued_runs(check, narrow, trajectories)}
+    kept = {key: trajectories[key] for key in wanted if key in trajectories}
+    return Artefact(check.CHECK, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
+
+
+def _changed(verdict: Verdict, command: str, note: dict[str, object]) -> Verdict:
+    if verdict.status not in UNSETTLED:
+        return verdict
+    return replace(verdict, replay=command, evidence={**verdict.evidence, **note})
+
+
+def _narrowed(check: Check, case: Case, s: int) -> Case:
+    """The case with this s alone, if the check then asks for the very same runs of it; else the case."""
+    if s not in case.s_values or len(case.s_values) == 1:
+        return case
+    narrow = replace(case, s_values=(s,))
+    alone, together = check.runs(narrow), check.runs(case)
+    same = alone and all(
+        key in together and _described(request) == _described(together[key])
+        for key, request in alone.items()
+    )
+    return narrow if same else case
+
+
+def _described(request: RunRequest) -> tuple:
+    return (
+        request.s, request.iterations, request.start, request.record, request.variant,
+        request.expose_panels, request.problem.label, request.stream,
+    )  # fmt: skip

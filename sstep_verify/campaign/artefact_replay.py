@@ -1,0 +1,88 @@
+"""Judges an artefact again, offline, and compares with the verdicts it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sstep_verify.campaign.artefact import Artefact
+from sstep_verify.checks.registry import checks_of
+from sstep_verify.errors import require
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.reporting.plain import plain
+from sstep_verify.verdict import Status, Verdict
+
+NUMBERS = ("ratio", "measured", "bound", "planned", "executed")
+
+
+@dataclass(frozen=True)
+class Rejudged:
+    """New verdicts beside the stored ones.
+
+    Parameters
+    ----------
+    verdicts : tuple of Verdict
+        What the check says now.
+    disagreements : tuple of str
+        Other counts of verdicts, other statuses of a verdict or a term; empty if there are none.
+    differences : tuple of str
+        Numbers that changed while the statuses did not: bounds are evaluated in float64, which another
+        machine, library or version may round otherwise.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    disagreements: tuple[str, ...]
+    differences: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """4 if the verdicts disagree with the stored ones; else 1 with a FAIL, 3 if inconclusive, 0."""
+        statuses = {verdict.status for verdict in self.verdicts}
+        if self.disagreements:
+            return 4
+        if Status.FAIL in statuses:
+            return 1
+        return 3 if Status.INCONCLUSIVE in statuses else 0
+
+
+def rejudge(artefact: Artefact) -> Rejudged:
+    """Let the check judge the stored runs again, with an oracle that knows nothing of the first time.
+
+    Parameters
+    ----------
+    artefact : Artefact
+        What was kept.
+
+    Raises
+    ------
+    InputError
+        If its check is unknown to this version.
+    MissingExtraError
+        If exact arithmetic is not installed.
+    """
+    require("flint", "exact")
+    (check,) = checks_of((artefact.check,))
+    found = check.judge(artefact.case, artefact.trajectories, Oracle(artefact.case.problem))
+    verdicts = tuple(verdict for verdict in found if verdict.s == artefact.s)
+    return Rejudged(verdicts, *_compare(artefact.verdicts, [plain(v.as_dict()) for v in verdicts]))
+
+
+def _compare(stored: Sequence[dict], found: Sequence[dict]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if len(stored) != len(found):
+        return (f"{len(stored)} verdicts stored, {len(found)} now",), ()
+    disagreements: list[str] = []
+    differences: list[str] = []
+    for place, (then, now) in enumerate(zip(stored, found, strict=True), 1):
+        name = f"verdict {place}: " if len(stored) > 1 else ""
+        terms = [{term["name"]: term for term in verdict["terms"]} for verdict in (then, now)]
+        statuses = [("status", then["status"], now["status"])]
+        numbers = [(key, then[key], now[key]) for key in NUMBERS]
+        for term in dict.fromkeys([*terms[0], *terms[1]]):
+            before, after = (known.get(term, {}) for known in terms)
+            statuses.append((f"status of {term}", before.get("status"), after.get("status")))
+            numbers.append((f"detectable of {term}", before.get("detectable"), after.get("detectable")))
+        for changed, values in ((disagreements, statuses), (differences, numbers)):
+            changed += [f"{name}{key} was {old}, is {new}" for key, old, new in values if old != new]
+        if then["reason"] != now["reason"] and not differences:
+            differences.append(f"{name}the reason has other words")
+    return tuple(disagreements), tuple(differences)

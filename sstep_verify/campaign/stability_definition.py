@@ -1,0 +1,241 @@
+"""Families of scenarios: the tables ``[[scenario]]`` of a campaign file, and the units they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import lcm
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Kernel
+from sstep_verify.problems.scenarios import Scenario
+
+FORMS = {"float64": ("in-place", "frozen"), "float32": ("frozen",)}
+"""Forms of the s-step recurrence that a solver of each precision has."""
+
+EVERY = 8
+"""Iterations from one recorded state to the next, in windows no longer than that."""
+
+
+@dataclass(frozen=True)
+class ScenarioFamily:
+    """Scenarios that differ in task, kernel, block, condition and seed; every s is run on each.
+
+    Parameters
+    ----------
+    precision : {"float64", "float32"}
+        Precision of data and runs: float64 is run by the production solver, float32 by the reference.
+    form : tuple of str
+        Forms of the s-step runs: in-place, frozen. The classical run is the solver's own, in place.
+    task : tuple of str
+        svm-l1, svm-l2, krr.
+    kernel : tuple of Kernel
+        Kernels.
+    condition : tuple of float
+        Prescribed condition numbers of the data.
+    s : tuple of int
+        Iterations per window; 1 and H are added, what exceeds H left out.
+    seed : tuple of int
+        Seeds of data and index stream.
+    parameter : float
+        C of a K-SVM, lambda of a K-RR.
+    block : tuple of int
+        Block sizes (b).
+    samples, features, iterations : int
+        m, n and H.
+    spectrum : str
+        Shape of the spectrum, one of `scenario_spectrum.SHAPES`.
+    replay : tuple of int
+        Values of s whose windows are replayed, on the first seed; H stands for any that exceeds it.
+    replay_draws : int
+        Most coordinates drawn (s b) in a window that is replayed.
+    windows, minimum_windows : int
+        Windows sampled per run for window-replay; fewest replayed per s over all conditions.
+    """
+
+    precision: str
+    form: tuple[str, ...]
+    task: tuple[str, ...]
+    kernel: tuple[Kernel, ...]
+    condition: tuple[float, ...]
+    s: tuple[int, ...]
+    seed: tuple[int, ...] = (0,)
+    parameter: float = 1.0
+    block: tuple[int, ...] = (1,)
+    samples: int = 48
+    features: int = 16
+    iterations: int = 512
+    spectrum: str = "geo"
+    replay: tuple[int, ...] = ()
+    replay_draws: int = 1 << 13
+    windows: int = 2
+    minimum_windows: int = 2
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Values of s that are run: 1, those of the file below H, and H."""
+        return tuple(sorted({1, *(s for s in self.s if s < self.iterations), self.iterations}))
+
+    @property
+    def replayed(self) -> tuple[int, ...]:
+        """Values of s that are run and whose windows are replayed, for b = 1."""
+        wanted = {min(s, self.iterations) for s in self.replay}
+        return tuple(s for s in self.steps if s in wanted)
+
+    def points(self, s: int) -> tuple[int, ...]:
+        """Window ends at which a run of this s is compared: every `EVERY` iterations if s allows."""
+        step = lcm(s, EVERY)
+        return (*range(step, self.iterations, step), self.iterations)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One scenario of a family: what one process works on at a time."""
+
+    family: ScenarioFamily
+    task: str
+    kernel: Kernel
+    block: int
+    condition: float
+    seed: int
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario; its own s stays 1, for the runs bring theirs."""
+        family = self.family
+        return Scenario(
+            task=self.task,
+            kernel=self.kernel,
+            samples=family.samples,
+            features=family.features,
+            block=self.block,
+            iterations=family.iterations,
+            seed=self.seed,
+            parameter=family.parameter,
+            spectrum=family.spectrum,
+            condition=self.condition,
+            precision=family.precision,
+        )
+
+    def case(self, form: str) -> str:
+        """Id of the case that this unit is part of, such as ``float64/frozen/krr/b=4/linear``."""
+        block = [f"b={self.block}"] if self.task == "krr" else []
+        return "/".join([self.family.precision, form, self.task, *block, self.kernel.name])
+
+
+def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
+    """All units with a case whose id contains `only`, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If two families make the same case, or no case is left.
+    """
+    owners: dict[str, int] = {}
+    found = []
+    for place, family in enumerate(families):
+        for unit in _product(family):
+            cases = [unit.case(form) for form in family.form]
+            for case in cases:
+                if owners.setdefault(case, place) != place:
+                    raise InputError(f"case {case} stands in two [[scenario]] tables")
+            if any(only in case for case in cases):
+                found.append(unit)
+    if not found:
+        raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(owners))!r}")
+    return found
+
+
+def case_ids(families: tuple[ScenarioFamily, ...], only: str = "") -> list[str]:
+    """Ids of the cases that contain `only`, each once, in the order of the report."""
+    ids = {unit.case(form): None for unit in units(families, only) for form in unit.family.form}
+    return [case for case in ids if only in case]
+
+
+def _product(family: ScenarioFamily) -> list[Unit]:
+    return [
+        Unit(family, task, kernel, block, condition, seed)
+        for task in family.task
+        for block in family.block
+        for kernel in family.kernel
+        for condition in family.condition
+        for seed in family.seed
+    ]
+
+
+def read_scenario(table: dict, where: str, kernel_of: Callable[[object, str], Kernel]) -> ScenarioFamily:
+    """The family of one ``[[scenario]]`` table.
+
+    Parameters
+    ----------
+    table : dict
+        The table, as TOML gives it.
+    where : str
+        File and place, for messages.
+    kernel_of : callable
+        Reads one entry of `kernel`.
+
+    Raises
+    ------
+    InputError
+        If a key is missing or unknown, or a value cannot be used.
+    """
+    values: dict = {}
+    for key, value in table.items():
+        if key not in _KINDS:
+            raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(_KINDS)}")
+        kind, several = _KINDS[key]
+        items = value if several and isinstance(value, list) else [value]
+        if (several and not isinstance(value, list)) or not all(_is(item, kind) for item in items):
+            raise InputError(
+                f"{where}, {key} is {value!r}; needed: {'a list of ' * several}{kind.__name__}"
+            )
+        values[key] = tuple(items) if several else value
+    for key in ("precision", "form", "task", "kernel", "condition", "s"):
+        if not values.get(key):
+            raise InputError(f"{where}: {key} is missing or empty")
+    values["kernel"] = tuple(kernel_of(item, where) for item in values["kernel"])
+    family = ScenarioFamily(**values)
+    _check(family, where)
+    return family
+
+
+_KINDS: dict[str, tuple[type, bool]] = {
+    **dict.fromkeys(("precision", "spectrum"), (str, False)),
+    **dict.fromkeys(("form", "task"), (str, True)),
+    "kernel": (dict, True),
+    "condition": (float, True),
+    "parameter": (float, False),
+    **dict.fromkeys(("s", "seed", "block", "replay"), (int, True)),
+    **dict.fromkeys(
+        ("samples", "features", "iterations", "replay_draws", "windows", "minimum_windows"), (int, False)
+    ),
+}
+
+
+def _is(value: object, kind: type) -> bool:
+    kinds = (int, float) if kind is float else kind
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _check(family: ScenarioFamily, where: str) -> None:
+    if family.precision not in FORMS:
+        raise InputError(f"{where}: precision {family.precision!r} is unknown; known: {', '.join(FORMS)}")
+    for form in family.form:
+        if form not in FORMS[family.precision]:
+            raise InputError(
+                f"{where}: form {form!r} is unknown for {family.precision}; "
+                f"known: {', '.join(FORMS[family.precision])}"
+            )
+    for name in ("s", "replay", "iterations", "replay_draws", "minimum_windows"):
+        values = getattr(family, name)
+        smallest = min(values, default=1) if isinstance(values, tuple) else values
+        if smallest < 1:
+            raise InputError(f"{where}: {name} = {smallest}, but it must be >= 1")
+    if not family.seed or not family.block or family.windows < 0:
+        raise InputError(f"{where}: seed and block must not be empty, and windows must be >= 0")
+    for unit in _product(family):
+        try:
+            _ = unit.scenario
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error

@@ -1,0 +1,196 @@
+"""Runs one scenario: the exact trajectory once, then every s in every form against it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import unit_roundoff
+from sstep_verify.campaign.artefact_keep import keep_artefacts
+from sstep_verify.campaign.pool import Finished, finished
+from sstep_verify.campaign.stability_definition import Unit
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.registry import Check, checks_of
+from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.oracle.exact_trajectory import ExactTrajectory
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.reporting.stability_document import StabilityRun
+from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters import ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Verdict
+
+REPLAY_POINTS = 8
+"""Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""
+
+
+@dataclass(frozen=True)
+class UnitOutcome:
+    """What one unit yields.
+
+    Parameters
+    ----------
+    runs : tuple of StabilityRun
+        One per form.
+    verdicts : tuple of (str, float, Verdict)
+        Case id, condition, and the verdict on one run.
+    """
+
+    runs: tuple[StabilityRun, ...]
+    verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())
+
+
+def run_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -> Iterator[Finished]:
+    """Run one unit as a piece of a campaign; see `execute_unit`."""
+    yield from finished(
+        execute_unit(unit, only, campaign, artefacts), unit.case("|".join(unit.family.form))
+    )
+
+
+def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -> Iterator[UnitOutcome]:
+    """Run one scenario in every form whose case id contains `only`.
+
+    Parameters
+    ----------
+    unit : Unit
+        The scenario.
+    only : str
+        Part of the ids of the cases to run; all if empty.
+    campaign : str
+        Name or path of the campaign, for replay commands.
+    artefacts : Path or None
+        Where artefacts of FAIL and INCONCLUSIVE are collected.
+
+    Yields
+    ------
+    UnitOutcome
+        One.
+    """
+    family = unit.family
+    problem, stream = unit.scenario.problem(), unit.scenario.stream()
+    oracle = Oracle(problem)
+    exact = oracle.trajectory(problem, stream, family.iterations, family.points(1))
+    attained = float(np.linalg.cond(problem.dense))
+    runs, verdicts = [], []
+    for form in family.form:
+        case_id = unit.case(form)
+        if only not in case_id:
+            continue
+        form_runs = _FormRuns(unit, form, problem, stream, exact)
+        ratios: dict[int, float] = {}
+        for s in family.steps:
+            case = _case(unit, form, s, problem, stream, campaign, form_runs.solver(s))
+            trajectory = form_runs.make(case, s)
+            if _is_replayed(unit, s):
+                found = _judged(checks_of(("window-replay",)), case, s, trajectory, oracle, artefacts)
+                verdicts += [(case_id, unit.condition, verdict) for verdict in found]
+                ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
+        runs.append(form_runs.summary(case_id, attained, ratios))
+    yield UnitOutcome(tuple(runs), tuple(verdicts))
+
+
+def _is_replayed(unit: Unit, s: int) -> bool:
+    family = unit.family
+    first = unit.seed == family.seed[0]
+    return first and s in family.replayed and s * unit.block <= family.replay_draws
+
+
+def _judged(
+    checks: list[Check], case: Case, s: int, trajectory: Trajectory, oracle: Oracle, artefacts: Path | None
+) -> list[Verdict]:
+    made = {run_key(s): trajectory}
+    return [
+        verdict
+        for check in checks
+        for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
+    ]
+
+
+def _case(
+    unit: Unit,
+    form: str,
+    s: int,
+    problem: Problem,
+    stream: IndexStream,
+    campaign: str,
+    solver: Solver,
+) -> Case:
+    family = unit.family
+    command = ["sstep-verify", "run", campaign, "--only", unit.case(form)]
+    spaced = family.iterations // REPLAY_POINTS
+    ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
+    return Case(
+        id=f"{unit.case(form)}/condition={unit.condition:g}/seed={unit.seed}",
+        problem=problem,
+        stream=stream,
+        s_values=(s,),
+        iterations=family.iterations,
+        declaration=solver.declaration,
+        points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
+        windows=family.windows,
+        seed=unit.seed,
+        replay_command=shlex.join(command),
+    )
+
+
+class _FormRuns:
+    """The runs of one form on one scenario, and their errors."""
+
+    def __init__(
+        self, unit: Unit, form: str, problem: Problem, stream: IndexStream, exact: ExactTrajectory
+    ):
+        self._unit, self._problem, self._stream, self._exact = unit, problem, stream, exact
+        self._classical: Solver
+        self._stepped: Solver
+        if unit.family.precision == "float64":
+            self._classical, self._stepped = ProductionSolver(), ProductionSolver(update=form)
+        else:
+            self._classical = ReferenceSolver("float32", "classical")
+            self._stepped = ReferenceSolver("float32")
+        self._errors: dict[int, dict[int, float]] = {}
+
+    def solver(self, s: int) -> Solver:
+        """The solver that makes the run of an s."""
+        return self._classical if s == 1 else self._stepped
+
+    def make(self, case: Case, s: int) -> Trajectory:
+        """Make a run and keep its errors."""
+        request = plain_request(case, s)
+        points = self._unit.family.points(s)
+        record = tuple(sorted({*request.record, *points}))
+        trajectory = self.solver(s).run(replace(request, record=record))
+        errors = errors_at(trajectory, self._exact, points)
+        self._errors[s] = dict(zip(points, errors.tolist(), strict=True))
+        return trajectory
+
+    def summary(self, case_id: str, attained: float, ratios: dict[int, float]) -> StabilityRun:
+        """Errors and loss factors of all runs made."""
+        unit = self._unit
+        roundoff, last = unit_roundoff(unit.family.precision), unit.family.iterations
+        classical = self._errors[1]
+        errors, largest, losses, largest_losses = [], [], [], []
+        for found in self._errors.values():
+            errors.append(found[last])
+            largest.append(max(found.values()))
+            losses.append(loss_factor(found[last], classical[last], roundoff))
+            same = max(classical[point] for point in found)
+            largest_losses.append(loss_factor(largest[-1], same, roundoff))
+        return StabilityRun(
+            case=case_id,
+            condition=unit.condition,
+            attained=attained,
+            seed=unit.seed,
+            s=tuple(self._errors),
+            error=tuple(errors),
+            largest=tuple(largest),
+            loss=tuple(losses),
+            largest_loss=tuple(largest_losses),
+            ratio=tuple(ratios.get(s) for s in self._errors),
+        )

@@ -1,0 +1,83 @@
+"""One verdict per case and s: the verdicts on single runs, over all conditions, merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sstep_verify.reporting.stability_summary import power
+from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
+
+
+def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:
+    """Merge the verdicts of one case: one per check and s.
+
+    FAIL and INCONCLUSIVE of any run stand; else the case passes if some run could have shown a missing
+    term and none did, as it is with the windows of one run. Counts are added up, the smallest
+    detectable error kept, and the comparison that is told is the one with the largest ratio.
+
+    Parameters
+    ----------
+    case, label : str
+        Id and words of the case.
+    judged : sequence of (float, Verdict)
+        Condition and verdict of each run.
+
+    Returns
+    -------
+    list of Verdict
+        In the order of s.
+    """
+    members: dict[tuple[int, str], list[tuple[float, Verdict]]] = {}
+    for condition, verdict in judged:
+        members.setdefault((verdict.s, verdict.check), []).append((condition, verdict))
+    return [_merged(case, label, members[key]) for key in sorted(members)]
+
+
+def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdict:
+    ordered = sorted(judged, key=lambda item: item[0])
+    verdicts = [verdict for _, verdict in ordered]
+    status = _status([verdict.status for verdict in verdicts])
+    condition, told = max(
+        (item for item in ordered if item[1].status is status), key=lambda item: item[1].ratio
+    )
+    return replace(
+        told,
+        case=case,
+        problem=label,
+        status=status,
+        ratio=max(verdict.ratio for verdict in verdicts) if status is Status.PASS else told.ratio,
+        planned=sum(verdict.planned for verdict in verdicts),
+        executed=sum(verdict.executed for verdict in verdicts),
+        terms=_terms(verdicts),
+        reason=f"Condition {power(condition)}: {told.reason}",
+        evidence={"ratio by condition": {power(value): verdict.ratio for value, verdict in ordered}},
+    )
+
+
+def _status(statuses: list[Status]) -> Status:
+    for status in (Status.FAIL, Status.INCONCLUSIVE, Status.PASS):
+        if status in statuses:
+            return status
+    return Status.VACUOUS
+
+
+def _terms(verdicts: list[Verdict]) -> tuple[Term, ...]:
+    members: dict[str, list[Term]] = {}
+    for verdict in verdicts:
+        for term in verdict.terms:
+            members.setdefault(term.name, []).append(term)
+    return tuple(_term(terms) for terms in members.values())
+
+
+def _term(terms: list[Term]) -> Term:
+    seen = any(term.status is Status.PASS for term in terms)
+    return replace(
+        terms[0],
+        status=Status.PASS if seen else max((term.status for term in terms), key=SEVERITY.index),
+        detectable=min(term.detectable for term in terms),
+        planned=sum(term.planned for term in terms),
+        executed=sum(term.executed for term in terms),
+        vacuous=sum(term.vacuous for term in terms),
+        reason="" if seen else terms[0].reason,
+    )

@@ -1,0 +1,177 @@
+"""Check box: every recorded a of a K-SVM is feasible, ``0 <= a <= nu``.
+
+In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a
+failure. Frozen (the paper's form), it lands on a sum of increments, which rounds; how far off it may land
+is derived in bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it,
+is reported; that clipped coordinates sit on it exactly is part of check window-replay, whose bound for
+them is 0 in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sstep_verify.bounds.box import box_bounds
+from sstep_verify.bounds.kernel_entries import kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.outcome import Finding, planted_term, record
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Term, Verdict
+
+CHECK = "box"
+
+PROBED = 16
+"""Coordinates on the box whose unclipped value is formed, to know what the clip did."""
+
+CAUSES = (
+    "the clip is missing or is applied to the increment, the box has another upper end (nu = C for L1, "
+    "none for L2), increments of a coordinate drawn twice are added without the overlap term"
+)
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s; none for K-RR, which has no box."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values} if case.problem.is_svm else {}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare every recorded a of every plain run with the box.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Not used.
+
+    Returns
+    -------
+    list of Verdict
+        One per run of a K-SVM.
+    """
+    if not case.problem.is_svm:
+        return []
+    return [_judge(case, s, trajectories[run_key(s)]) for s in case.s_values]
+
+
+def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
+    upper, alphas = case.problem.hinge.upper, trajectory.alphas
+    if alphas.dtype != np.longdouble:
+        alphas = alphas.astype(np.float64)  # Not compared with C in float32, where C would be rounded too.
+    times = _most_draws(case, s, trajectory)
+    allowed = box_bounds(case.problem, case.declaration, s, trajectory.length, times)
+    below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), np.inf)
+    above = np.maximum(alphas - upper, 0.0)
+    above[~np.isfinite(alphas)] = 0.0
+    finding = max(
+        (
+            _finding(case, trajectory, below, allowed[0], "below 0"),
+            _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
+        ),
+        key=lambda one: (one.lower > one.bound, one.ratio),
+    )
+    origin = "a clipped value is stored as it is: 0, or the rounding of C"
+    if case.declaration.update == "frozen":
+        origin = f"landing error of a sum of up to {times} increments a window (bounds/box.py)"
+    return record(
+        CHECK,
+        case,
+        s,
+        finding,
+        units="absolute",
+        planned=int(alphas.size),
+        executed=int(alphas.size),
+        origin=origin,
+        causes=CAUSES,
+        terms=(_clip_term(case, trajectory, max(allowed)),),
+        evidence=_evidence(trajectory, upper, allowed, below, above),
+    )
+
+
+def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: float, where: str) -> Finding:
+    row, coordinate = (int(k) for k in np.unravel_index(int(np.argmax(beyond)), beyond.shape))
+    who = (
+        f"{case.declaration.name}, update {case.declaration.update}, {beyond.shape[0]} recorded iterations"
+    )
+    what = f"{who}: farthest that a lies {where}"
+    if beyond[row, coordinate] > 0:
+        value, iteration = trajectory.alphas[row, coordinate].item(), int(trajectory.iterations[row])
+        what += f" (coordinate {coordinate} at iteration {iteration}, a = {value!r})"
+    # The difference of two floats of one type is rounded by half an ulp, so its sign is right.
+    distance = float(beyond[row, coordinate])
+    return Finding(what, distance, distance, bound)
+
+
+def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:
+    """Most draws of one coordinate in one window; only a frozen update has use for it."""
+    if case.declaration.update != "frozen" or trajectory.length == 0:
+        return 1
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    window = np.arange(draws.size) // (s * case.stream.block)
+    counts = np.unique(window * case.problem.samples + draws.ravel(), return_counts=True)[1]
+    return int(counts.max())
+
+
+def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
+    """What a step without the clip would do to coordinates that sit on the box, late in the run."""
+    problem, recorded = case.problem, int(trajectory.alphas.size)
+    block = case.stream.block
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length).ravel()
+    drawn, places = np.unique(draws, return_index=True)
+    first = np.full(problem.samples, np.iinfo(np.int64).max)
+    first[drawn] = places // block
+    finite = np.isfinite(trajectory.alphas)
+    on_box = (trajectory.alphas <= bound) | (trajectory.alphas >= problem.hinge.upper - bound)
+    rows = np.flatnonzero(
+        (on_box & (first < trajectory.iterations[:, None])).any(axis=1) & finite.all(axis=1)
+    )
+    if rows.size == 0:
+        still = (
+            "no coordinate that was drawn sits on the box at any recorded iteration, so no clip was seen"
+        )
+        return planted_term("clip dropped", 0.0, bound, recorded, recorded, still)
+    row = int(rows[-1])
+    alpha = trajectory.alphas[row].astype(np.float64)
+    sitting = np.flatnonzero(on_box[row] & (first < trajectory.iterations[row]))
+    generator = np.random.Generator(np.random.PCG64(case.seed))
+    probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
+    effect = max(_beyond(case, alpha, coordinate) for coordinate in probed)
+    still = f"a step without the clip would take a out of the box by at most {effect:.2g}"
+    return planted_term("clip dropped", effect, bound, recorded, recorded, still)
+
+
+def _beyond(case: Case, alpha: np.ndarray, coordinate: int) -> float:
+    """Lower bound on how far outside the box the unclipped minimiser of a coordinate lies."""
+    problem, loss = case.problem, case.problem.hinge
+    row = kernel_entries(problem, case.declaration, np.array([coordinate]))
+    curvature = float(row.values[0, coordinate]) + loss.shift
+    if curvature == 0.0:
+        return np.inf  # No curvature: without the clip the step is infinite.
+    labels = problem.targets
+    slope = (
+        labels[coordinate] * float(row.values[0] @ (labels * alpha)) - 1 + loss.shift * alpha[coordinate]
+    )
+    size = float(row.magnitude[0] @ np.abs(alpha)) + 1.0 + loss.shift * abs(alpha[coordinate])
+    error = float(row.own[0] @ np.abs(alpha)) + gamma(problem.samples + 8, unit_roundoff("float64")) * size
+    step = (abs(slope) - error * OUTWARD) / (curvature * OUTWARD)
+    room = alpha[coordinate] if slope > 0 else loss.upper - alpha[coordinate]
+    return max(step - max(room, 0.0), 0.0) / OUTWARD
+
+
+def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> dict[str, object]:
+    alpha = trajectory.final
+    tolerated = (alpha > 0) & (alpha < upper) & ((alpha <= allowed[0]) | (alpha >= upper - allowed[1]))
+    return {
+        "on 0 exactly": int(np.count_nonzero(alpha == 0)),
+        "on nu exactly": int(np.count_nonzero(alpha == upper)),
+        "beside an end, within the landing bound": int(np.count_nonzero(tolerated)),
+        "recorded values outside": int(np.count_nonzero((below > 0) | (above > 0))),
+        "landing bound below 0 and above nu": [float(value) for value in allowed],
+    }

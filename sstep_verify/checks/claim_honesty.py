@@ -1,0 +1,159 @@
+"""Check claim-honesty: what a solver reports about its result is true of the result.
+
+Compared are the values a run reports about its last a (``Trajectory.claims``) with enclosures of the true
+ones. A correct solver may err by evaluating them in its precision, in any order, and by the decimals it
+prints; the bounds are those of bounds/optimum_svm.py and bounds/optimum_ridge.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from sstep_verify.bounds.optimum_ridge import ridge_values
+from sstep_verify.bounds.optimum_svm import Evaluated, svm_values
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.values import MOST_SAMPLES, exact_values
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Claim, Trajectory
+from sstep_verify.verdict import Status, Verdict
+
+CHECK = "claim-honesty"
+
+CAUSES = (
+    "the value is that of an earlier a, of the primal instead of the dual, lacks a factor (C, 1/2, 1/m, "
+    "lambda) or the shift of L2, is an estimate, or belongs to another stopping rule"
+)
+ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare what every run reports with the truth.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Not used: the truth about a vector needs no optimum.
+
+    Returns
+    -------
+    list of Verdict
+        One per run that reports anything. Known are objective, primal, dual, gap, residual (K-RR) and
+        iterations; a claim of another name is INCONCLUSIVE.
+    """
+    reported = {s: trajectories[run_key(s)] for s in case.s_values}
+    return [_judge(case, s, trajectory) for s, trajectory in reported.items() if trajectory.claims]
+
+
+def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
+    true = _True(case, trajectory)
+    findings, effects = [], []
+    for name, claim in trajectory.claims.items():
+        if name == "iterations":
+            off = abs(claim.value - trajectory.length)
+            what = f"iterations reported {claim.value:g}, made {trajectory.length}; difference"
+            findings.append(Finding(what, off, off, claim.rounding))
+            continue
+        finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
+        if finding.status is Status.INCONCLUSIVE and name in true.floats:
+            finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
+        findings.append(finding)
+        effects.append((true.change(name), finding.bound))
+    worst = decisive(findings)
+    effect, bound = max(effects, key=lambda pair: pair[0] - pair[1], default=(math.inf, 0.0))
+    still = f"the same value at the run's start differs by {effect:.2g} only"
+    decided = sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
+    return record(
+        CHECK,
+        case,
+        s,
+        worst,
+        units="absolute",
+        planned=len(findings),
+        executed=decided,
+        origin=ORIGIN,
+        causes=CAUSES,
+        terms=(planted_term("value of an earlier a", effect, bound, len(findings), decided, still),),
+        evidence={
+            "claims": [
+                {"what": one.what, "lower": one.lower, "upper": one.upper, "bound": one.bound}
+                for one in findings
+            ]
+        },
+    )
+
+
+class _True:
+    """True values at the end of a run: in float64 with an error, in balls where that is too wide."""
+
+    def __init__(self, case: Case, trajectory: Trajectory):
+        self._case, self._final = case, trajectory.final
+        self.floats = _evaluated(case, trajectory.final)
+        self._start = _evaluated(case, trajectory.alphas[0])
+        self._balls: dict[str, tuple[float, float]] = {}
+
+    def roughly(self, name: str) -> tuple[float, float]:
+        """Enclosure in float64; of a longdouble vector, which float64 does not hold, there is none."""
+        known = self.floats.get(name)
+        if known is None or not np.array_equal(self._final.astype(np.float64), self._final):
+            return -math.inf, math.inf
+        return known.lower, known.upper
+
+    def exactly(self, name: str) -> tuple[float, float]:
+        """Enclosure in balls, where m is small enough."""
+        if self._case.problem.samples > MOST_SAMPLES:
+            return self.roughly(name)
+        self._balls = self._balls or exact_values(self._case.problem, [self._final])[0]
+        return self._balls[name]
+
+    def change(self, name: str) -> float:
+        """Lower bound on the difference between the value at the start and at the end."""
+        if name not in self.floats or name not in self._start:
+            return 0.0
+        one, other = self.floats[name], self._start[name]
+        return max(abs(one.value - other.value) - one.own - other.own, 0.0)
+
+
+def _evaluated(case: Case, vector: np.ndarray) -> dict[str, Evaluated]:
+    """Values of a dual vector by the names a solver may report; none if it is not finite."""
+    alpha = vector.astype(np.float64)
+    if not np.isfinite(alpha).all():
+        return {}
+    if case.problem.is_svm:
+        values = svm_values(case.problem, case.declaration, alpha)
+        found = {"gap": values.gap, "primal": values.primal, "dual": values.dual}
+    else:
+        ridge = ridge_values(case.problem, case.declaration, alpha)
+        found = {"gap": ridge.gap, "primal": ridge.primal, "dual": ridge.dual, "residual": ridge.residual}
+    dual = found["dual"]
+    return found | {"objective": Evaluated(-dual.value, dual.own, dual.solver)}
+
+
+def _finding(
+    case: Case, name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]
+) -> Finding:
+    """Enclosure of the distance between what is reported and what is true."""
+    who = f"{case.declaration.name} reports {name} = {claim.value!r}"
+    if known is None:
+        return Finding(f"{who}, of which nothing is known", 0.0, math.inf, math.inf)
+    low, high = true
+    bound = known.solver + claim.rounding
+    what = f"{who}, true is [{low!r}, {high!r}]; difference"
+    if not math.isfinite(claim.value):
+        return Finding(what, math.inf, math.inf, bound)
+    lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
+    upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
+    return Finding(what, lower, upper, bound)

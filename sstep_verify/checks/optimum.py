@@ -1,0 +1,195 @@
+"""Check optimum: a run that claims to have converged has.
+
+A run claims it where its case carries a claim and the run ended by it, not at its cap. K-SVM: the duality
+gap of the final a, moved into the box, is at most the claimed one plus what rounding lets a correct run
+mistake for it. K-RR: the distance from the certified a* is at most the claimed one plus the same. Values
+are enclosed in float64 first, and in balls where float64 cannot decide.
+
+For K-SVM-L1 with a singular Q the solution need not be unique; the gap, and with it the objective, the
+Q-seminorm and the decision values, does not depend on that, and whether a* is proved unique is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from sstep_verify.bounds import optimum_ridge, optimum_svm
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.outcome import Finding, planted_term, record
+from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.values import MOST_SAMPLES, exact_values
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
+
+CHECK = "optimum"
+
+CLAIMS = ("tolerance", "gap", "residual")
+"""tolerance: gap over the optimal value (K-SVM), error over ||a*|| (K-RR); gap: absolute (K-SVM);
+residual: 2-norm of y - M a, absolute (K-RR)."""
+
+CAUSES = (
+    "the run stopped early, its stopping rule measures something else, it solves another problem (loss, "
+    "C, lambda, m on the diagonal, kernel), its gradient is stale"
+)
+SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum_svm.py)"
+RIDGE_ORIGIN = (
+    "claimed distance + error of evaluating it in the declared precision (bounds/optimum_ridge.py)"
+)
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare the end of every run that claims convergence with the certified optimum.
+
+    Parameters
+    ----------
+    case : Case
+        The case; `claims` holds what a run that ended by its stopping rule claims, see `CLAIMS`.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Certifies optima.
+
+    Returns
+    -------
+    list of Verdict
+        One per run that claims convergence; none for runs at their cap.
+
+    Raises
+    ------
+    OracleDisagreementError
+        If a feasible a lies above the certified optimal value, or farther from a* than its residual
+        allows.
+    """
+    known = ("tolerance", "gap") if case.problem.is_svm else ("tolerance", "residual")
+    if not any(name in case.claims for name in known):
+        return []
+    judge_run = _judge_svm if case.problem.is_svm else _judge_ridge
+    ended = {s: trajectories[run_key(s)] for s in case.s_values}
+    return [
+        judge_run(case, s, trajectory, oracle)
+        for s, trajectory in ended.items()
+        if trajectory.stopped != "iterations"
+    ]
+
+
+def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
+    problem, optimum = case.problem, oracle.svm_optimum(case.problem)
+    point = np.clip(trajectory.final, 0.0, problem.hinge.upper)
+    alpha = point.astype(np.float64)
+    if not np.isfinite(alpha).all():
+        return _not_finite(case, s, trajectory)
+    values = optimum_svm.svm_values(problem, case.declaration, alpha)
+    claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * max(optimum.value_upper, 0.0))
+    bound = (claimed + values.attainable) * OUTWARD
+    gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
+    what = f"gap of the final a of {case.declaration.name}, claimed {claimed:.3g}, enclosed in"
+    # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
+    wide = not np.array_equal(alpha, point)
+    rough = Finding("", max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
+    if (wide or rough) and problem.samples <= MOST_SAMPLES:
+        exact = exact_values(problem, [point])[0]
+        gap, dual, how = exact["gap"], exact["dual"], "balls"
+    if dual[0] > optimum.value_upper:
+        raise OracleDisagreementError(
+            f"{problem.label}: a feasible a has the dual value {dual[0]!r} at least, above the certified "
+            f"optimal value of {optimum.value_upper!r} at most"
+        )
+    finding = Finding(f"{what} {how} as [{gap[0]:.3g}, {gap[1]:.3g}]", max(gap[0], 0.0), gap[1], bound)
+    start = problem.hinge.C * problem.samples  # a = 0: the primal is C m, the dual 0.
+    reason = f"the start a = 0 has a gap of {start:.3g}, within the bound"
+    return record(
+        CHECK,
+        case,
+        s,
+        finding,
+        units="gap",
+        planned=1,
+        executed=int(finding.status is not Status.INCONCLUSIVE),
+        origin=SVM_ORIGIN,
+        causes=CAUSES,
+        terms=(planted_term("no step made", start, bound, 1, 1, reason),),
+        evidence={
+            "iterations": trajectory.length,
+            "claimed gap": claimed,
+            "attainable gap": values.attainable,
+            "optimal value, enclosure": [optimum.value_lower, optimum.value_upper],
+            "optimal value - dual value, enclosure": [
+                max(optimum.value_lower - dual[1], 0.0) / OUTWARD,
+                (optimum.value_upper - dual[0]) * OUTWARD,
+            ],
+            "distance to a*, at most": optimum_svm.distance_bound(problem, gap[1]),
+            "Q-seminorm of the distance, at most": optimum_svm.seminorm_bound(gap[1]),
+            "solution": optimum_svm.uniqueness(problem, values),
+        },
+    )
+
+
+def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
+    problem, optimum = case.problem, oracle.ridge_optimum(case.problem)
+    alpha = trajectory.final.astype(np.float64)
+    if not np.isfinite(alpha).all():
+        return _not_finite(case, s, trajectory)
+    values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
+    m, u = problem.samples, unit_roundoff(case.declaration.precision)
+    norm, distance = float(np.linalg.norm(optimum.alpha)), float(np.linalg.norm(alpha - optimum.alpha))
+    stored = float(np.linalg.norm((trajectory.final - alpha).astype(np.float64)))
+    slack = (gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored) * OUTWARD
+    lower, upper = max(distance - slack, 0.0), (distance + slack) * OUTWARD
+    farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
+    if lower > farthest + stored:
+        raise OracleDisagreementError(
+            f"{problem.label}: a is at least {lower:.3g} from the certified a*, but its residual allows "
+            f"{farthest:.3g} at most"
+        )
+    claimed = case.claims.get("tolerance", 0.0) * (norm + optimum.error)
+    if "residual" in case.claims:
+        claimed = case.claims["residual"] / m
+    # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
+    attainable = values.residual.solver / m + gamma(m + 8, u) * distance + optimum.error
+    bound = (claimed + attainable) * OUTWARD
+    what = (
+        f"distance of the final a of {case.declaration.name} from a*, claimed {claimed:.3g}, enclosed as "
+        f"[{lower:.3g}, {min(upper, farthest + stored):.3g}]"
+    )
+    finding = Finding(what, lower, min(upper, farthest + stored), bound)
+    start = max(norm * (1 - 2.0**-40) - optimum.error, 0.0)
+    reason = f"the start a = 0 is {start:.3g} away from a*, within the bound"
+    return record(
+        CHECK,
+        case,
+        s,
+        finding,
+        units="2-norm",
+        planned=1,
+        executed=int(finding.status is not Status.INCONCLUSIVE),
+        origin=RIDGE_ORIGIN,
+        causes=CAUSES,
+        terms=(planted_term("no step made", start, bound, 1, 1, reason),),
+        evidence={
+            "iterations": trajectory.length,
+            "claimed distance": claimed,
+            "attainable distance": attainable,
+            "residual, 2-norm": values.residual.value,
+            "distance to a* by the residual, at most": farthest,
+            "reference solution": optimum.how,
+        },
+    )
+
+
+def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
+    finding = Finding(f"the final a of {case.declaration.name} is not finite", math.inf, math.inf, 0.0)
+    return record(
+        CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
+        causes=CAUSES, evidence={"iterations": trajectory.length},
+    )  # fmt: skip

@@ -1,0 +1,158 @@
+"""From an enclosure and a bound to a verdict: the rule, the largest ratio, the record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sstep_verify.checks.case import Case
+from sstep_verify.verdict import Status, Term, Verdict
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One comparison: an enclosure of what was measured, and the bound on it.
+
+    Parameters
+    ----------
+    what : str
+        What was compared, with both values, for the reason of the verdict.
+    lower, upper : float
+        Enclosure of the measured value, >= 0.
+    bound : float
+        Bound on it; infinite where none can be derived.
+    """
+
+    what: str
+    lower: float
+    upper: float
+    bound: float
+
+    @property
+    def status(self) -> Status:
+        """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not.
+
+        VACUOUS where the value is known and the bound infinite: no defect could exceed it.
+        """
+        if self.lower > self.bound:
+            return Status.FAIL
+        if self.bound == math.inf and self.upper < math.inf:
+            return Status.VACUOUS
+        return Status.PASS if self.upper <= self.bound < math.inf else Status.INCONCLUSIVE
+
+    @property
+    def measured(self) -> float:
+        """The end of the enclosure that the status hangs on."""
+        return self.lower if self.status is Status.FAIL else self.upper
+
+    @property
+    def ratio(self) -> float:
+        """Measured / bound; 0 where the value must be exact and is, and where there is no bound."""
+        if self.measured == 0.0 or not self.bound < math.inf:
+            return 0.0
+        return self.measured / self.bound if self.bound > 0.0 else math.inf
+
+
+def decisive(findings: list[Finding]) -> Finding:
+    """The finding that a verdict on all of them rests on: the worst status, then the largest ratio."""
+    order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
+    return max(findings, key=lambda finding: (order.index(finding.status), finding.ratio))
+
+
+def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
+    """What a planted defect of a known effect would have shown against a bound.
+
+    Parameters
+    ----------
+    name : str
+        Name of the defect.
+    effect : float
+        Lower bound on what it changes, in the unit of the bound.
+    bound : float
+        The bound; 0 where a value must be exact, and then any effect is seen.
+    planned, executed : int
+        Comparisons.
+    reason : str
+        Why it would not have been seen, used only if it would not.
+    """
+    seen = effect > bound
+    detectable = bound / effect if effect > 0.0 else math.inf
+    status = Status.PASS if seen else Status.VACUOUS
+    return Term(
+        name, status, detectable, planned, executed, 0 if seen else executed, "" if seen else reason
+    )
+
+
+def record(
+    check: str,
+    case: Case,
+    s: int,
+    finding: Finding,
+    *,
+    units: str,
+    planned: int,
+    executed: int,
+    origin: str,
+    causes: str,
+    terms: tuple[Term, ...] = (),
+    evidence: dict[str, object] | None = None,
+) -> Verdict:
+    """The verdict on one run; a PASS whose first term could not have been seen is VACUOUS.
+
+    Parameters
+    ----------
+    check : str
+        Check id.
+    case : Case
+        The case.
+    s : int
+        Iterations per window of the run.
+    finding : Finding
+        The comparison that decides.
+    units : str
+        Unit of measured and bound.
+    planned, executed : int
+        Comparisons planned and decided.
+    origin : str
+        Where the bound comes from.
+    causes : str
+        Likely causes of a failure.
+    terms : tuple of Term
+        What planted defects would have shown; the first decides on VACUOUS.
+    evidence : dict
+        Further values for the report.
+    """
+    status = finding.status
+    reason = (
+        f"{finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} {units} ({origin})."
+    )
+    if status is Status.PASS and terms and terms[0].status is Status.VACUOUS:
+        status = Status.VACUOUS
+        reason += f" This run could not have shown the defect {terms[0].name!r}: {terms[0].reason}."
+    elif status is Status.VACUOUS:
+        reason += " There is no bound for this input, so no defect could have exceeded it."
+    elif status is Status.FAIL:
+        reason += f" Likely causes: {causes}."
+    elif status is Status.INCONCLUSIVE:
+        reason += (
+            f" The enclosure [{finding.lower:.3g}, {finding.upper:.3g}] of the measured value holds "
+            "the bound, or nothing is known of it."
+        )
+    return Verdict(
+        check=check,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        status=status,
+        ratio=finding.ratio,
+        measured=finding.measured,
+        bound=finding.bound,
+        units=units,
+        planned=planned,
+        executed=executed,
+        terms=terms,
+        reason=reason,
+        replay=case.replay_command,
+        evidence=evidence or {},
+    )

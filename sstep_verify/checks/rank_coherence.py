@@ -1,0 +1,97 @@
+"""Check rank-coherence: every rank holds the same a, bit for bit, at every recorded iteration.
+
+Each rank makes the same updates from the same reduced panel, so nothing but the reduction may differ
+between them, and an allreduce must give all ranks the same bits. A difference of one bit can flip a clip
+and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``); the bound is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory, fingerprint
+from sstep_verify.verdict import Verdict
+
+CHECK = "rank-coherence"
+
+CAUSES = (
+    "a reduction that gives ranks different bits, an index stream drawn anew on each rank, a kernel "
+    "function applied to partial sums, ranks that disagree on how many there are"
+)
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare the digests of all ranks.
+
+    Parameters
+    ----------
+    case : Case
+        The case; its declaration's option "ranks" is the number of processes (1 if absent).
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Not used.
+
+    Returns
+    -------
+    list of Verdict
+        One per run on more than one rank; INCONCLUSIVE if such a run left no digests.
+    """
+    ranks = int(str(case.declaration.options.get("ranks", 1)))
+    found = {s: trajectories[run_key(s)] for s in case.s_values}
+    return [
+        _judge(case, s, ranks, trajectory)
+        for s, trajectory in found.items()
+        if ranks > 1 or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
+    ]
+
+
+def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
+    known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
+    findings = [_compare(case, ranks, trajectory, iteration) for iteration in known]
+    if not findings:
+        what = f"digests of a on {ranks} ranks: the run left none"
+        findings = [Finding(what, 0.0, float(ranks), 0.0)]
+    distinct = len({trajectory.fingerprints[iteration] for iteration in known})
+    planned = int(trajectory.iterations.size)
+    still = "a is the same at all recorded iterations, so a rank that made no updates would not show"
+    return record(
+        CHECK,
+        case,
+        s,
+        decisive(findings),
+        units="ranks",
+        planned=planned,
+        executed=len(known),
+        origin="all ranks make the same updates, so the bound is 0",
+        causes=CAUSES,
+        terms=(
+            planted_term("a rank that goes its own way", distinct - 1, 0.0, planned, len(known), still),
+        ),
+        evidence={"ranks": ranks, "iterations": known},
+    )
+
+
+def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
+    digests = trajectory.fingerprints[iteration]
+    if len(digests) != ranks:
+        off = abs(ranks - len(digests))
+        what = f"{len(digests)} ranks gave a digest at iteration {iteration}, {ranks} are declared: off by"
+        return Finding(what, off, off, 0.0)
+    own = fingerprint(trajectory.at(iteration))
+    differ = [rank for rank, digest in enumerate(digests) if digest != own]
+    named = f" (ranks {', '.join(map(str, differ))})" if differ else ""
+    what = (
+        f"{case.declaration.name} on {ranks} ranks at iteration {iteration}: ranks whose a has other bits "
+        f"than the recorded one{named}"
+    )
+    return Finding(what, len(differ), len(differ), 0.0)

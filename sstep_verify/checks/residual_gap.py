@@ -1,0 +1,160 @@
+"""Check residual-gap: a state carried beside a stays what it stands for, up to its own rounding.
+
+A solver that maintains a gradient, a residual or w instead of forming it anew declares it. Between two
+recorded iterations its distance from the true quantity, enclosed in balls, may grow by the rounding of
+the updates in between and no more (bounds/residual_gap.py). Each segment starts from the distance
+measured at its beginning, so a leak shows in the segment where it happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sstep_verify.bounds.residual_gap import DriftBound, Segment
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.values import MOST_SAMPLES, exact_drift
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Term, Verdict
+
+CHECK = "residual-gap"
+
+SEGMENTS = 12
+"""Most segments that a run is cut into."""
+
+CAUSES = (
+    "an increment that is not applied to the state, or applied twice when a coordinate is drawn twice, a "
+    "clipped step whose unclipped increment is applied, a label or the shift left out of the update"
+)
+ORIGIN = "distance at the segment's start + rounding of the updates in it (bounds/residual_gap.py)"
+
+
+def key(s: int) -> str:
+    """Key of the run of an s whose state is judged."""
+    return f"state/s={s}"
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """A short run of every s, recorded in several places; none for a solver that declares no state."""
+    if not case.declaration.state or case.problem.samples > MOST_SAMPLES:
+        return {}
+    requests = {}
+    for s in case.s_values:
+        iterations = min(case.short, case.iterations)
+        step = max(-(-iterations // (SEGMENTS * s)), 1) * s
+        record_at = tuple(range(step, iterations, step))
+        requests[key(s)] = RunRequest(case.problem, case.stream, s, iterations, record=record_at)
+    return requests
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare every declared state with what it stands for.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Not used: the truth about a state needs no run.
+
+    Returns
+    -------
+    list of Verdict
+        One per run and state; INCONCLUSIVE where a declared state was not recorded.
+
+    Raises
+    ------
+    InputError
+        If a state is declared that the problem does not have.
+    """
+    if not runs(case):
+        return []
+    verdicts = []
+    for name in case.declaration.state:
+        bound = DriftBound(case.problem, case.declaration, name)
+        verdicts += [_judge(case, s, name, trajectories[key(s)], bound) for s in case.s_values]
+    return verdicts
+
+
+def _judge(case: Case, s: int, name: str, trajectory: Trajectory, bound: DriftBound) -> Verdict:
+    planned = int(trajectory.iterations.size)
+    recorded = trajectory.state.get(name)
+    if recorded is None:
+        what = f"{case.declaration.name} declares the state {name!r}, but the run did not record it"
+        return _record(case, s, Finding(what, 0.0, np.inf, np.inf), planned, 0, (), name)
+    if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
+        what = f"{name} or a of {case.declaration.name} is not finite"
+        return _record(case, s, Finding(what, np.inf, np.inf, 0.0), planned, planned, (), name)
+    drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
+    findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
+    best, allowed = 0.0, 1.0
+    for place in range(1, planned):
+        limit = bound.after(segment := _segment(case, trajectory, recorded, place, drifts[place - 1][1]))
+        findings.append(_finding(case, name, trajectory, place, drifts[place], limit))
+        effect, against = bound.skipped(segment, _float(trajectory.alphas[place]), limit)
+        if effect * allowed > best * against:
+            best, allowed = effect, against
+    still = (
+        "a does not move between any two recorded iterations, so no update of the state could be missing"
+    )
+    executed = sum(finding.bound < np.inf for finding in findings)
+    terms = (planted_term("an update left out", best, allowed if best else 0.0, planned, executed, still),)
+    return _record(case, s, decisive(findings), planned, executed, terms, name, findings)
+
+
+def _record(
+    case: Case, s: int, finding: Finding, planned: int, executed: int, terms: tuple[Term, ...], name: str,
+    findings: Sequence[Finding] = (),
+) -> Verdict:  # fmt: skip
+    return record(
+        CHECK,
+        case,
+        s,
+        finding,
+        units="absolute, largest entry",
+        planned=planned,
+        executed=executed,
+        origin=ORIGIN,
+        causes=CAUSES,
+        terms=terms,
+        evidence={
+            "state": name,
+            "drift": [{"lower": one.lower, "upper": one.upper, "bound": one.bound} for one in findings],
+        },
+    )
+
+
+def _segment(case: Case, trajectory: Trajectory, recorded, place: int, drift: np.ndarray) -> Segment:
+    begin, end = (trajectory.start + int(trajectory.iterations[k]) for k in (place - 1, place))
+    return Segment(
+        _float(trajectory.alphas[place - 1]),
+        _float(recorded[place - 1]),
+        drift,
+        case.stream.blocks(begin, end),
+    )
+
+
+def _float(vector: np.ndarray) -> np.ndarray:
+    return np.asarray(vector, dtype=np.float64)
+
+
+def _finding(
+    case: Case, name: str, trajectory: Trajectory, place: int, drift, limit: np.ndarray
+) -> Finding:
+    """The entry of the state that is worst, at one recorded iteration."""
+    low, high = drift
+    entries = [
+        Finding("", *values) for values in zip(low.tolist(), high.tolist(), limit.tolist(), strict=True)
+    ]
+    worst = decisive(entries)
+    what = (
+        f"{name} carried by {case.declaration.name} at iteration {int(trajectory.iterations[place])}, "
+        f"entry {next(k for k, one in enumerate(entries) if one is worst)}: distance from the true one"
+    )
+    return Finding(what, worst.lower, worst.upper, worst.bound)

@@ -1,0 +1,180 @@
+"""Short runs from zero, their exact trajectory, bound C and what each term does: shared by two checks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.trajectory_norm import energy_norm
+from sstep_verify.bounds.trajectory_ridge import ridge_trajectory_bound
+from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
+from sstep_verify.bounds.window_svm import SvmSteps
+from sstep_verify.checks.case import Case
+from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.oracle.enclosed_trajectory import EnclosedTrajectory, enclosed_trajectory
+from sstep_verify.oracle.enclosure import magnitude_interval
+from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.oracle.mutated_trajectory import mutated_states
+from sstep_verify.oracle.replay import DOSE, Effect
+from sstep_verify.solver import RunRequest
+
+WORK = 1 << 19
+"""Kernel entries (H b m) that the exact trajectory of a short run may go through: a second or so."""
+
+HALVINGS = 6
+"""Recorded window ends lie at about H, H/2, ..., H/2**(HALVINGS - 1)."""
+
+
+def short_key(s: int) -> str:
+    """Key of the short run of an s."""
+    return f"short/s={s}"
+
+
+def short_length(case: Case) -> int:
+    """Iterations of the short runs: the case's limit, fewer where the oracle's work would exceed `WORK`."""
+    affordable = max(WORK // (case.stream.block * case.problem.samples), 2)
+    return min(case.short, case.iterations, affordable)
+
+
+def short_points(case: Case, s: int) -> tuple[int, ...]:
+    """Window ends of an s at which its short run is judged, ascending; for s = 1 those of every s."""
+    length = short_length(case)
+    if s == 1:
+        others = {point for other in case.s_values if other > 1 for point in short_points(case, other)}
+        return tuple(sorted(others | set(_ends(length, 1))))
+    return tuple(sorted(set(_ends(length, s))))
+
+
+def _ends(length: int, s: int) -> list[int]:
+    """Window ends at or after H, H/2, H/4, ...; none if H = 0."""
+    targets = {-(-length // 2**halving) for halving in range(HALVINGS)} - {0}
+    return [min(-(-target // s) * s, length) for target in targets]
+
+
+def short_request(case: Case, s: int) -> RunRequest:
+    """The short run of an s from zero."""
+    return RunRequest(case.problem, case.stream, s, short_length(case), record=short_points(case, s))
+
+
+class ShortTruth:
+    """Everything about the short runs of a case that does not depend on the solver's output.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    oracle : Oracle
+        Gives the exact kernel.
+    """
+
+    def __init__(self, case: Case, oracle: Oracle):
+        problem = case.problem
+        self._problem, self._declaration, self._oracle = problem, case.declaration, oracle
+        self._draws = case.stream.blocks(0, short_length(case))
+        self._points = {s: short_points(case, s) for s in {1, *case.s_values}}
+        self._bounds: dict[int, dict[int, TrajectoryBound]] = {}
+        self._effects: dict[int, dict[int, dict[str, Effect]]] = {}
+
+    @property
+    def places(self) -> np.ndarray:
+        """Distinct coordinates drawn, shape (c,)."""
+        return self.exact.places
+
+    @cached_property
+    def exact(self) -> EnclosedTrajectory:
+        """The exact trajectory at the points of every s."""
+        problem, kernel = self._problem, self._oracle.kernel(FIRST_BITS)
+        at = {point for points in self._points.values() for point in points}
+        return enclosed_trajectory(problem, kernel, np.zeros(problem.samples), self._draws, at)
+
+    @cached_property
+    def entries(self) -> KernelEntries:
+        """Float64 kernel rows of the distinct coordinates, shape (c, m)."""
+        return kernel_entries(self._problem, self._declaration, self.places)
+
+    def bounds(self, s: int) -> dict[int, TrajectoryBound]:
+        """Bound C of the run of an s at its points."""
+        if s not in self._bounds:
+            problem, exact, ends = self._problem, self.exact, list(self._points[s])
+            start = np.zeros(problem.samples)
+            head = (self.entries, exact.places, start)
+            if isinstance(exact.steps, SvmSteps):
+                loss = problem.hinge
+                self._bounds[s] = svm_trajectory_bound(
+                    *head, exact.steps, exact.errors, s, ends, loss.shift, loss.upper, self._declaration
+                )
+            else:
+                penalty = problem.ridge.penalty
+                self._bounds[s] = ridge_trajectory_bound(
+                    *head, problem.targets, exact.steps, exact.errors, s, ends, penalty, self._declaration
+                )
+        return self._bounds[s]
+
+    def distance(self, iteration: int, other: np.ndarray | list) -> tuple[np.ndarray, np.ndarray]:
+        """Interval of a vector's distance from the oracle's: per distinct coordinate, or in the M-norm."""
+        kernel = self._oracle.kernel(FIRST_BITS)
+        arithmetic, exact = kernel.arithmetic, self.exact.states[iteration]
+        with arithmetic.working():
+            differences = [arithmetic.number(other[i]) - exact[i] for i in self.places.tolist()]
+        if self._problem.is_svm:
+            low, high = np.array([magnitude_interval(value) for value in differences]).reshape(-1, 2).T
+            return low, high
+        return self.norm(np.array([float(value) for value in differences]))
+
+    def norm(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Interval of the M-norm of a difference on the distinct coordinates, each of shape (1,)."""
+        samples, penalty = self._problem.samples, self._problem.ridge.penalty
+        low, high = energy_norm(self.entries, self.places, difference, samples, penalty)
+        return np.array([low]), np.array([high])
+
+    def effects(self, s: int) -> dict[int, dict[str, Effect]]:
+        """What leaving out and scaling each term of the s-step recurrence does, by point and term."""
+        if s not in self._effects:
+            terms, points = self._acting_terms(s), self._points[s]
+            mutations = [
+                NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
+            ]
+            kernel, start = self._oracle.kernel(FIRST_BITS), np.zeros(self._problem.samples)
+            states = mutated_states(self._problem, kernel, start, self._draws, s, points, mutations)
+            self._effects[s] = {
+                point: {
+                    term: Effect(
+                        self._change(point, states[2 * place][point]),
+                        self._change(point, states[2 * place + 1][point]) / float(DOSE),
+                    )
+                    for place, term in enumerate(terms)
+                }
+                for point in points
+            }
+        return self._effects[s]
+
+    def _change(self, point: int, mutated) -> np.ndarray:
+        """Lower bound on what a mutant changes; what is below half the digits of its run counts as none."""
+        size = float(np.max(self.distance(point, np.zeros(self._problem.samples))[1], initial=0.0))
+        low = self.distance(point, mutated)[0]
+        return np.maximum(low - 2.0 ** -(self.exact.bits // 2) * size, 0.0)
+
+    def _acting_terms(self, s: int) -> list[str]:
+        windows = [self._draws[begin : begin + s] for begin in range(0, self._draws.shape[0], s)]
+        terms = []
+        if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
+            terms.append("kernel-correction")
+        if any(np.unique(window).size < window.size for window in windows):
+            terms.append("overlap")
+        if self._problem.is_svm and self._problem.hinge.shift:
+            terms.append("omega")
+        return terms
+
+
+_truths: WeakKeyDictionary[Case, ShortTruth] = WeakKeyDictionary()
+
+
+def short_truth(case: Case, oracle: Oracle) -> ShortTruth:
+    """The truth about a case's short runs, made once for all checks that use it."""
+    if case not in _truths:
+        _truths[case] = ShortTruth(case, oracle)
+    return _truths[case]

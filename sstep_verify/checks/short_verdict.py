@@ -1,0 +1,184 @@
+"""From distances and bounds at the points of a short run to findings, and from those to one verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.comparison import compare, resolution
+from sstep_verify.checks.short_runs import ShortTruth
+from sstep_verify.checks.terms import WindowFinding, term_records
+from sstep_verify.checks.windows import Window
+from sstep_verify.oracle.replay import Replay
+from sstep_verify.verdict import Status, Term, Verdict, worst
+
+CAUSES = (
+    "Likely causes: a correction term of the s-step recurrence is missing or wrong; the run does not "
+    "follow this index stream or lost a window; the kernel or a parameter is not the declared one; the "
+    "precision is not the declared one."
+)
+
+
+@dataclass(frozen=True)
+class PointFinding:
+    """The comparison at one iteration.
+
+    Parameters
+    ----------
+    finding : WindowFinding
+        Status, ratio, measured, bound, and what each term could have shown.
+    distance : float
+        Upper end of the distance in the verdict's norm: M-norm (K-RR) or max-norm (K-SVM).
+    bounds : tuple of TrajectoryBound
+        The bounds whose sum it was compared with.
+    """
+
+    finding: WindowFinding
+    distance: float
+    bounds: tuple[TrajectoryBound, ...]
+
+    @property
+    def iteration(self) -> int:
+        """The iteration (H of this point)."""
+        return self.finding.window.end
+
+    def evidence(self) -> dict[str, object]:
+        """Plain values for the report."""
+        return {
+            "iteration": self.iteration,
+            "status": self.finding.status.value,
+            "ratio": self.finding.ratio,
+            "distance": self.distance,
+            "largest bound": float(sum(float(np.max(bound.radius, initial=0.0)) for bound in self.bounds)),
+            "amplification": max(bound.amplification for bound in self.bounds),
+            "undecided clips": sum(bound.undecided for bound in self.bounds),
+            "detectable": self.finding.detectable,
+        }
+
+
+def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> PointFinding:
+    """A point that fails before anything is compared."""
+    window = Window(0, iteration, ())
+    return PointFinding(
+        WindowFinding(window, Status.FAIL, math.inf, measured, 0.0, note), measured, tuple(bounds)
+    )
+
+
+def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:
+    """Why a state is wrong before any comparison, and by how much; an empty reason if it is not."""
+    if not np.isfinite(state).all():
+        return f"a is not finite after {iteration} iterations.", math.inf
+    still = np.ones(state.size, dtype=bool)
+    still[truth.places] = False
+    moved = np.flatnonzero(still & (state != 0))
+    if moved.size:
+        value = state[moved[0]]
+        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!r}.", abs(float(value))
+    return "", 0.0
+
+
+def judged(
+    case: Case,
+    truth: ShortTruth,
+    s: int,
+    iteration: int,
+    state: np.ndarray,
+    distance: tuple[np.ndarray, np.ndarray],
+    bounds: Sequence[TrajectoryBound],
+) -> PointFinding:
+    """Compare a distance with the sum of some bounds.
+
+    Parameters
+    ----------
+    case, truth
+        The case and what is known of its short runs.
+    s, iteration : int
+        Iterations per window of the run, and where it is judged.
+    state : ndarray, shape (m,)
+        The run's a there.
+    distance : pair of ndarray, shape (c,) or (1,)
+        Enclosure of the distance.
+    bounds : sequence of TrajectoryBound
+        Bounds that add up.
+    """
+    exact = truth.exact
+    steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
+    effects = truth.effects(s)[iteration]
+    replay = Replay(exact.places, *distance, steps, effects, exact.bits)
+    bound = np.sum([bound.radius for bound in bounds], axis=0)
+    resolved = resolution(case.declaration, replay, np.zeros_like(state), state)
+    finding = compare(Window(0, iteration, ()), replay, bound, resolved)
+    return PointFinding(finding, float(np.max(distance[1], initial=0.0)), tuple(bounds))
+
+
+def verdict_of(
+    check: str, case: Case, s: int, points: list[PointFinding], compared: str, origin: str
+) -> Verdict:
+    """One verdict on all points of a run.
+
+    Parameters
+    ----------
+    check : str
+        Check id.
+    case : Case
+        The case.
+    s : int
+        Iterations per window of the run.
+    points : list of PointFinding
+        At least one.
+    compared : str
+        What was compared with what, without an end.
+    origin : str
+        Where the bound comes from.
+    """
+    findings = [point.finding for point in points]
+    deciding = max(points, key=lambda point: point.finding.ratio)
+    terms = tuple(_of_points(term) for term in term_records(case.problem, s, findings))
+    # A point whose bound is infinite is vacuous; what the bounded ones say counts.
+    status = worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
+    # The planted defect is the dropped kernel correction, which comes first; s = 1 has none.
+    if status is Status.PASS and s > 1 and terms[0].status is Status.VACUOUS:
+        status = Status.VACUOUS
+    finding = deciding.finding
+    reason = (
+        f"{compared} after {deciding.iteration} iterations: measured {finding.measured:.3g}, "
+        f"bound {finding.bound:.3g} ({origin})."
+    )
+    if status is Status.FAIL:
+        reason = " ".join(part for part in (reason, finding.note, CAUSES) if part)
+    elif status is Status.VACUOUS and not math.isfinite(finding.bound):
+        reason += " The bound is infinite: no implementation is promised to come near the exact run."
+    elif status is Status.VACUOUS:
+        reason += f" The run could not have shown the planted defect: {terms[0].reason}"
+    elif status is Status.INCONCLUSIVE:
+        reason += " The enclosure of the distance holds the bound."
+    return Verdict(
+        check=check,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        status=status,
+        ratio=finding.ratio,
+        measured=finding.measured,
+        bound=finding.bound,
+        units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
+        planned=len(points),
+        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
+        terms=terms,
+        reason=reason,
+        replay=case.replay_command,
+        evidence={"points": [point.evidence() for point in points]},
+    )
+
+
+def _of_points(term: Term) -> Term:
+    """The record of a term, in the words of a run judged at points rather than window by window."""
+    return replace(
+        term, reason=term.reason.replace("replayed windows", "runs from zero to a recorded point")
+    )

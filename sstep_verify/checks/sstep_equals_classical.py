@@ -1,0 +1,92 @@
+"""Check sstep-equals-classical: s-step and classical runs differ by no more than both may round.
+
+In exact arithmetic the two methods have the same iterates. Each run may leave them by bound C, so the
+difference of the two is at most the sum. No oracle enters the measured value: both sides come from the
+solver. The bound is nevertheless that of either form against the exact trajectory, so a mistake that
+both runs share is left to the check trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.short_runs import (
+    ShortTruth,
+    short_key,
+    short_length,
+    short_points,
+    short_request,
+    short_truth,
+)
+from sstep_verify.checks.short_verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.oracle.enclosure import DOWN, UP
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Verdict
+
+CHECK = "sstep-equals-classical"
+
+ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory_{}.py)"
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """A short run of every s > 1, and the classical one recorded at the window ends of all of them."""
+    wide = [s for s in case.s_values if s > 1]
+    if not wide or not short_length(case):
+        return {}
+    return {short_key(s): short_request(case, s) for s in (1, *wide)}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare every s-step run with the classical one.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Gives the exact kernel.
+
+    Returns
+    -------
+    list of Verdict
+        One per s > 1; VACUOUS where leaving out the kernel correction would have moved the s-step run by
+        no more than the bound.
+    """
+    if not short_length(case):
+        return []
+    truth = short_truth(case, oracle)
+    compared = f"{case.declaration.name} solver, s-step run against its own classical run (s = 1)"
+    origin = ORIGIN.format("svm" if case.problem.is_svm else "ridge")
+    verdicts = []
+    for s in case.s_values:
+        if s > 1:
+            both = trajectories[short_key(s)], trajectories[short_key(1)]
+            points = [_point(case, truth, s, *both, at) for at in short_points(case, s)]
+            verdicts.append(verdict_of(CHECK, case, s, points, compared, origin))
+    return verdicts
+
+
+def _point(
+    case: Case, truth: ShortTruth, s: int, sstep: Trajectory, classical: Trajectory, iteration: int
+) -> PointFinding:
+    one, other = sstep.at(iteration), classical.at(iteration)
+    bounds: list[TrajectoryBound] = [truth.bounds(s)[iteration], truth.bounds(1)[iteration]]
+    for state in (one, other):
+        note, size = unfit(truth, iteration, state)
+        if note:
+            return spoiled(iteration, note, size, bounds)
+    # One subtraction, one conversion to float64: within 4u, which the interval holds.
+    difference = np.abs(one - other)[truth.places].astype(np.float64)
+    if case.problem.is_svm:
+        distance = difference * DOWN, difference * UP
+    else:
+        distance = truth.norm((one - other)[truth.places].astype(np.float64))
+    return judged(case, truth, s, iteration, one, distance, bounds)

@@ -1,0 +1,82 @@
+"""Check trajectory: a short run from zero stays as near the exact trajectory as its rounding allows.
+
+Window-replay restarts the truth at every window; here nothing is restarted, so an error that is carried
+from window to window, a lost window or a wrong index stream shows even where each window by itself looks
+right. The price is a bound that grows with the number of iterations (bounds/trajectory_svm.py,
+bounds/trajectory_ridge.py): the runs are short, and every verdict holds its ratio against H.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.short_runs import (
+    ShortTruth,
+    short_key,
+    short_length,
+    short_points,
+    short_request,
+    short_truth,
+)
+from sstep_verify.checks.short_verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Verdict
+
+CHECK = "trajectory"
+
+BOUND_ORIGIN = {
+    True: "signed propagation of all rounding errors of the run (bounds/trajectory_svm.py)",
+    False: "sum of the local rounding errors of its windows in the M-norm (bounds/trajectory_ridge.py)",
+}
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """A short run of every s, recorded at about H, H/2, H/4, ..."""
+    if not short_length(case):
+        return {}
+    return {short_key(s): short_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Compare the short runs with the exact trajectory.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Gives the exact kernel.
+
+    Returns
+    -------
+    list of Verdict
+        One per s; VACUOUS where the run without its kernel correction would have stayed within the bound.
+    """
+    if not short_length(case):
+        return []
+    truth = short_truth(case, oracle)
+    compared = f"{case.declaration.name} solver against the exact trajectory of the same index stream"
+    return [
+        verdict_of(
+            CHECK,
+            case,
+            s,
+            [_point(case, truth, s, trajectories[short_key(s)], at) for at in short_points(case, s)],
+            compared,
+            BOUND_ORIGIN[case.problem.is_svm],
+        )
+        for s in case.s_values
+    ]
+
+
+def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iteration: int) -> PointFinding:
+    state, bounds = trajectory.at(iteration), [truth.bounds(s)[iteration]]
+    note, size = unfit(truth, iteration, state)
+    if note:
+        return spoiled(iteration, note, size, bounds)
+    return judged(case, truth, s, iteration, state, truth.distance(iteration, state), bounds)

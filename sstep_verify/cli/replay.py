@@ -1,0 +1,57 @@
+"""``sstep-verify replay``: judge an artefact again, without the solver and without its data set."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command("replay")
+@click.argument("artefact", type=click.Path(), metavar="ARTEFACT")
+def command(artefact):
+    """Judge an artefact again, offline.
+
+    ARTEFACT is a folder that a report holds under artefacts/: the problem, the index stream and the runs
+    on which a check said FAIL or INCONCLUSIVE. No solver is run. The verdict is made anew and compared
+    with the stored one.
+
+    Exit codes: 0 no FAIL; 1 FAIL; 2 the artefact is incomplete or was changed; 3 inconclusive; 4 another
+    verdict than the stored one.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.artefact import read_artefact
+    from sstep_verify.campaign.artefact_replay import rejudge
+
+    kept = read_artefact(artefact)
+    with threadpool_limits(1):
+        rejudged = rejudge(kept)
+    for verdict in rejudged.verdicts:
+        _show(verdict)
+    stored = ", ".join(str(verdict["status"]) for verdict in kept.verdicts)
+    click.echo(f"stored verdict (version {kept.version}): {stored}; {_agreement(rejudged)}")
+    for line in (*rejudged.disagreements, *rejudged.differences):
+        click.echo(f"  {line}")
+    click.echo(f"with the solver: {kept.case.replay_command or 'no command was kept'}")
+    sys.exit(rejudged.exit_code)
+
+
+def _show(verdict) -> None:
+    click.echo(f"{verdict.status} {verdict.check} on {verdict.case}, s = {verdict.s}, b = {verdict.block}")
+    click.echo(
+        f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
+        f"({verdict.units}); {verdict.executed} of {verdict.planned} comparisons"
+    )
+    for term in verdict.terms:
+        reason = f": {term.reason}" if term.reason else ""
+        click.echo(f"  term {term.name}: {term.status}, detectable {term.detectable:.3g}{reason}")
+    click.echo(f"  {verdict.reason}")
+
+
+def _agreement(rejudged) -> str:
+    if rejudged.disagreements:
+        return "the new verdict DISAGREES"
+    if rejudged.differences:
+        return "the new verdict agrees, with other numbers (another machine, library or version)"
+    return "the new verdict agrees in every number"

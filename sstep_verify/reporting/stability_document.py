@@ -1,0 +1,104 @@
+"""What a stability campaign adds to a results document: errors and loss factors of every run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sstep_verify.errors import InputError
+from sstep_verify.reporting.case import set_fields
+from sstep_verify.reporting.plain import finite, plain
+
+Values = tuple[float | None, ...]
+DIGITS = 3
+
+
+@dataclass(frozen=True)
+class StabilityRun:
+    """All runs of one solver on one scenario: a value for each s.
+
+    Parameters
+    ----------
+    case : str
+        Id of the case.
+    condition : float
+        Prescribed condition number of the data.
+    attained : float or None
+        The condition number that the data have, from a float64 singular value decomposition.
+    seed : int
+        Seed of data and index stream.
+    s : tuple of int, shape (k,)
+        Iterations per window, ascending from 1, the classical run.
+    error : tuple of float, shape (k,)
+        Relative error against the exact trajectory at the last iteration (2-norm).
+    largest : tuple of float, shape (k,)
+        The largest over the recorded window ends.
+    loss, largest_loss : tuple of float, shape (k,)
+        Stability loss factors of both: s-step error over the classical error, `largest_loss` at the
+        same iterations; None where a run broke down.
+    ratio : tuple of float, shape (k,) or (0,)
+        Largest measured / bound over the replayed windows; None where none was replayed, empty if
+        that is so for every s.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree or s does not ascend from 1.
+
+    Notes
+    -----
+    Real numbers are rounded to `DIGITS` significant digits: more would say nothing about an error.
+    """
+
+    case: str
+    condition: float
+    attained: float | None
+    seed: int
+    s: tuple[int, ...]
+    error: Values
+    largest: Values
+    loss: Values
+    largest_loss: Values
+    ratio: Values
+
+    def __post_init__(self):
+        where = f"stability run of {self.case}"
+        set_fields(
+            self,
+            condition=finite(self.condition, where),
+            attained=_rounded(self.attained, where),
+            seed=plain(self.seed, where),
+            s=tuple(plain(list(self.s), where)),
+        )
+        if self.s[:1] != (1,) or list(self.s) != sorted(set(self.s)):
+            raise InputError(f"{where}: s = {list(self.s)}, but it must ascend from 1")
+        for name in ("error", "largest", "loss", "largest_loss", "ratio"):
+            values = tuple(_rounded(value, f"{where}, {name}") for value in getattr(self, name))
+            if name == "ratio" and not any(value is not None for value in values):
+                values = ()
+            elif len(values) != len(self.s):
+                raise InputError(f"{where}: {len(self.s)} values of s, but {len(values)} of {name}")
+            set_fields(self, **{name: values})
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The part of a document that a stability campaign adds.
+
+    Parameters
+    ----------
+    sentences : tuple of str
+        What the data show, in plain words; first on the page.
+    runs : tuple of StabilityRun
+        In the order of cases, conditions and seeds.
+    """
+
+    sentences: tuple[str, ...]
+    runs: tuple[StabilityRun, ...]
+
+    def __post_init__(self):
+        set_fields(self, sentences=tuple(self.sentences), runs=tuple(self.runs))
+
+
+def _rounded(value: object, where: str) -> float | None:
+    number = finite(value, where)
+    return None if number is None else float(f"{number:.{DIGITS}g}")

@@ -1,0 +1,148 @@
+"""Heat maps of the stability loss factor: s against condition, one map per problem and kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.stability_summary import Cell, power, short_name
+from sstep_verify.reporting.stability_svg import brief, document, group, number, text
+
+WIDTH, HEIGHT = 40, 25  # of one cell
+LEFT, TOP, BOTTOM, GAP = 44, 24, 40, 18  # around one map
+LEGEND = 34
+FULL = 10.0
+"""Least factor at which a colour is full, so that losses near 1 do not look large."""
+
+_MORE, _SAME, _LESS = (178, 24, 43), (247, 247, 247), (33, 102, 172)
+
+Cells = Mapping[tuple[str, float, int], Cell]
+
+
+@dataclass(frozen=True)
+class HeatMaps:
+    """One figure: maps of several cases, in rows of equal length.
+
+    Parameters
+    ----------
+    slug : str
+        File name stem.
+    title : str
+        What the figure shows.
+    rows : tuple of tuple of Case
+        A map for each.
+    full : float
+        Factor at which a colour is full, the same in all figures.
+    """
+
+    slug: str
+    title: str
+    rows: tuple[tuple[Case, ...], ...]
+    full: float
+
+
+def full_factor(cells: Cells) -> float:
+    """Power of ten that no finite median loss factor exceeds in size, at least `FULL`."""
+    sizes = [abs(math.log10(cell.loss)) for cell in cells.values() if cell.loss]
+    return max(FULL, 10.0 ** math.ceil(max(sizes, default=0.0)))
+
+
+def draw_heat(maps: HeatMaps, cells: Cells) -> str:
+    """Draw one figure; every cell shows median (above, its colour) and largest factor over the seeds."""
+    drawn, y, width = [], 0.0, 0.0
+    for row in maps.rows:
+        x, tallest = 0.0, 0.0
+        for case in row:
+            part, across, down = _map(case, cells, maps.full)
+            drawn.append(group([part], transform=f"translate({number(x)} {number(y)})"))
+            x, tallest = x + across, max(tallest, down)
+        width, y = max(width, x - GAP), y + tallest
+    drawn.append(group([_legend(maps.full)], transform=f"translate({LEFT} {number(y)})"))
+    return document(width, y + LEGEND, drawn)
+
+
+def heat_text(maps: HeatMaps, cells: Cells) -> str:
+    """Text alternative: for each map its largest median and largest factor."""
+    words = []
+    for case in (case for row in maps.rows for case in row):
+        own = [cell for cell in cells.values() if cell.case == case.id and cell.s > 1]
+        top = max(own, key=lambda cell: math.inf if cell.loss is None else cell.loss)
+        worst = max(own, key=lambda cell: math.inf if cell.worst is None else cell.worst)
+        words.append(
+            f"{short_name(case)}: largest median {brief(top.loss)} at condition {power(top.condition)}, "
+            f"s = {top.s}; largest {brief(worst.worst)} at condition {power(worst.condition)}, "
+            f"s = {worst.s}"
+        )
+    return f"Stability loss factor, {maps.title}. " + ". ".join(words) + "."
+
+
+def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
+    """One map with its width and height."""
+    own = [cell for cell in cells.values() if cell.case == case.id and cell.s > 1]
+    conditions = sorted({cell.condition for cell in own})
+    steps = sorted({cell.s for cell in own}, reverse=True)
+    fills: dict[str, list[str]] = {}
+    medians, extremes = [], []
+    for cell in own:
+        x = LEFT + WIDTH * conditions.index(cell.condition)
+        y = TOP + HEIGHT * steps.index(cell.s)
+        tone = _tone(cell.loss, full)
+        fills.setdefault(_colour(tone), []).append(f"M{x} {y}h{WIDTH}v{HEIGHT}h-{WIDTH}z")
+        light = {"fill": "#fff"} if abs(tone) > 0.6 else {}
+        medians.append(text(x + WIDTH / 2, y + 12, brief(cell.loss), **light))
+        extremes.append(text(x + WIDTH / 2, y + 21.5, brief(cell.worst), **light))
+    squares = [f'<path d="{"".join(paths)}" fill="{colour}"/>' for colour, paths in fills.items()]
+    bottom = TOP + HEIGHT * len(steps)
+    labels = [
+        text(LEFT + WIDTH * (k + 0.5), bottom + 13, power(condition))
+        for k, condition in enumerate(conditions)
+    ]
+    labels.append(text(LEFT + WIDTH * len(conditions) / 2, bottom + 28, "condition of the data"))
+    sides = [text(LEFT - 5, TOP + HEIGHT * (k + 0.5) + 4, str(s)) for k, s in enumerate(steps)]
+    middle = TOP + HEIGHT * len(steps) / 2
+    title = text(LEFT, TOP - 8, short_name(case), font_weight="bold")
+    axis = text(9, middle, "s", font_style="italic")
+    part = "\n".join(
+        [
+            title,
+            axis,
+            group(squares, stroke="#fff", stroke_width=".6"),
+            group(medians, fill="#111", text_anchor="middle", font_size="11.5"),
+            group(extremes, fill="#333", text_anchor="middle", font_size="8.5"),
+            group(labels, text_anchor="middle"),
+            group(sides, text_anchor="end"),
+        ]
+    )
+    return part, LEFT + WIDTH * len(conditions) + GAP, bottom + BOTTOM
+
+
+def _legend(full: float) -> str:
+    steps = 9
+    values = [full ** (2 * k / (steps - 1) - 1) for k in range(steps)]
+    squares = [
+        f'<path d="M{WIDTH * k} 4h{WIDTH}v12h-{WIDTH}z" fill="{_colour(_tone(value, full))}"/>'
+        for k, value in enumerate(values)
+    ]
+    labels = [
+        text(WIDTH * (k + 0.5), 28, words)
+        for k, words in ((0, f"≤ {brief(1 / full)}"), (4, "1"), (8, f"≥ {brief(full)}"))
+    ]
+    words = "median loss factor over the seeds (colour, large figure); the largest below it"
+    return "\n".join(
+        [*squares, group(labels, text_anchor="middle"), text(WIDTH * (steps + 0.4), 14, words)]
+    )
+
+
+def _tone(value: float | None, full: float) -> float:
+    """Place between -1 (as much less as `full`) and 1 (as much more), 0 for no loss."""
+    if value is None:
+        return 1.0
+    return max(-1.0, min(1.0, math.log10(value) / math.log10(full))) if value > 0 else -1.0
+
+
+def _colour(tone: float) -> str:
+    end: Sequence[int] = _MORE if tone > 0 else _LESS
+    mixed = [round(a + (b - a) * abs(tone)) for a, b in zip(_SAME, end, strict=True)]
+    return "#" + "".join(f"{value:02x}" for value in mixed)

@@ -1,0 +1,170 @@
+"""Medians and extremes over the runs of a stability campaign, for figures, tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.stability_document import Stability, StabilityRun
+
+ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
+"""Unit roundoff (u) by precision."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case at one condition and one s, over the seeds.
+
+    Parameters
+    ----------
+    case : str
+        Id of the case.
+    condition : float
+        Prescribed condition number.
+    s : int
+        Iterations per window.
+    seeds : int
+        Seeds behind the numbers.
+    error, classical : float or None
+        Median relative errors at the last iteration, of s-step and of classical.
+    loss, worst : float or None
+        Median and largest loss factor at the last iteration; None where a run broke down.
+    largest_loss, largest_worst : float or None
+        The same for the largest error over the recorded window ends.
+    ratio : float or None
+        Largest measured / bound of the replayed windows.
+    """
+
+    case: str
+    condition: float
+    s: int
+    seeds: int
+    error: float | None
+    classical: float | None
+    loss: float | None
+    worst: float | None
+    largest_loss: float | None
+    largest_worst: float | None
+    ratio: float | None
+
+
+def cells(stability: Stability) -> dict[tuple[str, float, int], Cell]:
+    """All cells by case, condition and s, in the order of the document."""
+    members: dict[tuple[str, float], list[StabilityRun]] = {}
+    for run in stability.runs:
+        members.setdefault((run.case, run.condition), []).append(run)
+    found = {}
+    for (case, condition), runs in members.items():
+        for place, s in enumerate(runs[0].s):
+            losses, largest = [[run.loss[place] for run in runs], [run.largest_loss[place] for run in runs]]
+            found[case, condition, s] = Cell(
+                case,
+                condition,
+                s,
+                len(runs),
+                middle(run.error[place] for run in runs),
+                middle(run.error[0] for run in runs),
+                middle(losses),
+                extreme(losses),
+                middle(largest),
+                extreme(largest),
+                extreme([run.ratio[place] for run in runs if run.ratio and run.ratio[place] is not None]),
+            )
+    return found
+
+
+def middle(values: Iterable[float | None]) -> float | None:
+    """Median; a run that broke down counts as larger than any number; None if that is the median."""
+    known = [math.inf if value is None else value for value in values]
+    found = median(known) if known else math.inf
+    return found if math.isfinite(found) else None
+
+
+def extreme(values: Sequence[float | None]) -> float | None:
+    """Largest value; None if a run broke down."""
+    return None if None in values else max((value for value in values if value is not None), default=None)
+
+
+def precision_of(case: Case) -> str:
+    """Precision of the runs of a case."""
+    return str(case.parameters["precision"])
+
+
+def form_of(case: Case) -> str:
+    """Form of the s-step runs of a case: in-place or frozen."""
+    return str(case.parameters["form"])
+
+
+def short_name(case: Case) -> str:
+    """Words for one panel, such as ``K-RR, b = 4, linear``."""
+    block = f", b = {case.block}" if case.task == "krr" else ""
+    return f"{TASK_WORDS.get(case.task, case.task)}{block}, {case.kernel}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case in the summary table: over all conditions, seeds and s > 1.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    loss, worst : float or None
+        Median and largest loss factor at the last iteration.
+    where : str
+        Condition and s of the largest.
+    largest_worst : float or None
+        Largest loss factor over the recorded window ends.
+    lowest, highest : float or None
+        Median classical error at the smallest and at the largest condition, in unit roundoffs.
+    ratio : float or None
+        Largest measured / bound of the replayed windows.
+    """
+
+    case: Case
+    loss: float | None
+    worst: float | None
+    where: str
+    largest_worst: float | None
+    lowest: float | None
+    highest: float | None
+    ratio: float | None
+
+
+def rows(stability: Stability, cases: Iterable[Case]) -> list[Row]:
+    """One row per case that has runs."""
+    found = cells(stability)
+    table = []
+    for case in cases:
+        own = [cell for cell in found.values() if cell.case == case.id]
+        stepped = [cell for cell in own if cell.s > 1]
+        if not stepped:
+            continue
+        losses = [loss for run in stability.runs if run.case == case.id for loss in run.loss[1:]]
+        top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
+        ends = [min(cell.condition for cell in own), max(cell.condition for cell in own)]
+        unit = ROUNDOFF[precision_of(case)]
+        low, high = (found[case.id, condition, 1].classical for condition in ends)
+        table.append(
+            Row(
+                case,
+                middle(losses),
+                top.worst,
+                f"condition {power(top.condition)}, s = {top.s}",
+                extreme([cell.largest_worst for cell in stepped]),
+                None if low is None else low / unit,
+                None if high is None else high / unit,
+                max((cell.ratio for cell in own if cell.ratio is not None), default=None),
+            )
+        )
+    return table
+
+
+def power(value: float) -> str:
+    """A condition number in few characters: ``1``, ``1e4``, ``250``."""
+    text = f"{value:.3g}"
+    return text.replace("e+0", "e").replace("e+", "e")

@@ -1,0 +1,121 @@
+"""The reference as a solver: its four algorithms in floating point, for a request."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from sstep_reference import Kernel, bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
+from sstep_reference.arithmetic import Float
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_vector
+from sstep_verify.trajectory import Trajectory
+
+FORMS = ("sstep", "classical")
+
+
+class ReferenceSolver:
+    """The algorithms of the paper, line for line, in floating point; written to be read, not fast.
+
+    Parameters
+    ----------
+    precision : {"float32", "float64", "longdouble"}
+        Type of every number. In float32, data, targets, parameters and the start vector are rounded
+        to it first; the recorded states then are float64 arrays of float32 numbers. In longdouble
+        they are longdouble arrays. No state is rounded on its way out.
+    form : {"sstep", "classical"}
+        Algorithms 2 and 4, with a frozen over a window; or Algorithms 1 and 3, which know no windows,
+        so that s only says where the states are recorded.
+
+    Raises
+    ------
+    InputError
+        If the precision or the form is unknown.
+
+    Notes
+    -----
+    Kernel columns are kept from one run to the next of the same problem.
+    """
+
+    def __init__(self, precision: str = "float64", form: str = "sstep"):
+        if precision not in PRECISIONS:
+            raise InputError(f"precision = {precision!r}; known: {', '.join(PRECISIONS)}")
+        if form not in FORMS:
+            raise InputError(f"form = {form!r}; known: {', '.join(FORMS)}")
+        self._arithmetic = Float(precision)
+        self._classical = form == "classical"
+        self._kernel: tuple[str, Kernel] | None = None
+        self.declaration = Declaration(
+            name="reference",
+            precision=precision,
+            update="in-place" if self._classical else "frozen",
+            increments="separate",
+            rbf="difference",
+            power="multiplication",
+            function_ulps=4.0,  # what NumPy's vectorised exp keeps to on every processor
+            factorisation="ldl",
+            data_rounding=True,
+            options={"form": form},
+        )
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run; `observe` is called at every recorded iteration and may end it.
+
+        Raises
+        ------
+        InputError
+            If a value of the problem or of a0 is beyond the range of the precision.
+        sstep_reference.SingularSystemError
+            If a block system of K-RR is not positive definite in this precision.
+        """
+        kernel = self._kernel_of(request.problem)
+
+        def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
+            blocks = request.stream.blocks(request.start + begin, request.start + end)
+            return self._steps(request.problem, kernel, alpha, blocks, request.s)
+
+        return record(request, start_vector(request, self.declaration.precision), advance, observe)
+
+    def _steps(
+        self, problem: Problem, kernel: Kernel, alpha: np.ndarray, blocks: np.ndarray, s: int
+    ) -> np.ndarray:
+        """State after the given blocks, which begin at a window's start, shape (m,)."""
+        if problem.is_svm:
+            svm: tuple[Any, Any, Any, Any, Any] = (
+                self._arithmetic,
+                kernel,
+                problem.targets.tolist(),
+                alpha,
+                blocks.ravel().tolist(),
+            )
+            loss, C = problem.hinge.task, problem.hinge.C
+            if self._classical:
+                return dcd_ksvm(*svm, loss=loss, C=C)
+            return sstep_dcd_ksvm(*svm, s, loss=loss, C=C)
+        ridge: tuple[Any, Any, Any, Any, Any] = (
+            self._arithmetic,
+            kernel,
+            problem.targets,
+            alpha,
+            blocks.tolist(),
+        )
+        penalty = problem.ridge.penalty
+        if self._classical:
+            return bdcd_krr(*ridge, penalty=penalty)
+        return sstep_bdcd_krr(*ridge, s, penalty=penalty)
+
+    def _kernel_of(self, problem: Problem) -> Kernel:
+        """Kernel of a problem in this precision; the last one is kept with its columns."""
+        if self._kernel is None or self._kernel[0] != problem.digest:
+            description, data = problem.kernel, cast(Any, problem.dense)
+            parameters: dict[str, Any] = {}
+            if isinstance(description, PolynomialKernel):
+                parameters = {"degree": description.degree, "offset": description.offset}
+            elif isinstance(description, RBFKernel):
+                parameters = {"sigma": description.sigma}
+            kernel = Kernel(self._arithmetic, data, description.name, **parameters)
+            self._kernel = (problem.digest, kernel)
+        return self._kernel[1]

@@ -1,0 +1,131 @@
+"""The stability campaign as its user meets it: a whole report, the same from any number of processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
+
+from sstep_verify.campaign import stability_units
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.runner import Plan
+from sstep_verify.campaign.stability import run_stability
+from sstep_verify.solvers.production import ProductionSolver
+
+CAMPAIGN = """
+[campaign]
+name = "tiny"
+title = "Tiny"
+description = "A few scenarios."
+
+[[scenario]]
+precision = "float64"
+form = ["in-place", "frozen"]
+task = ["svm-l1"]
+kernel = [{ name = "rbf", sigma = 1.0 }]
+condition = [1.0, 1e8]
+seed = [0, 1]
+s = [2, 8]
+samples = 12
+features = 4
+iterations = 40
+replay = [1, 2, 8, 40]
+
+[[scenario]]
+precision = "float32"
+form = ["frozen"]
+task = ["krr"]
+kernel = [{ name = "linear" }]
+parameter = 0.25
+block = [2]
+condition = [1.0, 1e8]
+seed = [0, 1]
+s = [2, 8]
+samples = 12
+features = 4
+iterations = 40
+replay = [1, 2, 8]
+"""
+
+COMMAND = [sys.executable, "-m", "sstep_verify", "run"]
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "tiny.toml").write_text(CAMPAIGN, encoding="utf-8")
+    return tmp_path
+
+
+def _document(report: Path) -> dict:
+    return json.loads((report / "results.json").read_text("utf-8"))
+
+
+def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
+    documents = []
+    for jobs in ("1", "2"):
+        done = subprocess.run(
+            [*COMMAND, "tiny.toml", "--jobs", jobs, "--out", f"report-{jobs}"],
+            cwd=folder, capture_output=True, text=True, timeout=200, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.startswith("tiny: right for s <= 40 on 3 of 3 problems")
+        documents.append(_document(folder / f"report-{jobs}"))
+    one, two = documents
+    for part in ("stability", "cases", "verdicts"):
+        assert one[part] == two[part]
+    assert len(one["stability"]["runs"]) == (2 + 1) * 2 * 2
+    assert len(one["verdicts"]) == 4 + 4 + 3
+    assert {verdict["status"] for verdict in one["verdicts"]} == {"PASS"}
+    text = (folder / "report-2" / "index.html").read_text("utf-8") + json.dumps(two)
+    assert str(folder) not in text
+    assert len(list((folder / "report-2" / "figures").iterdir())) == 3 + 2
+    with open(folder / "report-2" / "tables" / "stability.csv", encoding="utf-8", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert len(lines) == 12 * 4
+    errors = {line["case"].split("/")[0]: float(line["error"]) for line in lines if line["s"] == "40"}
+    assert 1e-18 < errors["float64"] < 1e-10 < errors["float32"] < 1e-3
+
+
+def test_ids_are_listed_and_chosen_by_part(folder):
+    listed = subprocess.run(
+        [*COMMAND, "tiny.toml", "--list"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert listed == [
+        "float64/in-place/svm-l1/rbf", "float64/frozen/svm-l1/rbf", "float32/frozen/krr/b=2/linear",
+    ]  # fmt: skip
+    definition = read_definition(str(folder / "tiny.toml"))
+    results = run_stability(Plan(definition, only="float64/frozen"))
+    assert [case.id for case in results.cases] == listed[1:2]
+    assert {run.case for run in results.stability.runs} == set(listed[1:2])
+
+
+class Wrong(ProductionSolver):
+    """A solver whose s-step runs end a little off, as a wrong correction would make them."""
+
+    def run(self, request, observe=None):
+        trajectory = super().run(request, observe)
+        if request.s == 1:
+            return trajectory
+        alphas = trajectory.alphas.copy()
+        alphas[1:] *= 1 + 2.0**-20
+        return replace(trajectory, alphas=alphas)
+
+
+def test_a_wrong_solver_fails_and_shows_its_loss(folder, monkeypatch):
+    monkeypatch.setattr(stability_units, "ProductionSolver", Wrong)
+    definition = read_definition(str(folder / "tiny.toml"))
+    results = run_stability(Plan(definition, only="float64/frozen", artefacts=folder / "kept"))
+    assert results.summary.exit_code == 1
+    statuses = {verdict["s"]: verdict["status"] for verdict in results.verdicts}
+    assert statuses == {1: "PASS", 2: "FAIL", 8: "FAIL", 40: "FAIL"}
+    losses = [loss for run in results.stability.runs for loss in run.loss[1:]]
+    assert min(losses) > 2.0**20
+    assert any((folder / "kept").iterdir())

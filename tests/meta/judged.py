@@ -1,0 +1,58 @@
+"""A small case on the production solver, and the verdicts of a check on its runs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.checks.case import Case
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.solvers.production import ProductionSolver
+
+
+def small_case(
+    loss, kernel=None, *, block=1, samples=12, features=4, iterations=75, s_values=(1, 4, 16), scale=1.0,
+    solver=None, **options,
+):  # fmt: skip
+    """A drawn problem with its case, and the solver it declares."""
+    generator = np.random.Generator(np.random.PCG64(3))
+    data = generator.standard_normal((samples, features)) * scale
+    targets = np.where(np.arange(samples) % 3 == 0, 1.0, -1.0)
+    if isinstance(loss, Ridge):
+        targets = generator.standard_normal(samples)
+    problem = Problem("drawn", data, targets, kernel or LinearKernel(), loss)
+    tested = solver or ProductionSolver()
+    case = Case(
+        "drawn",
+        problem,
+        IndexStream("uniform", samples, block, iterations, seed=1),
+        tuple(s_values),
+        iterations,
+        tested.declaration,
+        points={s: measuring_points(iterations, s) for s in s_values},
+        replay_command="again",
+        **options,
+    )
+    return case, tested
+
+
+def judged(check, case, tested, change=None, observe=None):
+    """Verdicts of a check by s, on runs that `change` may alter and `observe` may end."""
+    trajectories = {key: tested.run(request, observe) for key, request in check.runs(case).items()}
+    if change is not None:
+        trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
+    verdicts = check.judge(case, trajectories, Oracle(case.problem))
+    for verdict in verdicts:
+        assert verdict.check == check.CHECK
+        assert verdict.replay == "again"
+        assert json.loads(json.dumps(verdict.as_dict(), allow_nan=False))["reason"]
+    return {verdict.s: verdict for verdict in verdicts}
+
+
+def assert_teaches(verdict):
+    """A failure says what was compared, both values, the bound with its origin, and likely causes."""
+    for words in ("measured", "bound", "(", "Likely causes"):
+        assert words in verdict.reason

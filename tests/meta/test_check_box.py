@@ -1,0 +1,128 @@
+"""The check box: in place, one ulp outside is red; frozen, the landing error is green and more is red."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from judged import assert_teaches, judged, small_case
+from plant import plant
+
+from sstep_verify.bounds.box import box_bounds
+from sstep_verify.checks import box as check
+from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.solvers.production import ProductionSolver, svm_window
+from sstep_verify.verdict import Status
+
+LOSSES = [Hinge(0.1), SquaredHinge(2.0)]
+
+
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+@pytest.mark.parametrize("kernel", [None, PolynomialKernel(3, 1.0)])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_correct_runs_pass(loss, kernel, update):
+    case, tested = small_case(
+        loss, kernel, iterations=300, s_values=(1, 16, 64), solver=ProductionSolver(update=update)
+    )
+    for verdict in judged(check, case, tested).values():
+        assert verdict.status is Status.PASS
+        assert verdict.executed == verdict.planned
+        assert verdict.terms[0].name == "clip dropped"
+        assert (verdict.bound == 0) == (update == "in-place")
+
+
+def _outside(case, amount, upper):
+    """A change of the trajectory that puts a coordinate outside the box by some amount."""
+
+    def change(run):
+        alphas = run.alphas.copy()
+        alphas[1, 3] = case.problem.hinge.upper + amount if upper else -amount
+        return dataclasses.replace(run, alphas=alphas)
+
+    return change
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_one_ulp_outside_fails_in_place(upper):
+    case, tested = small_case(Hinge(0.1))
+    ulp = float(np.spacing(0.1)) if upper else 5e-324
+    for verdict in judged(check, case, tested, change=_outside(case, ulp, upper)).values():
+        assert verdict.status is Status.FAIL
+        assert "coordinate 3" in verdict.reason
+        assert_teaches(verdict)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_frozen_the_landing_bound_decides(loss):
+    case, tested = small_case(loss, s_values=(16,), solver=ProductionSolver(update="frozen"))
+    bound = judged(check, case, tested)[16].bound
+    within, beyond = (_outside(case, bound * factor, False) for factor in (0.5, 2.0))
+    assert judged(check, case, tested, change=within)[16].status is Status.PASS
+    assert judged(check, case, tested, change=beyond)[16].status is Status.FAIL
+
+
+@pytest.mark.parametrize(
+    ("loss", "old", "new"),
+    [
+        (Hinge(0.1), "min(max(value - slope / curvature, 0.0), upper)", "max(value - slope / curvature, 0.0)"),
+        (SquaredHinge(2.0), "min(max(value - slope / curvature, 0.0), upper)", "value - slope / curvature"),
+    ],
+)  # fmt: skip
+def test_a_missing_clip_fails(loss, old, new):
+    with plant(svm_window, (old, new)):
+        verdicts = judged(check, *small_case(loss))
+    assert {verdict.status for verdict in verdicts.values()} == {Status.FAIL}
+
+
+def test_a_run_that_never_clips_is_vacuous():
+    case, tested = small_case(SquaredHinge(2.0), RBFKernel(50.0))
+    for verdict in judged(check, case, tested).values():
+        assert verdict.status is Status.VACUOUS
+        assert "no clip was seen" in verdict.reason
+
+
+def test_a_value_that_is_not_finite_fails():
+    case, tested = small_case(Hinge(0.1))
+    spoil = lambda run: dataclasses.replace(run, alphas=np.full_like(run.alphas, np.nan))  # noqa: E731
+    assert {v.status for v in judged(check, case, tested, change=spoil).values()} == {Status.FAIL}
+
+
+def test_float32_may_round_the_upper_end():
+    case, tested = small_case(Hinge(0.1), s_values=(4,))
+    declared = dataclasses.replace(case.declaration, precision="float32")
+    case = dataclasses.replace(case, declaration=declared)
+    rounded = float(np.float32(0.1))
+    assert rounded > 0.1
+    narrow = lambda run: dataclasses.replace(run, alphas=run.alphas.astype(np.float32))  # noqa: E731
+    verdict = judged(check, case, tested, change=narrow)[4]
+    assert verdict.status is Status.PASS
+    assert verdict.measured == verdict.bound == rounded - 0.1
+
+
+def test_ridge_regression_has_no_box():
+    case, tested = small_case(Ridge(0.05))
+    assert check.runs(case) == {}
+    assert judged(check, case, tested) == {}
+
+
+def test_the_landing_bound_holds_for_sums_of_many_increments():
+    """Land on many random chains of increments, as a frozen update does, and stay within the bound."""
+    generator = np.random.Generator(np.random.PCG64(5))
+    case, _ = small_case(Hinge(0.7), solver=ProductionSolver(update="frozen"))
+    worst = 0.0
+    for times in (1, 2, 5, 40):
+        bound = box_bounds(case.problem, case.declaration, 64, 64, times)[0]
+        for _ in range(300):
+            start = generator.uniform(0, 0.7)
+            targets = [*generator.uniform(0, 0.7, times - 1).tolist(), float(generator.choice([0.0, 0.7]))]
+            total = 0.0
+            for target in targets:
+                total += target - (start + total)
+            worst = max(worst, abs(start + total - targets[-1]) / bound)
+    assert 0 < worst <= 1
+
+
+def test_an_unpromising_problem_has_no_bound():
+    case, _ = small_case(SquaredHinge(1e12), scale=1e3, solver=ProductionSolver(update="frozen"))
+    assert box_bounds(case.problem, case.declaration, 16, 10**6, 3) == (np.inf, np.inf)

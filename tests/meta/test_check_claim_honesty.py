@@ -1,0 +1,135 @@
+"""The check claim-honesty: values evaluated in any correct way pass, any other value fails."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from judged import assert_teaches, judged, small_case
+
+from sstep_verify.checks import claim_honesty as check
+from sstep_verify.measures.gap import GapMeasure
+from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.trajectory import Claim
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+LOSSES = [Hinge(0.5), SquaredHinge(2.0), Ridge(0.05)]
+KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
+
+
+def _true_claims(problem, alpha, iterations):
+    """What a straightforward solver would report, in float64."""
+    measure = GapMeasure(problem)
+    _, primal, dual = measure(alpha)
+    claims = {"gap": primal - dual, "primal": primal, "dual": dual, "objective": -dual}
+    if not problem.is_svm:
+        residual = (
+            problem.targets - measure.products(alpha) / problem.ridge.penalty - problem.samples * alpha
+        )
+        claims["residual"] = float(np.linalg.norm(residual))
+    return claims | {"iterations": iterations}
+
+
+def _claiming(case, change=lambda name, value: value, rounding=0.0, only=None):
+    def add(run):
+        claims = _true_claims(case.problem, run.final.astype(np.float64), run.length)
+        chosen = {name: value for name, value in claims.items() if only in (None, name)}
+        return dataclasses.replace(
+            run, claims={name: Claim(change(name, value), rounding) for name, value in chosen.items()}
+        )
+
+    return add
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_true_values_pass(loss, kernel):
+    case, tested = small_case(loss, kernel)
+    verdicts = judged(check, case, tested, change=_claiming(case))
+    assert sorted(verdicts) == [1, 4, 16]
+    for verdict in verdicts.values():
+        assert verdict.status is Status.PASS
+        assert verdict.executed == verdict.planned == (6 if isinstance(loss, Ridge) else 5)
+
+
+NAMES = ["gap", "primal", "dual", "objective", "iterations"]
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"), [(loss, name) for loss in LOSSES for name in NAMES] + [(LOSSES[-1], "residual")]
+)
+def test_every_value_is_judged(loss, name):
+    case, tested = small_case(loss, s_values=(4,))
+    lie = _claiming(case, lambda name, value: value * (1 + 1e-9), only=name)
+    verdict = judged(check, case, tested, change=lie)[4]
+    assert verdict.status is Status.FAIL
+    assert name in verdict.reason
+    assert_teaches(verdict)
+
+
+def test_printed_decimals_are_a_rounding_error():
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    printed = lambda name, value: round(value, 6)  # noqa: E731
+    exact = judged(check, case, tested, change=_claiming(case, printed, only="dual"))
+    rounded = judged(check, case, tested, change=_claiming(case, printed, 5e-7, only="dual"))
+    assert exact[4].status is Status.FAIL
+    assert rounded[4].status is Status.PASS
+
+
+def test_a_value_in_float32_passes_as_float32_only():
+    case, tested = small_case(SquaredHinge(2.0), s_values=(4,))
+    narrow = _claiming(case, lambda name, value: float(np.float32(value)), only="dual")
+    declared = dataclasses.replace(case.declaration, precision="float32")
+    assert judged(check, case, tested, change=narrow)[4].status is Status.FAIL
+    honest = dataclasses.replace(case, declaration=declared)
+    assert judged(check, honest, tested, change=narrow)[4].status is Status.PASS
+
+
+def test_a_gap_at_the_level_of_rounding_is_decided_in_balls():
+    case, tested = small_case(Ridge(0.05), s_values=(4,), iterations=4000)
+    verdict = judged(check, case, tested, change=_claiming(case))[4]
+    assert verdict.status is Status.PASS
+    assert verdict.executed == verdict.planned
+
+
+def test_longdouble_vectors_are_taken_exactly():
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    shift = np.longdouble(1) - np.longdouble(2) ** -60
+
+    def wide(run):
+        return _claiming(case)(dataclasses.replace(run, alphas=run.alphas.astype(np.longdouble) * shift))
+
+    assert judged(check, case, tested, change=wide)[4].status is Status.PASS
+
+
+def test_a_value_of_an_unknown_name_is_inconclusive():
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    odd = lambda run: dataclasses.replace(run, claims={"elegance": Claim(1.0)})  # noqa: E731
+    verdict = judged(check, case, tested, change=odd)[4]
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.executed == 0
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_fails(value):
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    lie = _claiming(case, lambda name, _: value, only="gap")
+    assert judged(check, case, tested, change=lie)[4].status is Status.FAIL
+
+
+def test_a_value_that_did_not_change_since_the_start_is_vacuous():
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+
+    def still(run):
+        return _claiming(case, only="dual")(dataclasses.replace(run, alphas=np.zeros_like(run.alphas)))
+
+    verdict = judged(check, case, tested, change=still)[4]
+    assert verdict.status is Status.VACUOUS
+    assert "start" in verdict.reason
+
+
+def test_no_claims_no_verdict():
+    assert judged(check, *small_case(Hinge(0.5))) == {}

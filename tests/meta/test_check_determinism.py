@@ -1,0 +1,73 @@
+"""The check determinism: one bit is seen, the same bits pass, a run in which nothing moves is vacuous."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import count
+
+import numpy as np
+import pytest
+from judged import assert_teaches, judged, small_case
+
+from sstep_verify.checks import determinism as check
+from sstep_verify.problems import Hinge, Ridge
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
+
+
+class NoisySolver(ProductionSolver):
+    """Every run ends one unit in the last place away from the run before it."""
+
+    def __init__(self):
+        super().__init__()
+        self._runs = count()
+
+    def run(self, request, observe=None):
+        trajectory = super().run(request, observe)
+        alphas = trajectory.alphas.copy()
+        if next(self._runs) % 2:
+            place = int(np.argmax(np.abs(alphas[-1])))
+            alphas[-1, place] = np.nextafter(alphas[-1, place], np.inf)
+        return dataclasses.replace(trajectory, alphas=alphas)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=str)
+def test_two_equal_runs_pass(loss):
+    for verdict in judged(check, *small_case(loss)).values():
+        assert verdict.status is Status.PASS
+        assert verdict.measured == verdict.bound == 0
+        assert verdict.executed == verdict.planned > 0
+
+
+def test_noise_of_one_bit_fails():
+    verdicts = judged(check, *small_case(Hinge(0.5), solver=NoisySolver()))
+    assert sorted(verdicts) == [1, 4, 16]
+    for verdict in verdicts.values():
+        assert verdict.status is Status.FAIL
+        assert verdict.measured == 1
+        assert "iteration 75, coordinate" in verdict.reason
+        assert_teaches(verdict)
+
+
+def test_negative_zero_is_another_value_and_so_is_another_type():
+    case, tested = small_case(Ridge(0.05), s_values=(1,))
+    one, other = (tested.run(request) for request in check.runs(case).values())
+    flipped = dataclasses.replace(other, alphas=np.where(other.alphas == 0, -0.0, other.alphas))
+    narrow = dataclasses.replace(other, alphas=other.alphas.astype(np.float32))
+    for changed in (flipped, narrow):
+        pair = dict(zip(check.keys(1), (one, changed), strict=True))
+        assert check.judge(case, pair, None)[0].status is Status.FAIL
+
+
+def test_a_run_in_which_nothing_moves_is_vacuous():
+    still = lambda run: dataclasses.replace(run, alphas=np.zeros_like(run.alphas))  # noqa: E731
+    for verdict in judged(check, *small_case(Hinge(0.5)), change=still).values():
+        assert verdict.status is Status.VACUOUS
+        assert "at the start" in verdict.reason
+
+
+def test_runs_are_short_and_equal():
+    case, _ = small_case(Hinge(0.5), short=10)
+    requests = check.runs(case)
+    assert {request.iterations for request in requests.values()} == {10}
+    assert all(requests[one] is requests[other] for one, other in map(check.keys, case.s_values))

@@ -1,0 +1,87 @@
+"""The check message-count: the counts of correct runs are the formulas, and every other count is red."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from judged import assert_teaches, judged, small_case
+from plant import plant
+
+from sstep_verify.checks import message_count as check
+from sstep_verify.parallel import columns
+from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
+from sstep_verify.solvers.production import ProductionSolver, solver
+from sstep_verify.verdict import Status
+
+KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel(0.3)]
+
+
+@pytest.mark.parametrize("keep_gram", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(("loss", "block"), [(Hinge(0.5), 1), (Ridge(0.05), 3)])
+def test_correct_runs_send_what_is_declared(loss, block, kernel, keep_gram):
+    case, tested = small_case(
+        loss, kernel, block=block, s_values=(1, 4, 16, 100), solver=ProductionSolver(keep_gram=keep_gram)
+    )
+    verdicts = judged(check, case, tested)
+    assert sorted(verdicts) == [1, 4, 16, 100]
+    for verdict in verdicts.values():
+        assert verdict.status is Status.PASS
+        assert verdict.executed == verdict.planned == len(check.COUNTED)
+
+
+def test_the_formulas_by_hand():
+    verdict = judged(check, *small_case(Hinge(0.5), RBFKernel(0.3), s_values=(16,)))[16]
+    expected = verdict.evidence["expected"]
+    assert expected["windows"] == 5
+    assert expected["collectives"] == 5 + 1
+    assert expected["words"] == 12 * (expected["panel columns"] + 1)
+    assert expected["panel columns"] < 75
+
+
+def test_a_large_gram_matrix_is_formed_in_several_collectives():
+    case, tested = small_case(Hinge(0.5), samples=600, solver=ProductionSolver(keep_gram=True))
+    verdicts = judged(check, case, tested)
+    assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
+    rows = case.declaration.options["gram rows"]
+    assert verdicts[1].evidence["expected"]["collectives"] == -(-600 // rows) > 1
+    assert verdicts[4].evidence["expected"]["collectives"] == 0  # kept from the run before
+
+
+def test_a_run_ended_early_is_counted_to_its_end():
+    end = lambda iteration, alpha: iteration >= 30  # noqa: E731
+    for verdict in judged(check, *small_case(Hinge(0.5)), observe=end).values():
+        assert verdict.status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        (solver, '        counters["collectives"] += 1\n        counters["words"] += panel', '        counters["collectives"] += columns.size\n        counters["words"] += panel'),
+        (solver, 'counters["words"] += panel.size', 'counters["words"] += 2 * panel.size'),
+        (columns, "if stamp[0, coordinate] != mark:", "if True:"),
+    ],
+)  # fmt: skip
+def test_a_planted_defect_fails_with_a_reason(module, old, new):
+    with plant(module, (old, new)):
+        verdict = judged(check, *small_case(Hinge(0.5), samples=40))[16]
+    assert verdict.status is Status.FAIL
+    assert "expected" in verdict.reason
+    assert_teaches(verdict)
+
+
+def test_an_exchange_in_every_iteration_is_vacuous_where_there_is_one_iteration():
+    verdict = judged(check, *small_case(Hinge(0.5), iterations=1, s_values=(4,)))[4]
+    assert verdict.status is Status.VACUOUS
+    assert "classical" in verdict.reason
+
+
+def test_counts_are_judged_where_they_are_declared():
+    case, tested = small_case(Hinge(0.5))
+    silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=""))
+    assert judged(check, silent, tested) == {}
+    uncounted = lambda run: dataclasses.replace(run, counters={})  # noqa: E731
+    for verdict in judged(check, case, tested, change=uncounted).values():
+        assert verdict.status is Status.INCONCLUSIVE
+        assert verdict.executed == 0

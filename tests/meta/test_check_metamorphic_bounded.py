@@ -1,0 +1,182 @@
+"""The check metamorphic-bounded: red where a defect is planted, green without it, VACUOUS where blind."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from metamorphic_runs import judged, make_case, make_runs, statuses
+from plant import plant
+
+from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
+from sstep_verify.checks.metamorphic import metamorphic_key
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.parallel import kernel_functions, products
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
+VARIANTS = {
+    "gram": lambda: ProductionSolver(keep_gram=True),
+    "frozen": lambda: ProductionSolver(update="frozen"),
+}
+DECLARED = {name: make().declaration for name, make in VARIANTS.items()}
+
+
+@pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(3, 0.0), RBFKernel(0.13)])
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_correct_solver_stays_within_the_sum_of_two_bounds(loss, block, kernel):
+    case = make_case(loss, kernel, block, variants=DECLARED)
+    for verdict in judged(metamorphic_bounded, case, variants=VARIANTS).values():
+        assert verdict.status is Status.PASS, verdict.reason
+        assert verdict.ratio <= 1
+        assert verdict.executed == verdict.planned > 0
+        assert set(verdict.evidence["ratios"]) == {
+            "relabelling", "zero-columns", "features", "variant-gram", "variant-frozen",
+        }  # fmt: skip
+        assert set(statuses(verdict).values()) == {Status.PASS}
+        assert all(term.detectable < 1 for term in verdict.terms)
+
+
+def test_the_relations_are_not_bitwise():
+    # Were they, the bounds would be of no use here, and the relations would belong to the other check.
+    verdicts = judged(metamorphic_bounded, make_case(Hinge(0.5), RBFKernel(0.13), samples=40))
+    assert max(verdict.evidence["ratios"]["relabelling"] for verdict in verdicts.values()) > 0
+
+
+PLANTED = {
+    "label of a place": (
+        Hinge(0.5), svm_window, ("labels[draws[later]] * row", "labels[later % labels.size] * row"),
+        {"relabelling"},
+    ),
+    "target of a place": (
+        Ridge(0.05), ridge_window, ("rhs[place] = targets[coordinate]", "rhs[place] = targets[step % samples]"),
+        {"relabelling"},
+    ),
+    "divided by the number of features": (
+        Hinge(0.5), products,
+        (
+            "np.dot(sampled[begin:end], self._transposed, out=panel[begin:end])",
+            "panel[begin:end] = np.dot(sampled[begin:end], self._transposed) / sampled.shape[1]",
+        ),
+        {"zero-columns"},
+    ),
+    "last feature lost": (
+        Ridge(0.05), products, ('mode="clip")', 'mode="clip")\n        sampled[:, -1] = 0.0'),
+        {"zero-columns", "features"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_defect_is_seen_by_the_relations_made_for_it(name):
+    loss, module, edit, seen = PLANTED[name]
+    case = make_case(loss, seed=3)
+    assert {verdict.status for verdict in judged(metamorphic_bounded, case).values()} == {Status.PASS}
+    with plant(module, edit):
+        verdict = judged(metamorphic_bounded, case)[16]
+    assert verdict.status is Status.FAIL
+    assert seen <= set(verdict.evidence["failed"])
+    assert verdict.ratio > 1
+    assert all(word in verdict.reason for word in ("measured", "bound", "Likely causes"))
+
+
+def test_a_cache_filled_by_another_problem_is_seen():
+    case = make_case(Hinge(0.5), variants={"gram": DECLARED["gram"]})
+    other = Problem("other", case.problem.dense + 1.0, case.problem.targets, LinearKernel(), Hinge(0.5))
+
+    def used_before():
+        kept = ProductionSolver(keep_gram=True)
+        kept.run(RunRequest(other, case.stream, 4, 8))
+        return kept
+
+    assert judged(metamorphic_bounded, case, variants={"gram": used_before})[4].status is Status.PASS
+    with plant(
+        solver, ("if self._gram is None or self._gram[0] != problem.digest:", "if self._gram is None:")
+    ):
+        kept = solver.ProductionSolver
+
+        def used_before_planted():
+            made = kept(keep_gram=True)
+            made.run(RunRequest(other, case.stream, 4, 8))
+            return made
+
+        verdict = judged(metamorphic_bounded, case, variants={"gram": used_before_planted})[4]
+    assert verdict.evidence["failed"] == ["variant-gram"]
+
+
+def test_a_power_by_pow_is_judged_within_bounds_where_bits_need_not_agree():
+    power = (
+        "        for _ in range(degree - 1):\n"
+        "            for column in range(values.size):\n"
+        "                values[column] *= base[column]\n",
+        "        values[:] = np.power(base, float(degree))\n",
+    )
+    case = make_case(Ridge(0.05), PolynomialKernel(3, 0.5))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, power="pow"))
+    with plant(kernel_functions, power):
+        bounded = judged(metamorphic_bounded, case)
+        exact = judged(metamorphic_exact, case)
+    for s, verdict in bounded.items():
+        assert verdict.status is Status.PASS
+        assert statuses(verdict)["data-scaled"] is Status.PASS
+        assert verdict.evidence["relations"]["data-scaled"] == "data times 2**5"
+        assert statuses(exact[s])["data-up"] is Status.VACUOUS
+
+
+def test_scaled_steps_give_a_bound_that_scales():
+    case = make_case(Hinge(0.5), PolynomialKernel(3, 0.0))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, power="pow"))
+    gate = ("curvature = row[coordinate] + shift", "curvature = row[coordinate] + shift + 1e-6")
+    assert {v.status for v in judged(metamorphic_bounded, case).values()} == {Status.PASS}
+    with plant(svm_window, gate):
+        assert judged(metamorphic_bounded, case)[16].evidence["failed"] == ["data-scaled"]
+
+
+def test_a_diagonal_kernel_is_vacuous():
+    for verdict in judged(metamorphic_bounded, make_case(Hinge(1.0), RBFKernel(1e4))).values():
+        assert verdict.status is Status.VACUOUS
+        assert "lost contributions" in verdict.terms[0].reason
+
+
+def test_a_transformation_that_changes_nothing_is_vacuous():
+    case = make_case(Hinge(0.5))
+    narrow = Problem("narrow", case.problem.dense[:, :1], case.problem.targets, LinearKernel(), Hinge(0.5))
+    verdict = judged(metamorphic_bounded, dataclasses.replace(case, problem=narrow))[16]
+    terms = {term.name: term for term in verdict.terms}
+    assert terms["features"].status is Status.VACUOUS
+    assert "equals the original" in terms["features"].reason
+    assert terms["relabelling"].status is Status.PASS
+
+
+@pytest.mark.parametrize("value", [0.25, np.nan])
+def test_a_spoiled_end_fails(value):
+    case = make_case(Hinge(0.5), samples=40)
+    runs = make_runs(metamorphic_bounded, case)
+    key = metamorphic_key(4, "zero-columns", 0)
+    drawn = set(case.stream.blocks(0, 4).ravel().tolist())
+    spoiled = runs[key].alphas.copy()
+    spoiled[-1, next(i for i in range(40) if i not in drawn)] = value
+    runs[key] = dataclasses.replace(runs[key], alphas=spoiled)
+    verdict = {v.s: v for v in metamorphic_bounded.judge(case, runs, Oracle(case.problem))}[4]
+    assert verdict.status is Status.FAIL
+    assert verdict.evidence["failed"] == ["zero-columns"]
+    assert "not drawn" in verdict.reason
+
+
+def test_a_window_above_the_replay_limit_gets_no_verdict():
+    case = make_case(Ridge(0.05), block=3, replay_limit=12 * 12 - 1)
+    assert sorted(judged(metamorphic_bounded, case)) == [1]

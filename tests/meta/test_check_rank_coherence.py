@@ -1,0 +1,84 @@
+"""The check rank-coherence, on digests made here: what ranks of a parallel run would leave."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from judged import assert_teaches, judged, small_case
+
+from sstep_verify.checks import rank_coherence as check
+from sstep_verify.problems import Hinge
+from sstep_verify.trajectory import fingerprint
+from sstep_verify.verdict import Status
+
+RANKS = 3
+
+
+def _parallel(**options):
+    case, tested = small_case(Hinge(0.5), **options)
+    declaration = dataclasses.replace(case.declaration, options={"ranks": RANKS}, level=3)
+    return dataclasses.replace(case, declaration=declaration), tested
+
+
+def _with_digests(trajectory, changed=None):
+    """Digests of every rank; rank 1 at the last recorded iteration holds what `changed` makes of a."""
+    digests = {
+        iteration: tuple(fingerprint(trajectory.at(iteration)) for _ in range(RANKS))
+        for iteration in trajectory.iterations.tolist()
+    }
+    if changed is not None:
+        last = [*digests[trajectory.length]]
+        last[1] = fingerprint(changed(trajectory.final.copy()))
+        digests[trajectory.length] = tuple(last)
+    return dataclasses.replace(trajectory, fingerprints=digests)
+
+
+def test_equal_ranks_pass():
+    for verdict in judged(check, *_parallel(), change=_with_digests).values():
+        assert verdict.status is Status.PASS
+        assert verdict.executed == verdict.planned > 1
+
+
+def test_one_bit_on_one_rank_fails():
+    def nudge(alpha):
+        alpha[2] = np.nextafter(alpha[2], 1.0)
+        return alpha
+
+    for verdict in judged(check, *_parallel(), change=lambda run: _with_digests(run, nudge)).values():
+        assert verdict.status is Status.FAIL
+        assert verdict.measured == 1
+        assert "ranks 1)" in verdict.reason
+        assert_teaches(verdict)
+
+
+def test_another_number_of_ranks_than_declared_fails():
+    def lone(run):
+        return dataclasses.replace(
+            run, fingerprints={k: digests[:1] for k, digests in _with_digests(run).fingerprints.items()}
+        )
+
+    for verdict in judged(check, *_parallel(), change=lone).values():
+        assert verdict.status is Status.FAIL
+        assert "1 ranks gave a digest" in verdict.reason
+
+
+def test_digests_of_something_else_fail():
+    def foreign(run):
+        return dataclasses.replace(run, fingerprints=dict.fromkeys(run.iterations.tolist(), ("0",) * RANKS))
+
+    assert {v.status for v in judged(check, *_parallel(), change=foreign).values()} == {Status.FAIL}
+
+
+def test_ranks_that_never_move_are_vacuous():
+    def still(run):
+        return _with_digests(dataclasses.replace(run, alphas=np.zeros_like(run.alphas)))
+
+    for verdict in judged(check, *_parallel(), change=still).values():
+        assert verdict.status is Status.VACUOUS
+        assert "same at all" in verdict.reason
+
+
+def test_many_ranks_without_digests_are_inconclusive_and_one_rank_has_no_verdict():
+    assert {v.status for v in judged(check, *_parallel()).values()} == {Status.INCONCLUSIVE}
+    assert judged(check, *small_case(Hinge(0.5))) == {}

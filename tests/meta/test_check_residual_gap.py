@@ -1,0 +1,112 @@
+"""The check residual-gap, on a small solver that carries a state: kept well it passes, leaking it fails."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from judged import assert_teaches, judged, small_case
+from stateful import StatefulSolver
+
+from sstep_verify.checks import residual_gap as check
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+CARRIED = [
+    (Hinge(0.1), "gradient", 1),
+    (Hinge(0.1), "weights", 1),
+    (SquaredHinge(2.0), "gradient", 1),
+    (SquaredHinge(2.0), "weights", 1),
+    (Ridge(0.5), "residual", 1),
+    (Ridge(0.5), "residual", 3),
+    (Ridge(0.5), "weights", 3),
+]
+
+
+def _carrying(loss, name, block, iterations=300, **options):
+    case, _ = small_case(loss, block=block, iterations=iterations, s_values=(1, 4))
+    tested = StatefulSolver(case.problem, name, **options)
+    return dataclasses.replace(case, declaration=tested.declaration), tested
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
+def test_a_state_kept_well_passes(loss, name, block, dtype):
+    verdicts = judged(check, *_carrying(loss, name, block, dtype=dtype))
+    assert sorted(verdicts) == [1, 4]
+    for verdict in verdicts.values():
+        assert verdict.status is Status.PASS
+        assert verdict.executed == verdict.planned > 2
+        assert verdict.evidence["state"] == name
+        assert verdict.terms[0].status is Status.PASS
+
+
+@pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
+def test_a_leak_of_one_part_in_ten_million_fails(loss, name, block):
+    for verdict in judged(check, *_carrying(loss, name, block, leak=1e-7)).values():
+        assert verdict.status is Status.FAIL
+        assert name in verdict.reason
+        assert_teaches(verdict)
+
+
+@pytest.mark.parametrize("name", ["gradient", "weights"])
+def test_a_clipped_step_counted_twice_fails(name):
+    verdicts = judged(check, *_carrying(Hinge(0.1), name, 1, repeat=True))
+    assert {verdict.status for verdict in verdicts.values()} == {Status.FAIL}
+
+
+def test_a_state_off_from_the_start_fails_there():
+    case, tested = _carrying(Ridge(0.5), "residual", 1)
+
+    def shifted(run):
+        return dataclasses.replace(run, state={"residual": run.state["residual"] + 1e-9})
+
+    for verdict in judged(check, case, tested, change=shifted).values():
+        assert verdict.status is Status.FAIL
+        assert "iteration 0" in verdict.reason
+
+
+def test_a_run_that_never_moves_is_vacuous():
+    case, tested = _carrying(Hinge(0.1), "gradient", 1)
+
+    def still(run):
+        return dataclasses.replace(
+            run, alphas=np.zeros_like(run.alphas), state={"gradient": -np.ones_like(run.alphas)}
+        )
+
+    for verdict in judged(check, case, tested, change=still).values():
+        assert verdict.status is Status.VACUOUS
+        assert "does not move" in verdict.reason
+
+
+def test_a_declared_state_that_is_missing_is_inconclusive_and_none_is_no_verdict():
+    case, tested = _carrying(Hinge(0.1), "gradient", 1)
+    lost = lambda run: dataclasses.replace(run, state={})  # noqa: E731
+    assert {v.status for v in judged(check, case, tested, change=lost).values()} == {Status.INCONCLUSIVE}
+    stateless, production = small_case(Hinge(0.1))
+    assert check.runs(stateless) == {}
+    assert judged(check, stateless, production) == {}
+
+
+def test_a_state_that_the_problem_does_not_have_is_refused():
+    case, tested = _carrying(Hinge(0.1), "weights", 1)
+    curved = dataclasses.replace(case.problem, kernel=RBFKernel(1.0))
+    with pytest.raises(InputError, match="cannot be judged"):
+        judged(check, dataclasses.replace(case, problem=curved), tested)
+
+
+def test_frozen_updates_of_a_k_svm_have_no_bound():
+    case, tested = _carrying(Hinge(0.1), "gradient", 1)
+    frozen = dataclasses.replace(case.declaration, update="frozen")
+    found = judged(check, dataclasses.replace(case, declaration=frozen), tested)
+    assert {verdict.status for verdict in found.values()} == {Status.VACUOUS}
+
+
+def test_a_value_that_is_not_finite_fails():
+    case, tested = _carrying(Ridge(0.5), "residual", 1)
+    spoil = lambda run: dataclasses.replace(run, state={"residual": run.state["residual"] * np.nan})  # noqa: E731
+    assert {v.status for v in judged(check, case, tested, change=spoil).values()} == {Status.FAIL}
