@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from sstep_verify.reporting.case import Case
@@ -105,13 +106,20 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
     }
     steepest = max(growth, key=lambda case: growth[case] or 0.0)
     case = cases[steepest]
+    medians: dict[tuple[str, float], float | None] = {
+        key: middle(_losses(run for run in runs if (run.case, run.condition) == key))
+        for key in dict.fromkeys((run.case, run.condition) for run in runs)
+    }
+    top = max(medians, key=lambda key: math.inf if (found := medians[key]) is None else found)
     return (
         f"Condition: from {power(low)} to {power(high)} the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "
         f"{_number(growth[steepest])} times at most ({precision_of(case)}, {short_name(case)}), while the "
         f"median loss factor goes from {_number(losses[0])} to {_number(losses[1])}: it "
         f"{_trend(losses[0], losses[1], 'whatever the condition')}, so in the median s-step shares the "
-        f"errors of an ill-conditioned problem {_share(losses[0], losses[1])}."
+        f"errors of an ill-conditioned problem {_share(losses[0], losses[1])}; the highest median of "
+        f"one problem at one condition is {_number(medians[top])} ({precision_of(cases[top[0]])}, "
+        f"{form_of(cases[top[0]])}, {short_name(cases[top[0]])}, condition {power(top[1])})."
     )
 
 

@@ -64,5 +64,5 @@ def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndar
 
 def ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
     """Measured / bound with 0 / 0 = 0: a value that must be exact and is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(measured == 0.0, 0.0, measured / bound)

@@ -75,7 +75,7 @@ def draw_curves(curves: ErrorCurves, cells: Cells) -> str:
             x = place * (LEFT + WIDTH + GAP)
             part = _panel(panel, conditions, cells, axis, unit)
             drawn.append(group([part], transform=f"translate({number(x)} {number(y)})"))
-            width = max(width, x + LEFT + WIDTH + 8)
+            width = max(width, x + LEFT + WIDTH + 14)
         y += TOP + HEIGHT + BOTTOM
     forms = list(dict.fromkeys(form_of(case) for case in curves.cases))
     drawn.append(group([_legend(conditions, forms)], transform=f"translate({LEFT} {number(y)})"))
@@ -160,10 +160,10 @@ def _legend(conditions: list[float], forms: list[str]) -> str:
             marks.append(group([_marker(place, x + 40 + 14 * k, 8)], **fill))
         parts.append(group(marks, stroke=colour, fill="none"))
         parts.append(text(x + 52 + 14 * (len(forms) - 1), 12, f"condition {power(condition)}"))
-    words = {"in-place": "open marker: s-step, in place", "frozen": "filled marker: s-step, frozen"}
-    said = "; ".join(["line: classical", *(words[form] for form in forms)])
-    parts.append(text(0, 32, f"{said}; dotted line u: unit roundoff. Medians over the seeds."))
-    return "\n".join(parts)
+    known = {"in-place": "open marker: s-step, in place", "frozen": "filled marker: s-step, frozen"}
+    said = "; ".join(["line: classical", *(known[form] for form in forms)])
+    words = f"Relative error at H, median over the seeds; {said}; dotted u: unit roundoff."
+    return "\n".join([*parts, text(0, 32, words)])
 
 
 def _brief(value: float | None) -> str:

@@ -84,15 +84,16 @@ def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
     conditions = sorted({cell.condition for cell in own})
     steps = sorted({cell.s for cell in own}, reverse=True)
     fills: dict[str, list[str]] = {}
-    medians, extremes = [], []
+    medians: dict[int, list[str]] = {}
+    extremes: dict[int, list[str]] = {}
     for cell in own:
         x = LEFT + WIDTH * conditions.index(cell.condition)
         y = TOP + HEIGHT * steps.index(cell.s)
         tone = _tone(cell.loss, full)
         fills.setdefault(_colour(tone), []).append(f"M{x} {y}h{WIDTH}v{HEIGHT}h-{WIDTH}z")
         light = {"fill": "#fff"} if abs(tone) > 0.6 else {}
-        medians.append(text(x + WIDTH / 2, y + 12, brief(cell.loss), **light))
-        extremes.append(text(x + WIDTH / 2, y + 21.5, brief(cell.worst), **light))
+        medians.setdefault(y, []).append(text(x + WIDTH / 2, 0, brief(cell.loss), **light))
+        extremes.setdefault(y, []).append(text(x + WIDTH / 2, 0, brief(cell.worst), **light))
     squares = [f'<path d="{"".join(paths)}" fill="{colour}"/>' for colour, paths in fills.items()]
     bottom = TOP + HEIGHT * len(steps)
     labels = [
@@ -109,13 +110,18 @@ def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
             title,
             axis,
             group(squares, stroke="#fff", stroke_width=".6"),
-            group(medians, fill="#111", text_anchor="middle", font_size="11.5"),
-            group(extremes, fill="#333", text_anchor="middle", font_size="8.5"),
+            group(_lines(medians, 12), fill="#111", text_anchor="middle", font_size="11.5"),
+            group(_lines(extremes, 21.5), fill="#333", text_anchor="middle", font_size="8.5"),
             group(labels, text_anchor="middle"),
             group(sides, text_anchor="end"),
         ]
     )
     return part, LEFT + WIDTH * len(conditions) + GAP, bottom + BOTTOM
+
+
+def _lines(texts: Mapping[int, list[str]], down: float) -> list[str]:
+    """Texts of each row of cells, moved there together."""
+    return [group(row, transform=f"translate(0 {number(y + down)})") for y, row in texts.items()]
 
 
 def _legend(full: float) -> str:

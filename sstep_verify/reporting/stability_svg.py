@@ -34,8 +34,9 @@ def page_colour(colour: str) -> str:
 
 
 def text(x: float, y: float, words: str, **attributes: str) -> str:
-    """One line of text at its baseline."""
-    return f'<text x="{number(x)}" y="{number(y)}"{_written(attributes)}>{escape(xml_text(words))}</text>'
+    """One line of text at its baseline; y = 0 is left out, as SVG allows."""
+    height = f' y="{number(y)}"' if y else ""
+    return f'<text x="{number(x)}"{height}{_written(attributes)}>{escape(xml_text(words))}</text>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: str) -> str:
