@@ -46,6 +46,11 @@ class Declaration:
         Whether data, targets and parameters that `precision` cannot represent are rounded to it,
         to nearest, before anything is computed. No matter in float64 and longdouble, which hold
         every problem exactly; False in float32 says that what is not representable is used as it is.
+    summation : str
+        Order in which the terms of kernel entries and of a row's product with a are summed: "any";
+        "pairwise" (a tree of ``ceil(log2 N)`` levels over N terms); "blocked:K" (sums of K terms
+        each, in any order, then the sum of those). Corrections may be added to such a sum in any
+        order.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
     exchange : {"", "allreduce", "kept-gram"}
@@ -54,7 +59,9 @@ class Declaration:
         option "gram rows" (or all of them) in a collective. Set-up in both: RBF by norm expansion
         reduces the m squared norms in one collective.
     state : tuple of str
-        Names of what is carried beside a and recorded (``Trajectory.state``).
+        Names of what is carried beside a and recorded (``Trajectory.state``). Steps are made from the
+        first one. After every increment it gets the increment's products with the kernel's entries (or
+        with the samples), the shift's or m's own product where it has one, each of them added in turn.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
@@ -70,6 +77,7 @@ class Declaration:
     function_ulps: float = 1.0
     factorisation: str = "cholesky"
     data_rounding: bool = True
+    summation: str = "any"
     panels: bool = False
     exchange: str = ""
     state: tuple[str, ...] = ()

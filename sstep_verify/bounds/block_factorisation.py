@@ -82,6 +82,7 @@ def factorisation_error(system: np.ndarray, given: float, least: float, declarat
             return np.inf
         return 2 * gamma(3 * block + 12, u) * trace * OUTWARD
     if declaration.factorisation == "lu":
+        # A thousand doublings exceed every eigenvalue of G already, and do not overflow.
         growth = (2 * (1 + u) ** 4) ** min(block - 1, 1000)
         largest = float(np.max(system)) + given
         return gamma(3 * block + 6, u) * block * (block + 1) / 2 * growth * largest * OUTWARD

@@ -21,7 +21,8 @@ steps have gained at most ``F = 3 m / (2 omega) = 3 m C`` by rounding, ``|a| <= 
 delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quotient and subtraction):
 
 * a step whose gradient is off by rho gains at most ``rho |theta| <= 2 A rho``, and
-  ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2) A delta``;
+  ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2) A delta``: a term of the gradient rounds at most m + s + 6
+  times (bounds/window_svm.py), curvature, quotient and subtraction at most 7 times more, rounded up;
 * landing b away from the clipped value gains at most ``(G + (K + omega) b) b``.
 
 If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
@@ -38,6 +39,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
 ROWS_AT_ONCE = 64
+"""Kernel rows held at once."""
 
 
 def box_bounds(

@@ -2,7 +2,8 @@
 
 Assumptions: IEEE arithmetic with unit roundoff u, no overflow; exp and pow within the declared number
 of units in the last place. Inner products of n terms err by at most ``gamma_n <|x|, |z|>`` (Higham
-2002, section 3.1), whatever the order, tree, FMA or number of ranks.
+2002, section 3.1), whatever the order, tree, FMA or number of ranks; where the solver declares an order,
+``gamma_k`` with the smaller k of `sum_roundings` takes its place.
 
 A solver in float32 that rounds its input computes the entries of other data, ``x~ = fl(x)``, with other
 parameters. Rounding to nearest leaves no choice, so those are known, and by the triangle inequality
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, sum_roundings, unit_roundoff
 from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.problems.kernels import Kernel
@@ -103,6 +104,7 @@ def _stored_kernel(kernel: Kernel, declaration: Declaration) -> Kernel | None:
 def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
     """Rows and bounds for data and parameters that are exact to the solver."""
     features = data.shape[1]
+    depth = sum_roundings(features, declaration.summation)
     u = unit_roundoff(declaration.precision)
     u64 = unit_roundoff("float64")
     tiny, tiny64 = features * smallest(declaration.precision), features * smallest("float64")
@@ -116,12 +118,14 @@ def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: n
         products = data[rows] @ data.T
         absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
         if isinstance(kernel, PolynomialKernel):
-            return _polynomial(products, absolute, kernel, declaration, (u, tiny), (u64, tiny64), features)
+            return _polynomial(
+                products, absolute, kernel, declaration, (u, tiny, depth), (u64, tiny64, features)
+            )
         own = (gamma(features, u64) * absolute + tiny64) * OUTWARD
-        return KernelEntries(products, own, (gamma(features, u) * absolute + tiny) * OUTWARD)
+        return KernelEntries(products, own, (gamma(depth, u) * absolute + tiny) * OUTWARD)
 
 
-def _polynomial(products, absolute, kernel, declaration, solver, own, features) -> KernelEntries:
+def _polynomial(products, absolute, kernel, declaration, solver, own) -> KernelEntries:
     """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
 
     ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
@@ -129,7 +133,7 @@ def _polynomial(products, absolute, kernel, declaration, solver, own, features) 
     """
     degree = kernel.degree
     base = absolute + kernel.offset
-    own_argument = gamma(features + 1, own[0]) * base + own[1]
+    own_argument = gamma(own[2] + 1, own[0]) * base + own[1]
     size = np.abs(products + kernel.offset) + own_argument
 
     def error(argument: np.ndarray, relative: float, underflow: float) -> np.ndarray:
@@ -147,7 +151,7 @@ def _polynomial(products, absolute, kernel, declaration, solver, own, features) 
     return KernelEntries(
         power,
         error(own_argument, gamma(degree - 1, own[0]), own[1]),
-        error(gamma(features + 1, solver[0]) * base + solver[1], relative, solver[1]),
+        error(gamma(solver[2] + 1, solver[0]) * base + solver[1], relative, solver[1]),
     )
 
 
@@ -158,15 +162,19 @@ def _rbf(data, rows, sigma, declaration, u, u64) -> KernelEntries:
     of the three inner products, three additions, the product with sigma, and a margin of two for norms
     kept apart. By direct difference ``e = sigma gamma_{n+6} |x - z|^2``: every squared difference is
     already relatively accurate. Taking max(distance, 0) can only bring a negative computed distance
-    closer to the exact one.
+    closer to the exact one. Every product that underflows adds sigma times the smallest number: n in a sum
+    of squared differences, 4 n by norm expansion, and the product with sigma one more.
     """
     features = data.shape[1]
+    depth = sum_roundings(features, declaration.summation)
     distances = _squared_distances(data, rows)
-    own_exponent = sigma * gamma(features + 6, u64) * distances * OUTWARD
+    tiny64 = smallest("float64")
+    lost64 = sigma * tiny64 * features + tiny64
+    own_exponent = (sigma * gamma(features + 6, u64) * distances + lost64) * OUTWARD
     values = np.exp(-sigma * distances)
     # The largest value the exact entry can have, from below the true exponent and above exp's error; the
     # error is taken off the exponent, since far apart exp alone is 0 times infinity.
-    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64))
+    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - lost64
     largest = np.minimum(np.exp(-least_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
 
     def error(exponent: np.ndarray, precision: str, u: float, ulps: float) -> np.ndarray:
@@ -175,12 +183,15 @@ def _rbf(data, rows, sigma, declaration, u, u64) -> KernelEntries:
         bound = np.minimum(largest * relative, 1 + 2 * ulps * u)
         return bound * OUTWARD + smallest(precision)
 
+    tiny = smallest(declaration.precision)
     if declaration.rbf == "difference":
-        exponent = sigma * gamma(features + 6, u) * distances * OUTWARD
+        # The distances of this module, which the bound is relative to, may have lost as much themselves.
+        lost = sigma * tiny * features + tiny + lost64
+        exponent = (sigma * gamma(depth + 6, u) * distances + lost) * OUTWARD
     else:
         norms = np.einsum("ij,ij->i", data, data)
         reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
-        exponent = sigma * gamma(features + 6, u) * reach * OUTWARD
+        exponent = (sigma * gamma(depth + 6, u) * reach + sigma * tiny * 4 * features + tiny) * OUTWARD
     return KernelEntries(
         values,
         error(own_exponent, "float64", u64, 1.0),

@@ -6,11 +6,16 @@ the product with m, both subtractions and the norm round, and so may y, lambda o
     |r^ - r| <= d / lambda + gamma_8 (|y| + |K||a| / lambda + m |a|),
     | ||r^|| - ||r|| | <= || |r^ - r| ||_2 + gamma_{m+8} ||r^||.
 
+A term of r rounds with lambda or m, in its quotient or product and in two subtractions, 4 times, and one of
+the norm in its square, m - 1 sums and the root, m + 1 times; both counts are rounded up.
+
 M = K/lambda + m I with K positive semidefinite, so ``M >= m I`` and ``||a - a*|| <= ||r|| / m``. The
 duality gap is exactly ``||r||^2 / (2m)``; a solver may form it as that or as primal minus dual value.
 
 Objectives, with ``f = y - K a / lambda`` and e the error of f, k = m + 10: ``D = y'a - a'Ka/(2 lambda) -
-m a'a/2`` errs by ``|a|'d / (2 lambda) + gamma_k (|y|'|a| + |a|'|K||a| / (2 lambda) + m a'a/2)``, and
+m a'a/2`` errs by ``|a|'d / (2 lambda) + gamma_k (|y|'|a| + |a|'|K||a| / (2 lambda) + m a'a/2)`` (m terms
+with their products, lambda and m, the factor 1/2, two sums: at most m + 6 roundings), f itself by a
+quotient and a subtraction, within gamma_4, and
 ``P = a'Ka/(2 lambda) + f'f/(2m)`` by its first part's share of that and ``(2 |f| + e)'e / (2m) + gamma_k
 (|f| + e)'(|f| + e) / (2m)``; the input's rounding is in d, e, and |fl(y) - y|'|a|.
 """

@@ -183,8 +183,9 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     Notes
     -----
     Positive definiteness is proved by a Cholesky factorisation of ``Q_FF - c I`` that runs to its end,
-    ``c >= gamma_{k+1} / (1 - gamma_{k+1}) trace + ||E||_F``, E the errors of the entries. Source: Rump
-    2006, "Verification of positive definiteness", Corollary 2.4.
+    ``c >= gamma_{k+1} / (1 - gamma_{k+1}) trace + ||E||_F``, E the errors of the entries; taken here are
+    k + 3 and the larger trace before the shift. Source: Rump 2006, "Verification of positive
+    definiteness", Corollary 2.4.
     """
     if problem.hinge.shift:
         return "unique: the dual of K-SVM-L2 is strongly convex"
@@ -198,6 +199,7 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     matrix, own = entries.values[:, undecided], entries.own[:, undecided]
     factor = gamma(size + 3, unit_roundoff("float64"))
     shift = (factor / (1 - factor) * float(np.trace(matrix)) + float(np.linalg.norm(own))) * OUTWARD
+    # Twice: the second covers the rounding of the subtraction, at most u trace < gamma_{k+3} trace.
     try:
         np.linalg.cholesky(matrix - 2 * shift * np.eye(size))
     except np.linalg.LinAlgError:

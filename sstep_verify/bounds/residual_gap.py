@@ -7,7 +7,9 @@ coordinate i is drawn c_i times and no increment exceeds Theta, by any order of 
 
     drift <= drift before + gamma_{N+6} (|q| + |L| c Theta) + delta_L c Theta + |L| c u A,
 
-N the coordinates drawn in the segment, delta_L the error of the solver's entries of L,
+N the coordinates drawn in the segment (an update rounds a product, a quotient by lambda, the own term of
+omega or m and their sum, at most 4 times, and then passes at most N sums; 6 rounds that up), delta_L the
+error of the solver's entries of L,
 ``A_i = |a_i| + c_i Theta`` (not above nu). The last term is there where a itself is updated by adding the
 increment (K-RR): the a stored then moved by another amount than theta.
 
@@ -111,6 +113,7 @@ class DriftBound:
         """Bound on the drift of a state formed at the run's start from its a, shape (k,)."""
         absolute = np.abs(begin)
         size = self._map @ absolute
+        # A product and its sums; label or quotient, own term, constant and their sums: at most 6 more.
         rounding = gamma(self._map.shape[1] + 8, self._u) * (size + self._constant())
         data = 0.0 if self._weights else self._input_error()
         return (self._map_error @ absolute + rounding + data) * OUTWARD
@@ -189,6 +192,7 @@ class DriftBound:
         reach = np.abs(segment.carried) + self._map @ (counts * theta * (1 + self._u))
         used = self._data @ reach / scale + np.abs(self._problem.targets) + own * size
         error = self._data @ off / scale + self._map_error.T @ (reach + off) / scale
+        # As in `initial`: n products and sums, and at most 6 roundings of what is added to them.
         return error + gamma(self._problem.features + 8, self._u) * used + self._gram_error @ size
 
     def _trial_svm(self, segment: Segment, counts: np.ndarray):
@@ -210,6 +214,7 @@ class DriftBound:
                 return cap
             rho = self._slope_error(segment, counts, theta)
             slope = start + self._gram @ (counts * theta) + rho
+            # Of the curvature (omega and the sum) and the quotient; the subtraction follows below.
             relative = gamma(4, u) + off / least
             if not np.max(relative[drawn]) < 1.0:
                 return cap
@@ -228,6 +233,7 @@ class DriftBound:
         start = ridge_values(problem, self._declaration, segment.begin).residual.upper / root
         largest, off = float(np.max(self._gram)), float(np.max(self._gram_error))
         system = np.full((block, block), largest)
+        # Lambda, the quotient and the sum with m round an entry of the block system.
         given = block * off + gamma(3, self._u) * float(np.linalg.norm(system))
         solve = given + factorisation_error(system, given, problem.samples, self._declaration)
         drawn = counts > 0

@@ -94,7 +94,7 @@ class _RunPropagation(SvmPropagation):
         first = SvmSteps(*(getattr(steps, name)[:s] for name in SvmSteps.__dataclass_fields__))
         super().__init__(entries, places, start, first, shift, upper, declaration)
         count, length = places.size, steps.draws.size
-        self._steps, self._errors = steps, errors
+        self._steps, self._errors, self._declaration = steps, errors, declaration
         self._coefficients, self._symbols = np.zeros((count, 2 * length)), np.zeros(2 * length)
         self._places, self._rows, self._row_errors = places, entries.magnitude, entries.solver
         self._sizes = magnitudes(start)
@@ -109,7 +109,8 @@ class _RunPropagation(SvmPropagation):
         self._sizes[self._places] = self._start
         self._stale[drawn] = self._rows[drawn] @ self._sizes * OUTWARD
         self._stale_kernel[drawn] = self._row_errors[drawn] @ self._sizes * OUTWARD
-        self._support, self._made = int(np.count_nonzero(self._sizes)), 0
+        self._roundings = self._stale_roundings(self._sizes, end - begin, self._declaration)
+        self._made = 0
         self._moved[:] = 0.0
         self._drawn[:] = 0
 

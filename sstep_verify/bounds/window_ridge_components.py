@@ -6,8 +6,8 @@ step on block B makes ``e_B <- -G^{-1} (K_{B,rest} / lambda) e_rest``, and a com
 ``G^{-1} (dr - dG D^)`` and the rounding of the stored values. One symbol stands for each component of
 ``dr - dG D^`` and for each stored value.
 
-The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||_2 <= 1/m``, by at most
-``rho / m`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
+The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||_2 <= 1/mu``, by at most
+``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
 combinations in float64 enters the symbol of the stored value.
 """
 
@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
+from sstep_verify.bounds.ridge_local import StepErrors
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.bounds.window_ridge import LocalErrors, RidgeWindowErrors
+from sstep_verify.bounds.window_ridge import RidgeWindowErrors
 
 MOST_COEFFICIENTS = 1 << 20
 """Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
@@ -47,7 +48,7 @@ def ridge_component_bound(
     drawn = sum(step.draws.size for step in errors.steps)
     if not np.isfinite(errors.norm) or places.size * 2 * drawn > MOST_COEFFICIENTS:
         return None
-    state = _Propagation(entries, places, penalty, 2 * drawn)
+    state = RidgePropagation(entries, places, penalty, 2 * drawn)
     # Radii that overflow are infinite or undefined: then nothing is promised per coordinate.
     with np.errstate(over="ignore", invalid="ignore"):
         for step in errors.steps:
@@ -55,8 +56,21 @@ def ridge_component_bound(
     return (state.radius + errors.landing) * OUTWARD if np.isfinite(state.radius).all() else None
 
 
-class _Propagation:
-    """Error symbols of one window and their signed coefficients on its coordinates."""
+class RidgePropagation:
+    """Error symbols of one window and their signed coefficients on its coordinates.
+
+    Parameters
+    ----------
+    entries, places, penalty
+        See `ridge_component_bound`.
+    symbols : int
+        Symbols there will be: 2 b per block step.
+
+    Attributes
+    ----------
+    radius : ndarray, shape (c,)
+        Bound on the error per coordinate after the steps made so far.
+    """
 
     def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float, symbols: int):
         self._u = unit_roundoff("float64")
@@ -69,7 +83,7 @@ class _Propagation:
         self._used = 0
         self.radius = np.zeros(places.size)
 
-    def advance(self, step: LocalErrors) -> None:
+    def advance(self, step: StepErrors) -> None:
         """Propagate the errors through one block step."""
         draws, block, u = step.draws, step.draws.size, self._u
         system = self._values[np.ix_(draws, draws)] + self._samples * np.eye(block)
@@ -81,7 +95,7 @@ class _Propagation:
         if not rho < 1.0:
             self.radius[:] = np.inf
             return
-        spread = rho / self._samples
+        spread = rho / step.modulus
         inverse_size = np.abs(inverse) + spread
         coupling = self._values[draws].copy()
         coupling[:, draws] = 0.0

@@ -16,63 +16,31 @@ p nonzero entries of a at the window's start and q earlier steps of the window t
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
                 + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + 6,
 
-and the quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings.
+and the quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings. Where an
+order of summation is declared, p is the height of its tree; where a gradient or w is carried, the stale
+products are its terms and a correction rounds in its product, its sum and its own shift's
+(bounds/carried.py).
 
-Where a solver in float32 rounds C first, the upper end of its box is off by ``|fl(C) - C|``, which is
-the error of a value clipped there, and omega by ``omega d / (1 - d)``, ``|1 - fl(C)/C| <= d``, in the
-gradient and in the curvature. Labels are exact in every precision.
+Where a solver in float32 rounds C first, the ends of its box and its shift are off: bounds/box_rounding.py.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sstep_verify.bounds.box_rounding import box_errors
+from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, smallest, stored, unit_roundoff
+from sstep_verify.bounds.rounding import (
+    OUTWARD,
+    gamma,
+    magnitudes,
+    smallest,
+    stale_roundings,
+    unit_roundoff,
+)
+from sstep_verify.bounds.svm_steps import SvmSteps, WindowBound
 from sstep_verify.solver import Declaration
-
-
-@dataclass(frozen=True)
-class SvmSteps:
-    """The exact steps of a window in float64, with enclosures where a decision hangs on them.
-
-    Parameters
-    ----------
-    draws : ndarray of int, shape (s,)
-        Drawn coordinates as places among the distinct ones.
-    value, increment : ndarray, shape (s,)
-        Exact value before each step and exact increment, rounded to float64.
-    lower, upper : ndarray, shape (s,)
-        Enclosure of the exact unclipped new value.
-    """
-
-    draws: np.ndarray
-    value: np.ndarray
-    increment: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-
-@dataclass(frozen=True)
-class WindowBound:
-    """Radius per distinct coordinate, and what it is made of.
-
-    Parameters
-    ----------
-    radius : ndarray, shape (c,)
-        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact,
-        infinite everywhere if some step of the window has no bound.
-    amplification : float
-        Largest factor by which a local error of the window reached another coordinate.
-    undecided : int
-        Steps whose clip the propagated radius could not decide.
-    """
-
-    radius: np.ndarray
-    amplification: float
-    undecided: int
 
 
 def svm_window_bound(
@@ -83,6 +51,7 @@ def svm_window_bound(
     shift: float,
     upper: float,
     declaration: Declaration,
+    carried: CarriedTerms | None = None,
 ) -> WindowBound:
     """Bound the error at the end of one K-SVM window.
 
@@ -99,13 +68,15 @@ def svm_window_bound(
     shift, upper : float
         Diagonal shift (omega) and upper end of the box (nu).
     declaration : Declaration
-        Precision and form of the update, and whether C is rounded.
+        Precision and form of the update, order of summation, and whether C is rounded.
+    carried : CarriedTerms, optional
+        What the first gradients are made of, for a solver that carries a state.
 
     Returns
     -------
     WindowBound
     """
-    state = SvmPropagation(entries, places, start, steps, shift, upper, declaration)
+    state = SvmPropagation(entries, places, start, steps, shift, upper, declaration, carried)
     for step in range(steps.draws.size):
         state.advance(step)
     return state.result()
@@ -114,12 +85,12 @@ def svm_window_bound(
 class SvmPropagation:
     """Error symbols of one window and their signed coefficients on its coordinates."""
 
-    def __init__(self, entries, places, start, steps, shift, upper, declaration):
+    def __init__(self, entries, places, start, steps, shift, upper, declaration, carried=None):
         self._steps, self._shift, self._upper = steps, shift, upper
         self._u, self._frozen = unit_roundoff(declaration.precision), declaration.update == "frozen"
         # The bound itself is evaluated in float64, whatever the precision of the solver.
         self._own_u = max(self._u, unit_roundoff("float64"))
-        self._upper_error, self._shift_error = _input_errors(upper, shift, declaration)
+        self._upper_error, self._shift_error = box_errors(upper, shift, declaration)
         self._amplification, self._undecided = 1.0, 0
         count, samples = entries.values.shape
         self._radius = np.zeros(count)
@@ -130,10 +101,17 @@ class SvmPropagation:
         self._unbounded = not (np.isfinite(magnitude).all() and np.isfinite(self._shift_error))
         if self._unbounded:
             return
-        self._support, self._made = int(np.count_nonzero(absolute)), 0
-        self._start = absolute[places]
-        self._stale = magnitude @ absolute * OUTWARD
-        self._stale_kernel = entries.solver @ absolute * OUTWARD
+        self._start, self._carried, self._made = absolute[places], carried, 0
+        if carried is None:
+            self._roundings = self._stale_roundings(absolute, size, declaration)
+            self._stale = magnitude @ absolute * OUTWARD
+            self._stale_kernel = entries.solver @ absolute * OUTWARD
+        else:
+            self._roundings, self._stale, self._stale_kernel = (
+                carried.roundings,
+                carried.size,
+                carried.error,
+            )
         self._values, self._own = entries.values[:, places], entries.own[:, places]
         self._magnitude, self._solver = magnitude[:, places], entries.solver[:, places]
         self._moved = np.zeros(count)
@@ -188,10 +166,20 @@ class SvmPropagation:
     def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
         """Error made in computing the unclipped new value from the solver's own iterate."""
         u, shift, steps = self._u, self._shift, self._steps
-        terms = self._stale[i] + self._magnitude[i] @ self._moved + 1.0
-        own = self._start[i] + self._moved[i]
+        carried, roundings, own = (
+            self._carried,
+            self._roundings + self._made,
+            self._start[i] + self._moved[i],
+        )
+        reach, constant = self._magnitude[i], 1.0
+        if carried is not None:
+            roundings += self._made + self._drawn[i]
+            reach = reach if carried.products is None else np.maximum(carried.products[i], reach)
+            # A carried gradient holds the constant and the shift's product with a already.
+            constant, own = (0.0, self._moved[i]) if carried.whole else (constant, own)
+        terms = self._stale[i] + reach @ self._moved + constant
         terms += (shift * (1 + u) + self._shift_error) * own
-        terms_error = gamma(self._support + self._made + 6, u) * terms
+        terms_error = gamma(roundings + 6, u) * terms
         gradient = terms_error + self._stale_kernel[i] + self._solver[i] @ self._moved
         gradient += self._underflow + self._shift_error * own
         curvature_error = self._solver[i, i] + gamma(3, u) * (self._magnitude[i, i] + shift)
@@ -201,6 +189,10 @@ class SvmPropagation:
         error = (gradient + quotient * curvature_error) / smallest_curvature
         # Division, then subtraction; the subtraction's result is at most new + spread + error.
         return (error + gamma(2, u) * (quotient + error) + gamma(2, u) * (new + spread + error)) * OUTWARD
+
+    @staticmethod
+    def _stale_roundings(absolute: np.ndarray, drawn: int, declaration: Declaration) -> int:
+        return stale_roundings(int(np.count_nonzero(absolute)), absolute.size, drawn, declaration.summation)
 
     def _landing(self, i: int) -> float:
         """Error of ``a + sum of increments`` where a is frozen; 0 where the new value is stored itself."""
@@ -244,16 +236,3 @@ class SvmPropagation:
                 self._landing(i) for i in range(radius.size)
             ]
         return WindowBound(radius * OUTWARD, self._amplification, self._undecided)
-
-
-def _input_errors(upper: float, shift: float, declaration: Declaration) -> tuple[float, float]:
-    """Errors of the solver's upper end (nu) and diagonal shift (omega) from rounding C."""
-    precision = declaration.precision
-    if not declaration.data_rounding or precision != "float32":
-        return 0.0, 0.0
-    error = 0.0 if np.isinf(upper) else abs(float(stored(upper, precision)) - upper)
-    # C = 1/(2 omega) is rounded by u C, or by half the smallest number where it is subnormal.
-    relative = (unit_roundoff(precision) + smallest(precision) * shift) * OUTWARD
-    if not relative < 1.0:
-        return error, np.inf
-    return error * OUTWARD, shift * relative / (1.0 - relative) * OUTWARD

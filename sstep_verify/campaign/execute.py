@@ -8,19 +8,19 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.expand import CaseSpec, Group, make_case
+from sstep_verify.campaign.minimums import left_out, too_few
 from sstep_verify.campaign.references import Reference, SharedReferences
 from sstep_verify.campaign.runs import drift_series, make_runs
 from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.summary import roll_up
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.case import Case, run_key
+from sstep_verify.checks.case import Case
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.datasets import load
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Solver
-from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -35,7 +35,7 @@ class CaseOutcome:
     verdicts : tuple of Verdict
         Its verdicts.
     too_few : tuple of str
-        Runs with fewer windows replayed than the family's minimum.
+        Lines on checks and runs with fewer executed comparisons than their minimum.
     """
 
     case: report.Case
@@ -68,7 +68,11 @@ def execute_group(
     data = load(group.data, directory=directory)
     family = group.specs[0].family
     solvers = make_solvers(
-        family.solver, precision=family.precision, update=family.update, keep_gram=family.keep_gram
+        family.solver,
+        precision=family.precision,
+        update=family.update,
+        keep_gram=family.keep_gram,
+        rbf=family.rbf,
     )
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
@@ -95,6 +99,7 @@ def _execute_case(
     for check in checks:
         found = check.judge(case, made.trajectories, oracle)
         verdicts += keep_artefacts(check, case, made.trajectories, found, artefacts)
+    verdicts += left_out(case, family.checks, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
@@ -120,7 +125,8 @@ def _execute_case(
         series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift // spec.block)),
         lines=tuple(lines),
     )
-    return CaseOutcome(outcome, tuple(verdicts), _too_few(spec, made.trajectories, verdicts))
+    short = too_few(case, family.checks, verdicts, made.trajectories, family.minimum_windows)
+    return CaseOutcome(outcome, tuple(verdicts), short)
 
 
 def _facts(case: Case, reference: Reference) -> dict[str, object]:
@@ -134,17 +140,3 @@ def _facts(case: Case, reference: Reference) -> dict[str, object]:
         "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }
-
-
-def _too_few(spec: CaseSpec, trajectories: dict[str, Trajectory], verdicts) -> tuple[str, ...]:
-    short = []
-    for verdict in verdicts:
-        if verdict.check != window_replay.CHECK:
-            continue
-        available = -(-trajectories[run_key(verdict.s)].length // verdict.s)
-        needed = min(spec.family.minimum_windows, available)
-        if verdict.executed < needed:
-            short.append(
-                f"{spec.id}, s = {verdict.s}: {verdict.executed} windows replayed, {needed} needed"
-            )
-    return tuple(short)

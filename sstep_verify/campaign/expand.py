@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import scipy.sparse as sp
 
-from sstep_verify.campaign.definition import Definition, Family
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.family import Family
 from sstep_verify.campaign.monitor import measuring_points
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError

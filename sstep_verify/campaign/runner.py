@@ -10,6 +10,7 @@ from pathlib import Path
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.execute import execute_group
 from sstep_verify.campaign.expand import CaseSpec, Group, expand, expected_cost, make_case
+from sstep_verify.campaign.minimums import minimum_table
 from sstep_verify.campaign.pool import Finished, State, finished, spread
 from sstep_verify.campaign.summary import summarise
 from sstep_verify.problems.datasets import DataSet, load
@@ -83,12 +84,13 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
     outcomes = sorted(state.outcomes, key=lambda outcome: order[outcome.case.id])
     cases = [outcome.case for outcome in outcomes]
     verdicts = [verdict for outcome in outcomes for verdict in outcome.verdicts]
+    short = [line for outcome in outcomes for line in outcome.too_few]
     summary = summarise(
         plan.definition,
         cases,
         verdicts,
         planned_cases=len(specs),
-        too_few=[line for outcome in outcomes for line in outcome.too_few],
+        too_few=short,
         errors=state.errors,
         disagreements=state.disagreements,
         seconds=time.perf_counter() - begin,
@@ -98,13 +100,13 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
     definition = plan.definition
     notes = [
         *definition.notes,
+        *(f"too few comparisons: {line}" for line in short),
         *(f"internal error: {line}" for line in [*state.errors, *state.disagreements]),
     ]
-    parameters = {
+    parameters: dict[str, object] = {
         "tolerated_vacuous": definition.tolerated_vacuous,
-        "minimum_executed": {
-            "window-replay": min(family.minimum_windows for family in definition.families)
-        },
+        "tolerated_vacuous_per_check": definition.tolerated_vacuous_per_check or "not limited by check",
+        "minimum_executed": minimum_table(min(family.minimum_windows for family in definition.families)),
         "processes": plan.jobs,
         "only": plan.only,
     }

@@ -10,7 +10,9 @@ from sstep_verify.solvers.production import ProductionSolver
 NAMES = ("production", "reference", "reference-classical")
 
 
-def make_solvers(name: str, *, precision: str, update: str, keep_gram: bool) -> dict[str, Solver]:
+def make_solvers(
+    name: str, *, precision: str, update: str, keep_gram: bool, rbf: str = "norm-expansion"
+) -> dict[str, Solver]:
     """The solver under test under the empty name, and its variants by theirs.
 
     Parameters
@@ -23,6 +25,8 @@ def make_solvers(name: str, *, precision: str, update: str, keep_gram: bool) -> 
         Form of the production solver's update.
     keep_gram : bool
         Whether the production solver keeps the whole Gram matrix.
+    rbf : {"norm-expansion", "difference"}
+        How the production solver forms squared distances; the reference takes differences.
 
     Raises
     ------
@@ -35,7 +39,9 @@ def make_solvers(name: str, *, precision: str, update: str, keep_gram: bool) -> 
         if precision != "float64":
             raise InputError(f"precision = {precision!r}, but the production solver has float64 only")
         return {
-            "": ProductionSolver(update=update, keep_gram=keep_gram),
-            "panels" if keep_gram else "gram": ProductionSolver(update=update, keep_gram=not keep_gram),
+            "": ProductionSolver(update=update, rbf=rbf, keep_gram=keep_gram),
+            "panels" if keep_gram else "gram": ProductionSolver(
+                update=update, rbf=rbf, keep_gram=not keep_gram
+            ),
         }
     return {"": ReferenceSolver(precision, "classical" if name.endswith("classical") else "sstep")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from sstep_verify.campaign.definition import Definition
@@ -62,7 +63,7 @@ def summarise(
     planned_cases : int
         Cases the campaign has.
     too_few : sequence of str
-        Runs with fewer windows replayed than the family's minimum.
+        Lines on checks and runs with fewer executed comparisons than their minimum.
     errors, disagreements : sequences of str
         Internal errors, and contradictions between oracles.
     seconds : float
@@ -81,6 +82,7 @@ def summarise(
     incomplete = list(too_few)
     if vacuous > definition.tolerated_vacuous:
         incomplete.append(f"{vacuous} vacuous problems, {definition.tolerated_vacuous} tolerated")
+    incomplete += _vacuous_checks(definition, verdicts)
     if len(cases) < planned_cases:
         incomplete.append(f"{planned_cases - len(cases)} of {planned_cases} problems not finished")
     if errors or disagreements:
@@ -99,6 +101,19 @@ def summarise(
         peak_memory_bytes=peak_memory,
         **tally(verdicts),
     )
+
+
+def _vacuous_checks(definition: Definition, verdicts: Sequence[Verdict]) -> list[str]:
+    """A line per check with more VACUOUS verdicts than the campaign tolerates, if it limits them."""
+    tolerated = definition.tolerated_vacuous_per_check
+    if tolerated is None:
+        return []
+    counts = Counter(verdict.check for verdict in verdicts if verdict.status is Status.VACUOUS)
+    return [
+        f"{count} vacuous verdicts of {check}, {tolerated.get(check, 0)} tolerated"
+        for check, count in sorted(counts.items())
+        if count > tolerated.get(check, 0)
+    ]
 
 
 def _sentence(cases, verdicts, statuses, incomplete, errors, interrupted) -> str:

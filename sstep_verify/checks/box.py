@@ -16,7 +16,8 @@ import numpy as np
 from sstep_verify.bounds.box import box_bounds
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -36,29 +37,15 @@ CAUSES = (
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The plain run of every s; none for K-RR, which has no box."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values} if case.problem.is_svm else {}
+    return plain_runs(case) if case.problem.is_svm else {}
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare every recorded a of every plain run with the box.
+    """Compare every recorded a of every plain run of a K-SVM with the box; the oracle is not used.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used.
-
-    Returns
-    -------
-    list of Verdict
-        One per run of a K-SVM.
+    Parameters and the list returned are those of `judge_every_s`; K-RR has no verdict.
     """
-    if not case.problem.is_svm:
-        return []
-    return [_judge(case, s, trajectories[run_key(s)]) for s in case.s_values]
+    return judge_every_s(case, trajectories, _judge) if case.problem.is_svm else []
 
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:

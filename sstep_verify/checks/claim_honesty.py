@@ -154,6 +154,7 @@ def _finding(
     what = f"{who}, true is [{low!r}, {high!r}]; difference"
     if not math.isfinite(claim.value):
         return Finding(what, math.inf, math.inf, bound)
+    # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
     return Finding(what, lower, upper, bound)

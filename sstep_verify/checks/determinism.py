@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.every_s import judge_every_s
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -42,23 +43,11 @@ def runs(case: Case) -> dict[str, RunRequest]:
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare both runs of every s, bit for bit.
+    """Compare both runs of every s, bit for bit; the oracle is not used.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used.
-
-    Returns
-    -------
-    list of Verdict
-        One per s.
+    Parameters and the list returned are those of `judge_every_s`.
     """
-    return [_judge(case, s, *(trajectories[key] for key in keys(s))) for s in case.s_values]
+    return judge_every_s(case, trajectories, _judge, keys)
 
 
 def _judge(case: Case, s: int, one: Trajectory, other: Trajectory) -> Verdict:

@@ -15,6 +15,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.checks.panel_defects import panel_defects
 from sstep_verify.oracle.enclosure import magnitude_interval
@@ -145,18 +146,24 @@ class _Rows:
             found.append(Finding(self._what(place, int(column)), least, least, bound))
         return found
 
-    def _finding(self, row: int) -> Finding:
+    @cached_property
+    def measured(self) -> np.ndarray:
+        """Ends of the enclosures of the compared entries' errors, shape (2, rows, m)."""
         kernel = self._oracle.kernel(FIRST_BITS)
-        exact = kernel.column(int(self.columns[row]))
-        arithmetic, used = kernel.arithmetic, self.used[row]
-        measured = np.full((2, used.size), np.inf)
+        arithmetic = kernel.arithmetic
+        measured = np.full((2, *self.used.shape), np.inf)
         with arithmetic.working():
-            for place in np.flatnonzero(np.isfinite(used)).tolist():
-                measured[:, place] = magnitude_interval(arithmetic.number(used[place]) - exact[place])
+            for row, column in np.argwhere(np.isfinite(self.used)).tolist():
+                exact = kernel.column(int(self.columns[row]))[column]
+                error = arithmetic.number(self.used[row, column]) - exact
+                measured[:, row, column] = magnitude_interval(error)
+        return measured
+
+    def _finding(self, row: int) -> Finding:
         bound = self.entries.solver[row]
         findings = [
             Finding("", float(low), float(high), float(limit))
-            for low, high, limit in zip(*measured, bound, strict=True)
+            for low, high, limit in zip(*self.measured[:, row], bound, strict=True)
         ]
         worst = decisive(findings)
         column = next(place for place, finding in enumerate(findings) if finding is worst)
@@ -178,6 +185,12 @@ class _Rows:
             "rows screened in float64": int(self._screened.size),
             "rows compared in balls": self.columns.tolist(),
             "smallest detectable relative error of an entry": self.detectable(),
+            "significant digits, relative to the largest entry": significant_digits(
+                self.entries.values,
+                self.measured[1],
+                self.entries.solver,
+                self.case.declaration.precision,
+            ),
         }
 
     def detectable(self) -> float:
@@ -225,4 +238,5 @@ def _causes(judged: list[_Rows]) -> str:
 
 def _fits(rows: _Rows, mutant: KernelEntries) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
-        return bool((np.abs(rows.used - mutant.values) <= mutant.solver + mutant.own).all())
+        near = np.abs(rows.used - mutant.values) <= mutant.solver + mutant.own
+        return bool((near | (rows.used == mutant.values)).all())

@@ -21,7 +21,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel
@@ -44,29 +45,16 @@ CAUSES = (
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The plain run of every s."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+    return plain_runs(case)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare the counts of every plain run with the formulas of the declared exchange.
+    """Compare the counts of every plain run with the declared exchange; the oracle is not used.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used.
-
-    Returns
-    -------
-    list of Verdict
-        One per run of a solver that declares its exchange; INCONCLUSIVE if it then counts nothing.
+    Parameters and the list returned are those of `judge_every_s`. A solver that declares no exchange has
+    no verdict; one that declares it and counts nothing is INCONCLUSIVE.
     """
-    if not case.declaration.exchange:
-        return []
-    return [_judge(case, s, trajectories[run_key(s)]) for s in case.s_values]
+    return judge_every_s(case, trajectories, _judge) if case.declaration.exchange else []
 
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:

@@ -15,35 +15,42 @@ data-scaled (polynomial by ``pow``)
 variant-NAME
     The same problem on another variant of the solver, such as one that keeps the Gram matrix.
 
+Where a whole window would take too much exact arithmetic (`affordable_steps`), its first steps are run
+instead, as the short window of a run that ends there; the verdict says so.
+
 The planted defect of all of them: a transformed run that lost what the samples not drawn in the window, or
 its earlier steps, contribute to the gradients - a wrong number, a wrong width, a stale cache.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, magnitudes
-from sstep_verify.bounds.trajectory_norm import energy_norm
-from sstep_verify.checks.bounded_relations import Relation, relations, window_bound
+from sstep_verify.checks.bounded_relations import relations
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.comparison import ratios
-from sstep_verify.checks.metamorphic import metamorphic_key, original_request, seen_first
-from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
-from sstep_verify.checks.window_replay import replayable
+from sstep_verify.checks.metamorphic import (
+    affordable_steps,
+    comparable,
+    metamorphic_key,
+    original_request,
+    seen_first,
+)
+from sstep_verify.checks.metamorphic_window import Compared, ExactWindow
+from sstep_verify.checks.outcome import decisive, planted_term, record
 from sstep_verify.checks.windows import Window, choose_windows
-from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 CHECK = "metamorphic-bounded"
+
+SHORTENED = "first-steps"
+"""Name, in keys, of a shortened window of the original run."""
 
 CAUSES = (
     "a place in the panel taken for the number of a sample or the reverse; labels or targets read in the "
@@ -61,19 +68,25 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
     """Every chosen window of the short runs, from its recorded a, for every relation."""
     wanted = {}
     for s in case.s_values:
-        if not replayable(case, s):
+        if not comparable(case, s):
             continue
         original = trajectories[metamorphic_key(s)]
         for window in _windows(case, original):
+            begin, steps = window.begin, window.end - window.begin
+            state = original.at(begin)
+            if _shortened(window, original):
+                wanted[metamorphic_key(s, SHORTENED, begin)] = RunRequest(
+                    case.problem, case.stream, s, steps, start=begin, initial=state
+                )
             for relation in relations(case):
                 changed = relation.transformed
-                wanted[metamorphic_key(s, relation.name, window.begin)] = RunRequest(
+                wanted[metamorphic_key(s, relation.name, begin)] = RunRequest(
                     changed.problem,
                     changed.stream,
                     s,
-                    window.end - window.begin,
-                    start=window.begin,
-                    initial=changed.forward(original.at(window.begin)),
+                    steps,
+                    start=begin,
+                    initial=changed.forward(state),
                     variant=relation.variant,
                 )
     return wanted
@@ -99,21 +112,37 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return [
         _judge_run(case, s, trajectories, oracle)
         for s in case.s_values
-        if replayable(case, s) and _windows(case, trajectories[metamorphic_key(s)])
+        if comparable(case, s) and _windows(case, trajectories[metamorphic_key(s)])
     ]
 
 
 def _windows(case: Case, original: Trajectory) -> list[Window]:
-    """Windows with finite states: a state that is not finite is for other checks to report."""
+    """Windows with finite states, as far as affordable: other checks report a state that is not finite."""
     chosen = choose_windows(case.problem, case.stream, original, case.windows, case.seed)
-    return [window for window in chosen if np.isfinite(original.at(window.begin)).all()]
+    most = affordable_steps(case)
+    return [
+        replace(window, end=min(window.end, window.begin + most))
+        for window in chosen
+        if np.isfinite(original.at(window.begin)).all()
+    ]
+
+
+def _shortened(window: Window, original: Trajectory) -> bool:
+    """Whether a window ends before its run's own does."""
+    return window.end not in original.iterations
 
 
 def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> Verdict:
     original = trajectories[metamorphic_key(s)]
-    shown: dict[str, list[_Compared]] = {relation.name: [] for relation in relations(case)}
+    shown: dict[str, list[Compared]] = {relation.name: [] for relation in relations(case)}
     for window in _windows(case, original):
-        exact = _ExactWindow(case, original, window, oracle)
+        run = (
+            trajectories[metamorphic_key(s, SHORTENED, window.begin)]
+            if _shortened(window, original)
+            else None
+        )
+        end = original.at(window.end) if run is None else run.final
+        exact = ExactWindow(case, window, original.at(window.begin), end, oracle)
         for relation in relations(case):
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             shown[relation.name].append(exact.compare(relation, ended))
@@ -141,6 +170,7 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracl
         causes=CAUSES,
         terms=seen_first(terms),
         evidence={
+            "steps of a window": f"{min(s, affordable_steps(case))} of {s}",
             "relations": {relation.name: relation.claim for relation in relations(case)},
             "ratios": {name: max(item.finding.ratio for item in items) for name, items in shown.items()},
             "failed": [
@@ -150,81 +180,3 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracl
             ],
         },
     )
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """One window of one relation; effect of the planted defect and bound where it shows most."""
-
-    finding: Finding
-    effect: float
-    allowed: float
-
-
-class _ExactWindow:
-    """A window of the original run: exact steps, bound, effect of the planted defect."""
-
-    def __init__(self, case: Case, original: Trajectory, window: Window, oracle: Oracle):
-        self._case, self._window, self._oracle = case, window, oracle
-        self._begin, self._end = original.at(window.begin), original.at(window.end)
-        self._draws = case.stream.blocks(window.begin, window.end)
-        bits = FIRST_BITS
-        while True:
-            self._replay = self._replayed(self._begin, bits)
-            self._bound = window_bound(case.problem, case.declaration, self._replay, self._begin)
-            if np.isfinite(self._bound).all() or bits >= MOST_BITS:
-                break
-            bits *= 2
-        self._effect = self._planted()
-
-    def _replayed(self, begin: np.ndarray, bits: int) -> Replay:
-        end = np.where(np.isfinite(self._end), self._end, 0.0)
-        return self._oracle.replay(self._case.problem, begin, end, self._draws, bits)
-
-    def _planted(self) -> np.ndarray:
-        """Lower bound on what lost contributions change: of samples not drawn, or of earlier steps."""
-        lost = np.zeros_like(self._begin)
-        lost[self._replay.places] = self._begin[self._replay.places]
-        effect = self._replayed(lost, self._replay.bits).lower
-        correction = self._replay.effects.get("kernel-correction")
-        return effect if correction is None else np.maximum(effect, correction.dropped)
-
-    def compare(self, relation: Relation, ended: np.ndarray) -> _Compared:
-        """Compare the original end with that of a transformed run, mapped back."""
-        problem, places = self._case.problem, self._replay.places
-        other = self._bound
-        if relation.scales or relation.declaration is not self._case.declaration:
-            other = relation.bound(problem, self._replay, self._begin)
-        allowed = (self._bound + other) * OUTWARD
-        state = relation.transformed.back(ended)
-        low, high = self._difference(state)
-        worst = int(np.argmax(ratios(low, allowed) if (low > allowed).any() else ratios(high, allowed)))
-        where = f", coordinate {places[worst]}" if problem.is_svm else ""
-        what = (
-            f"{relation.name} ({relation.claim}): the two ends of the window of iterations "
-            f"{self._window.begin + 1}..{self._window.end}{where}"
-        )
-        finding = Finding(what, float(low[worst]), float(high[worst]), float(allowed[worst]))
-        outside = np.ones(problem.samples, dtype=bool)
-        outside[places] = False
-        if not np.array_equal(state[outside], self._end[outside]):
-            moved = int(np.flatnonzero(outside & (state != self._end))[0])
-            what += f": coordinate {moved}, not drawn, is {self._end[moved]!r} and {state[moved]!r}"
-            finding = Finding(what, math.inf, math.inf, 0.0)
-        most = int(np.argmax(ratios(self._effect, allowed)))
-        return _Compared(finding, float(self._effect[most]), float(allowed[most]))
-
-    def _difference(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Interval of the distance of the two ends: per distinct coordinate, or in the M-norm."""
-        problem, places = self._case.problem, self._replay.places
-        with np.errstate(invalid="ignore"):
-            difference = self._end[places] - state[places]
-        difference = np.where(np.isfinite(difference), difference, np.inf)
-        if problem.is_svm:
-            size = magnitudes(difference)
-            return size / OUTWARD, size * OUTWARD
-        entries = kernel_entries(problem, self._case.declaration, places)
-        low, high = energy_norm(
-            entries, places, difference.astype(np.float64), problem.samples, problem.ridge.penalty
-        )
-        return np.array([low]), np.array([high])

@@ -163,7 +163,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         f"[{lower:.3g}, {min(upper, farthest + stored):.3g}]"
     )
     finding = Finding(what, lower, min(upper, farthest + stored), bound)
-    start = max(norm * (1 - 2.0**-40) - optimum.error, 0.0)
+    start = max(norm / OUTWARD - optimum.error, 0.0)
     reason = f"the start a = 0 is {start:.3g} away from a*, within the bound"
     return record(
         CHECK,

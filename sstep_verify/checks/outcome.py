@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 from sstep_verify.checks.case import Case
 from sstep_verify.verdict import Status, Term, Verdict
@@ -53,6 +54,25 @@ class Finding:
         return self.measured / self.bound if self.bound > 0.0 else math.inf
 
 
+class Compared(Protocol):
+    """What a verdict quotes of a comparison."""
+
+    @property
+    def ratio(self) -> float:
+        """Measured / bound."""
+        ...
+
+    @property
+    def measured(self) -> float:
+        """The value measured."""
+        ...
+
+    @property
+    def bound(self) -> float:
+        """The bound on it."""
+        ...
+
+
 def decisive(findings: list[Finding]) -> Finding:
     """The finding that a verdict on all of them rests on: the worst status, then the largest ratio."""
     order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
@@ -83,6 +103,71 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     )
 
 
+def with_planted(status: Status, terms: tuple[Term, ...]) -> Status:
+    """A PASS whose first term, the planted defect, could not have been seen is VACUOUS."""
+    unseen = bool(terms) and terms[0].status is Status.VACUOUS
+    return Status.VACUOUS if status is Status.PASS and unseen else status
+
+
+def verdict_on(
+    check: str,
+    case: Case,
+    s: int,
+    status: Status,
+    compared: Compared,
+    reason: str,
+    *,
+    units: str,
+    planned: int,
+    executed: int,
+    terms: tuple[Term, ...] = (),
+    evidence: dict[str, object] | None = None,
+) -> Verdict:
+    """The verdict on one run of a case, from what was decided about it.
+
+    Parameters
+    ----------
+    check : str
+        Check id.
+    case : Case
+        The case.
+    s : int
+        Iterations per window of the run.
+    status : Status
+        What was decided.
+    compared : Compared
+        The comparison that decided it, for ratio, measured and bound.
+    reason : str
+        Why.
+    units : str
+        Unit of measured and bound.
+    planned, executed : int
+        Comparisons planned and decided.
+    terms : tuple of Term
+        What planted defects would have shown.
+    evidence : dict
+        Further values for the report.
+    """
+    return Verdict(
+        check=check,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        status=status,
+        ratio=compared.ratio,
+        measured=compared.measured,
+        bound=compared.bound,
+        units=units,
+        planned=planned,
+        executed=executed,
+        terms=terms,
+        reason=reason,
+        replay=case.replay_command,
+        evidence=evidence or {},
+    )
+
+
 def record(
     check: str,
     case: Case,
@@ -97,37 +182,24 @@ def record(
     terms: tuple[Term, ...] = (),
     evidence: dict[str, object] | None = None,
 ) -> Verdict:
-    """The verdict on one run; a PASS whose first term could not have been seen is VACUOUS.
+    """The verdict on one run that a finding decides, with its reason in words.
 
     Parameters
     ----------
-    check : str
-        Check id.
-    case : Case
-        The case.
-    s : int
-        Iterations per window of the run.
+    check, case, s, units, planned, executed, terms, evidence
+        As in `verdict_on`; the first term decides on VACUOUS.
     finding : Finding
         The comparison that decides.
-    units : str
-        Unit of measured and bound.
-    planned, executed : int
-        Comparisons planned and decided.
     origin : str
         Where the bound comes from.
     causes : str
         Likely causes of a failure.
-    terms : tuple of Term
-        What planted defects would have shown; the first decides on VACUOUS.
-    evidence : dict
-        Further values for the report.
     """
-    status = finding.status
+    status = with_planted(finding.status, terms)
     reason = (
         f"{finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} {units} ({origin})."
     )
-    if status is Status.PASS and terms and terms[0].status is Status.VACUOUS:
-        status = Status.VACUOUS
+    if status is Status.VACUOUS and finding.status is Status.PASS:
         reason += f" This run could not have shown the defect {terms[0].name!r}: {terms[0].reason}."
     elif status is Status.VACUOUS:
         reason += " There is no bound for this input, so no defect could have exceeded it."
@@ -138,21 +210,7 @@ def record(
             f" The enclosure [{finding.lower:.3g}, {finding.upper:.3g}] of the measured value holds "
             "the bound, or nothing is known of it."
         )
-    return Verdict(
-        check=check,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=status,
-        ratio=finding.ratio,
-        measured=finding.measured,
-        bound=finding.bound,
-        units=units,
-        planned=planned,
-        executed=executed,
-        terms=terms,
-        reason=reason,
-        replay=case.replay_command,
-        evidence=evidence or {},
-    )
+    return verdict_on(
+        check, case, s, status, finding, reason,
+        units=units, planned=planned, executed=executed, terms=terms, evidence=evidence,
+    )  # fmt: skip

@@ -11,6 +11,9 @@ from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel
 from sstep_verify.solver import Declaration
 
+LARGEST_EXPONENT = 710.0
+"""Above log(2**1024) = 709.78..., so exp of more is infinite in float64."""
+
 
 def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) -> dict[str, KernelEntries]:
     """Kernel rows as a defective solver would have them, with the error of forming them here.
@@ -58,15 +61,22 @@ def _sum(one: KernelEntries, other: KernelEntries) -> KernelEntries:
 
 
 def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
-    """``exp(2 sigma <x, z>)``, in which the exponent's own error is relative to its size."""
+    """``exp(2 sigma <x, z>)``, in which the exponent's own error is relative to its size.
+
+    Where the exponent is certain to be beyond the range of exp, as it is far from the origin, the defect
+    gives infinity without an error.
+    """
     data, sigma = problem.dense, problem.kernel.sigma  # type: ignore[union-attr]
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = 2 * sigma * (data[rows] @ data.T)
         size = 2 * sigma * (np.abs(data[rows]) @ np.abs(data).T) * OUTWARD
         values = np.exp(exponent)
+        least = exponent - gamma(problem.features + 6, unit_roundoff("float64")) * size
+        infinite = least > LARGEST_EXPONENT
         errors = []
         for name, ulps in (("float64", 1.0), (declaration.precision, declaration.function_ulps)):
             u = unit_roundoff(name)
             moved = gamma(problem.features + 6, u) * size
             errors.append(values * (np.expm1(moved) + 2 * (1 + ulps) * u * np.exp(moved)) * OUTWARD)
-        return KernelEntries(values, *(np.nan_to_num(e, nan=np.inf, posinf=np.inf) for e in errors))
+        errors = [np.where(infinite, 0.0, np.nan_to_num(e, nan=np.inf, posinf=np.inf)) for e in errors]
+        return KernelEntries(values, *errors)

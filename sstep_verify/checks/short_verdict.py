@@ -11,6 +11,7 @@ import numpy as np
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.comparison import compare, resolution
+from sstep_verify.checks.outcome import verdict_on, with_planted
 from sstep_verify.checks.short_runs import ShortTruth
 from sstep_verify.checks.terms import WindowFinding, term_records
 from sstep_verify.checks.windows import Window
@@ -123,12 +124,8 @@ def verdict_of(
 
     Parameters
     ----------
-    check : str
-        Check id.
-    case : Case
-        The case.
-    s : int
-        Iterations per window of the run.
+    check, case, s
+        As in `verdict_on`.
     points : list of PointFinding
         At least one.
     compared : str
@@ -142,8 +139,7 @@ def verdict_of(
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     status = worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
     # The planted defect is the dropped kernel correction, which comes first; s = 1 has none.
-    if status is Status.PASS and s > 1 and terms[0].status is Status.VACUOUS:
-        status = Status.VACUOUS
+    status = with_planted(status, terms if s > 1 else ())
     finding = deciding.finding
     reason = (
         f"{compared} after {deciding.iteration} iterations: measured {finding.measured:.3g}, "
@@ -157,22 +153,17 @@ def verdict_of(
         reason += f" The run could not have shown the planted defect: {terms[0].reason}"
     elif status is Status.INCONCLUSIVE:
         reason += " The enclosure of the distance holds the bound."
-    return Verdict(
-        check=check,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=status,
-        ratio=finding.ratio,
-        measured=finding.measured,
-        bound=finding.bound,
+    return verdict_on(
+        check,
+        case,
+        s,
+        status,
+        finding,
+        reason,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(points),
         executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
         terms=terms,
-        reason=reason,
-        replay=case.replay_command,
         evidence={"points": [point.evidence() for point in points]},
     )
 

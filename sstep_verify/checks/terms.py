@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sstep_verify.checks.windows import Window
 from sstep_verify.problems import Problem
-from sstep_verify.verdict import Status, Term
+from sstep_verify.verdict import Status, Term, worst
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class WindowFinding:
         Per term that can act: smallest relative error that would have exceeded the bound.
     bits : int
         Precision of the replay.
+    source : {"data", "panel"}
+        Whether the kernel of the replay is that of the data or the solver's own panel.
+    parts : tuple of WindowFinding
+        The two findings that this one joins; empty where there is only one.
     """
 
     window: Window
@@ -41,6 +45,8 @@ class WindowFinding:
     dropped: dict[str, float] = field(default_factory=dict)
     detectable: dict[str, float] = field(default_factory=dict)
     bits: int = 0
+    source: str = "data"
+    parts: tuple[WindowFinding, ...] = ()
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
@@ -52,7 +58,40 @@ class WindowFinding:
             "ratio": self.ratio,
             "bits": self.bits,
             "detectable": self.detectable,
+            **{f"from {part.source}": part.comparison() for part in self.parts or (self,)},
         }
+
+    def comparison(self) -> dict[str, object]:
+        """Status, ratio, both values and what would have shown, as plain values."""
+        return {
+            "status": self.status.value,
+            "ratio": self.ratio,
+            "measured": self.measured,
+            "bound": self.bound,
+            "bits": self.bits,
+            "detectable": self.detectable,
+        }
+
+
+def joined(data: WindowFinding, panel: WindowFinding) -> WindowFinding:
+    """One finding from the replays of a window from the data and from the solver's panel.
+
+    The worse outcome counts, but where one of them promises nothing (VACUOUS: an infinite bound) the
+    other stands. An error of a term shows if it exceeds either bound.
+    """
+    parts = (data, panel)
+    promising = [part for part in parts if part.status is not Status.VACUOUS] or [data]
+    status = worst(part.status for part in promising)
+    decisive = max((part for part in promising if part.status is status), key=lambda part: part.ratio)
+    return replace(
+        decisive,
+        bits=max(part.bits for part in parts),
+        dropped={name: max(part.dropped.get(name, 0.0) for part in parts) for name in data.dropped},
+        detectable={
+            name: min(part.detectable.get(name, math.inf) for part in parts) for name in data.detectable
+        },
+        parts=parts,
+    )
 
 
 def term_records(problem: Problem, s: int, findings: list[WindowFinding]) -> tuple[Term, ...]:

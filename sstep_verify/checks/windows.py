@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.checks.acting_overlap import overlap_weight
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.trajectory import Trajectory
 
 EVENTS = ("overlap", "clip low", "clip high", "free")
+
+WEIGHTY = 2.0**-20
+"""Weight of an overlap (`overlap_weight`) with which the search for one that acts ends."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class Window:
     begin, end : int
         Iterations at which it starts and ends, counted from the run's beginning.
     tags : tuple of str
-        first, last, tail, sampled, and the events it holds: overlap, clip low, clip high, free.
+        first, last, tail, sampled, acting overlap (where one was found first, `overlap_weight`), and the
+        events it holds: overlap, clip low, clip high, free.
     """
 
     begin: int
@@ -71,6 +76,10 @@ def choose_windows(
         if events & missing:
             chosen.setdefault(place, [])
             missing -= events
+    if problem.is_svm:
+        acting = _acting_overlap(problem, stream, trajectory, recorded, list(chosen))
+        if acting is not None:
+            chosen.setdefault(acting, []).append("acting overlap")
     return [
         Window(
             *recorded[place],
@@ -78,6 +87,29 @@ def choose_windows(
         )
         for place, tags in sorted(chosen.items())
     ]
+
+
+def _acting_overlap(
+    problem: Problem,
+    stream: IndexStream,
+    trajectory: Trajectory,
+    recorded: list[tuple[int, int]],
+    first: list[int],
+) -> int | None:
+    """The first window in which an overlap acts with weight, or else the one where it acts most.
+
+    Looked at are the windows `first` and then all others.
+    """
+    heaviest, found = 0.0, None
+    for place in dict.fromkeys([*first, *range(len(recorded))]):
+        begin, end = recorded[place]
+        draws = stream.blocks(trajectory.start + begin, trajectory.start + end).ravel()
+        scaled, dropped = overlap_weight(problem, trajectory.at(begin), draws)
+        if min(scaled, dropped) >= WEIGHTY:
+            return place
+        if max(scaled, dropped) > heaviest:
+            heaviest, found = max(scaled, dropped), place
+    return found
 
 
 def _events(

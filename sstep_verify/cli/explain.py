@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 
@@ -76,6 +77,7 @@ def _show_numbers(kept, verdict: dict) -> None:
     _section(f"In this artefact: {verdict['status']}", _indented(verdict["reason"]))
     _section("Measured and bound", "\n".join(_compared(verdict)))
     _section("What enters the bound", "\n".join(f"  {name}: {value}" for name, value in _entering(kept)))
+    _section("Where the bound comes from", "\n".join(_shared_out(kept, verdict)))
     _section("Terms", "\n".join(_terms(verdict)))
     _section("Evidence", "\n".join(_evidence(verdict["evidence"])))
 
@@ -106,6 +108,37 @@ def _entering(kept):
     for key, run in kept.trajectories.items():
         recorded = f"recorded at {run.iterations.size} iterations, {run.alphas.dtype}"
         yield f"run {key}", f"iterations {run.start + 1}..{run.start + run.length}, {recorded}"
+
+
+def _shared_out(kept, verdict: dict):
+    """The bound of the replayed window with the largest ratio, source by source."""
+    from sstep_verify.checks.case import run_key
+    from sstep_verify.checks.explained_window import explain_window
+
+    windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
+    if not windows:
+        return
+    window = max(windows, key=lambda one: math.inf if one["ratio"] is None else one["ratio"])
+    begin, end = window["begin"], window["end"]
+    found = explain_window(kept.case, kept.trajectories[run_key(kept.s)], begin, end)
+    where = f"window of iterations {begin + 1}..{end}, largest ratio"
+    if found is None:
+        yield f"  {where}: a is not finite there, the bound is infinite, or a state is carried beside a"
+        return
+    ratio = found.measured / found.bound
+    yield f"  {where}, kernel from the data; {found.where}:"
+    yield f"  measured {found.measured:.6g}, bound {found.bound:.6g}, ratio {ratio:.6g}"
+    yield from _rows([("source", "contribution", "share of the bound")])
+    parts = sorted(found.parts.items(), key=lambda part: -part[1])
+    yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
+    seen = [(name, _number(value), "") for name, value in window["detectable"].items()]
+    if seen:
+        yield from _rows([("term of the recurrence", "detectable", ""), *seen])
+
+
+def _rows(cells):
+    for name, one, other in cells:
+        yield f"    {name:<62}{one:>14}{other:>20}".rstrip()
 
 
 def _terms(verdict: dict):

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from sstep_reference import Kernel
+from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.exact_kernel import exact_kernel
 from sstep_verify.oracle.exact_trajectory import ExactTrajectory, exact_trajectory
+from sstep_verify.oracle.panel import PanelColumns
 from sstep_verify.oracle.replay import Replay
-from sstep_verify.oracle.replay_ridge import replay_ridge_window
+from sstep_verify.oracle.replay_ridge import replay_ridge_panel, replay_ridge_window
 from sstep_verify.oracle.replay_svm import replay_svm_window
 from sstep_verify.oracle.ridge_optimum import RidgeOptimum, ridge_optimum
 from sstep_verify.oracle.svm_optimum import SvmOptimum, svm_optimum
 from sstep_verify.problems import IndexStream, Loss, Problem
+from sstep_verify.trajectory import Panel
 
 FIRST_BITS = 192
 """Precision a replay begins with: 139 bits beyond float64, room for the radii to grow in a window."""
@@ -55,11 +57,40 @@ class Oracle:
         end: np.ndarray,
         draws: np.ndarray,
         bits: int = FIRST_BITS,
+        carried: np.ndarray | None = None,
+        state: str = "",
     ) -> Replay:
-        """Replay one window exactly; begin and end (m,), draws (s, b)."""
+        """Replay one window exactly; begin and end (m,), draws (s, b).
+
+        With a carried state (m,) or (n,) the window starts from a and this state, which is then named.
+        """
         if problem.is_svm:
-            return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel())
-        return replay_ridge_window(problem, self.kernel(bits), begin, end, draws)
+            return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel(), carried, state)
+        return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+
+    def replay_panel(
+        self,
+        problem: Problem,
+        panel: Panel,
+        begin: np.ndarray,
+        end: np.ndarray,
+        draws: np.ndarray,
+        bits: int = FIRST_BITS,
+        carried: np.ndarray | None = None,
+        state: str = "",
+    ) -> Replay | None:
+        """The same over a solver's panel, whose entries must be finite, in the place of the kernel.
+
+        K-RR is measured per coordinate, not in the M-norm. None where a block system cannot be proven
+        invertible at this precision.
+        """
+        kernel = PanelColumns(Balls(bits), panel)
+        if problem.is_svm:
+            return replay_svm_window(problem, kernel, begin, end, draws.ravel(), carried, state)
+        try:
+            return replay_ridge_panel(problem, kernel, begin, end, draws, carried, state)
+        except SingularSystemError:
+            return None
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""

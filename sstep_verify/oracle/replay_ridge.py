@@ -15,13 +15,20 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.block_solve import RefinedBlocks
+from sstep_verify.oracle.carried import carried_window
 from sstep_verify.oracle.enclosure import DOWN, UP, magnitude_interval
 from sstep_verify.oracle.replay import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
 
 
 def replay_ridge_window(
-    problem: Problem, kernel, begin: np.ndarray, end: np.ndarray, draws: np.ndarray
+    problem: Problem,
+    kernel,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    carried: np.ndarray | None = None,
+    state: str = "residual",
 ) -> Replay:
     """Replay a window from the solver's own a and compare at its end, in the M-norm.
 
@@ -35,6 +42,11 @@ def replay_ridge_window(
         The solver's a at the window's start and end.
     draws : ndarray of int, shape (s, b)
         Blocks drawn.
+    carried : ndarray, shape (m,) or (n,), optional
+        State at the window's start, for a solver that makes its steps from it. It moves the point that
+        the exact steps project to, not the projections.
+    state : {"residual", "weights"}
+        What is carried.
 
     Returns
     -------
@@ -48,6 +60,8 @@ def replay_ridge_window(
     window = local_window(
         arithmetic, kernel, targets, arithmetic.vector(begin), draws.tolist(), signed=False
     )
+    if carried is not None:
+        window = carried_window(problem, arithmetic, window, state, carried)
     solve = RefinedBlocks(arithmetic, window, penalty, samples)
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
@@ -69,19 +83,73 @@ def replay_ridge_window(
             component_changes.append(np.maximum(component_change - 2 * reach, 0.0))
         effects[term] = Effect(changes[0], changes[1] / float(DOSE))
         component_effects[term] = Effect(component_changes[0], component_changes[1] / float(DOSE))
-    increments = np.array([[float(value) for value in step] for step in steps])
-    places_drawn = np.array(window.draws, dtype=np.int64)
     return Replay(
         places,
         np.array([max(low - distance, 0.0)]),
         np.array([high + distance]),
-        RidgeSteps(places_drawn, increments),
+        _float_steps(window, steps),
         effects,
         arithmetic.bits,
         np.maximum(component_low - reach, 0.0),
         component_high + reach,
         component_effects,
     )
+
+
+def replay_ridge_panel(
+    problem: Problem,
+    kernel,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    carried: np.ndarray | None = None,
+    state: str = "residual",
+) -> Replay:
+    """Replay a window over a kernel of which no definiteness is known, and compare per coordinate.
+
+    Balls are carried from block to block, so that wider ones need more bits.
+
+    Parameters
+    ----------
+    problem, begin, end, draws, carried, state
+        See `replay_ridge_window`.
+    kernel
+        A solver's panel over `Balls`; row i of it is used in steps on coordinate i.
+
+    Returns
+    -------
+    Replay
+        Its measured values are those per distinct coordinate, shape (c,).
+
+    Raises
+    ------
+    SingularSystemError
+        If a block system cannot be proven invertible at this precision.
+    """
+    arithmetic: Balls = kernel.arithmetic
+    penalty, samples = arithmetic.number(problem.ridge.penalty), problem.samples
+    targets, alpha = arithmetic.vector(problem.targets), arithmetic.vector(begin)
+    window = local_window(arithmetic, kernel, targets, alpha, draws.tolist(), signed=False)
+    if carried is not None:
+        window = carried_window(problem, arithmetic, window, state, carried)
+    steps: list = []
+    exact = mutable_ridge_window(arithmetic, window, penalty, samples, steps=steps)
+    places = np.array(window.coordinates, dtype=np.int64)
+    low, high = _components(arithmetic, arithmetic.vector(end[places]), exact)
+    effects = {}
+    for term in _acting_terms(window):
+        changes = []
+        for factor in (0, 1 + DOSE):
+            mutation = NONE.scaled(TERMS[term], factor, term)
+            mutated = mutable_ridge_window(arithmetic, window, penalty, samples, mutation)
+            changes.append(_components(arithmetic, mutated, exact)[0])
+        effects[term] = Effect(changes[0], changes[1] / float(DOSE))
+    return Replay(places, low, high, _float_steps(window, steps), effects, arithmetic.bits)
+
+
+def _float_steps(window: LocalWindow, steps: list) -> RidgeSteps:
+    increments = np.array([[float(value) for value in step] for step in steps])
+    return RidgeSteps(np.array(window.draws, dtype=np.int64), increments)
 
 
 def _components(arithmetic, one, other) -> tuple[np.ndarray, np.ndarray]:

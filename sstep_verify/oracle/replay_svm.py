@@ -14,29 +14,42 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
 from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.oracle.carried import carried_window
 from sstep_verify.oracle.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.replay import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
 
 
 def replay_svm_window(
-    problem: Problem, kernel, begin: np.ndarray, end: np.ndarray, draws: np.ndarray
+    problem: Problem,
+    kernel,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    carried: np.ndarray | None = None,
+    state: str = "gradient",
 ) -> Replay:
     """Replay a window from the solver's own a and compare at its end.
 
     The window's exact end comes from the classical reference (Algorithm 1) in balls; the mutable
-    s-step recurrence, unmutated, must enclose the same point, or the two oracles disagree.
+    s-step recurrence, unmutated, must enclose the same point, or the two oracles disagree. From a carried
+    state there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
 
     Parameters
     ----------
     problem : Problem
         A K-SVM.
     kernel
-        Exact kernel of the problem over `Balls`; its precision is that of the replay.
+        Exact kernel of the problem over `Balls`, or a solver's panel; its precision is that of the
+        replay.
     begin, end : ndarray, shape (m,)
         The solver's a at the window's start and end.
     draws : ndarray of int, shape (s,)
         Coordinates drawn.
+    carried : ndarray, shape (m,) or (n,), optional
+        State at the window's start, for a solver that makes its steps from it.
+    state : {"gradient", "weights"}
+        What is carried.
 
     Returns
     -------
@@ -50,21 +63,24 @@ def replay_svm_window(
     arithmetic: Balls = kernel.arithmetic
     alpha: Any = arithmetic.vector(begin)
     loss, C = problem.loss.task, problem.hinge.C
-    exact = dcd_ksvm(arithmetic, kernel, problem.targets.tolist(), alpha, draws.tolist(), loss=loss, C=C)
     labels = arithmetic.vector(problem.targets)
     window = local_window(arithmetic, kernel, labels, alpha, draws[:, None].tolist(), signed=True)
+    if carried is not None:
+        window = carried_window(problem, arithmetic, window, state, carried)
     upper, omega = svm_constants(arithmetic, loss, C)
     steps: list[Step] = []
     unmutated = mutable_svm_window(arithmetic, window, omega, upper, NONE, steps)
+    if carried is None:
+        run = dcd_ksvm(arithmetic, kernel, problem.targets.tolist(), alpha, draws.tolist(), loss=loss, C=C)
+        exact = [run[coordinate] for coordinate in window.coordinates]
+        _must_agree(problem, window, exact, unmutated)
+    else:
+        exact = _clipped_ends(arithmetic, window, steps, upper)
     with arithmetic.working():
-        errors = []
-        for place, coordinate in enumerate(window.coordinates):
-            if not exact[coordinate].overlaps(unmutated[place]):
-                raise OracleDisagreementError(
-                    f"{problem.label}: coordinate {coordinate} ends a window at {exact[coordinate]} by the "
-                    f"classical reference but at {unmutated[place]} by the s-step recurrence"
-                )
-            errors.append(magnitude_interval(arithmetic.number(end[coordinate]) - exact[coordinate]))
+        errors = [
+            magnitude_interval(arithmetic.number(end[coordinate]) - exact[place])
+            for place, coordinate in enumerate(window.coordinates)
+        ]
     effects = {
         term: _effect(arithmetic, window, omega, upper, unmutated, TERMS[term], term)
         for term in _acting_terms(problem, window)
@@ -72,6 +88,23 @@ def replay_svm_window(
     places = np.array(window.coordinates, dtype=np.int64)
     low, high = np.array(errors).reshape(-1, 2).T
     return Replay(places, low, high, _float_steps(arithmetic, window, steps), effects, arithmetic.bits)
+
+
+def _must_agree(problem: Problem, window: LocalWindow, exact: list, unmutated) -> None:
+    for coordinate, one, other in zip(window.coordinates, exact, unmutated, strict=True):
+        if not one.overlaps(other):
+            raise OracleDisagreementError(
+                f"{problem.label}: coordinate {coordinate} ends a window at {one} by the classical "
+                f"reference but at {other} by the s-step recurrence"
+            )
+
+
+def _clipped_ends(arithmetic: Balls, window: LocalWindow, steps: list[Step], upper) -> list:
+    """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
+    ends: list = [None] * len(window.coordinates)
+    for (place,), step in zip(window.draws, steps, strict=True):
+        ends[place] = arithmetic.clip(step.unclipped, arithmetic.number(0), upper)
+    return ends
 
 
 def _acting_terms(problem: Problem, window: LocalWindow) -> list[str]:

@@ -1,4 +1,4 @@
-"""Kernel functions: from reduced inner products to kernel values, in place.
+"""Kernel functions: from reduced inner products or squared distances to kernel values, in place.
 
 They are applied after the reduction over features, never before it: a nonlinear function of a
 partial sum is not a partial sum of the function.
@@ -15,7 +15,7 @@ from sstep_verify.problems import Kernel, PolynomialKernel, RBFKernel
 
 
 class KernelFunction(Protocol):
-    """Turns a panel of inner products into kernel values."""
+    """Turns a panel of inner products, or of squared distances, into kernel values."""
 
     def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Overwrite `panel`, shape (c, m), whose row p belongs to sample ``columns[p]``."""
@@ -58,6 +58,24 @@ class Gaussian:
     def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Overwrite inner products with RBF values; the distance of a sample to itself is 0."""
         gaussian_exponents(panel, columns, self._squared_norms, self._sigma)
+        np.exp(panel, out=panel)
+
+
+class DistanceGaussian:
+    """The RBF kernel of squared distances, ``exp(-sigma |x - z|^2)``.
+
+    Parameters
+    ----------
+    sigma : float
+        Inverse squared width.
+    """
+
+    def __init__(self, sigma: float):
+        self._sigma = sigma
+
+    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+        """Overwrite squared distances with RBF values; that of a sample to itself is 0 as it comes."""
+        np.multiply(panel, -self._sigma, out=panel)
         np.exp(panel, out=panel)
 
 

@@ -25,7 +25,8 @@ CACHE_VARIABLE = "SSTEP_VERIFY_CACHE"
 
 TASKS = ("classification", "regression")
 
-_DENSE_ABOVE = 0.5  # density from which a dense array is smaller and faster than CSR
+DENSE_ABOVE = 0.5
+"""Density above which a dense array is smaller and faster than CSR."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +229,7 @@ def _dense_or_sparse(data: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_arr
         return data
     data.eliminate_zeros()
     m, n = data.shape
-    return data.toarray() if data.nnz > _DENSE_ABOVE * m * n else data
+    return data.toarray() if data.nnz > DENSE_ABOVE * m * n else data
 
 
 def _file_sha256(path: Path) -> str:

@@ -7,7 +7,6 @@ steps and ranks, a linear kernel, condition 1, and seed 0.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,23 @@ from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.problems.scenario_descent import TERMS, acting_terms, design_kernel
+from sstep_verify.problems.scenario_descent import TERMS
+from sstep_verify.problems.scenario_draws import (
+    CONDITIONS,
+    DEGREES,
+    FRACTIONS,
+    KERNEL_NAMES,
+    LARGEST_SEED,
+    OFFSETS,
+    PARAMETERS,
+    SIGMAS,
+    acts,
+    balanced,
+)  # fmt: skip
 from sstep_verify.problems.scenario_limits import ORDERS, PRECISIONS, SCALES, STARTS, TASKS
-from sstep_verify.problems.scenario_spectrum import SHAPES, condition_levels
+from sstep_verify.problems.scenario_spectrum import SHAPES
 from sstep_verify.problems.scenarios import Scenario
 
-KERNEL_NAMES = ("linear", "polynomial", "rbf")
-
-CONDITIONS = (
-    1.0,
-    *condition_levels(),
-    *(10.0**exponent for exponent in range(1, 15)),
-    condition_levels(2.0**-23)[1],
-    condition_levels(2.0**-23)[2],
-)
-"""Condition numbers: none, LAPACK's levels in float64, a logarithmic grid, LAPACK's levels in float32."""
-
-PARAMETERS = (1.0, 0.1, 10.0, 1e-2, 1e2, 1e-3, 1e3)
-_FRACTIONS = (0.0, 0.25, 0.5, 0.75)
-_LARGEST_SEED = 2**32 - 1
 _SEEDS_TRIED = 16
 
 
@@ -55,8 +52,8 @@ def kernels(names: Collection[str] = KERNEL_NAMES) -> st.SearchStrategy[Kernel]:
     """
     made: dict[str, st.SearchStrategy[Kernel]] = {
         "linear": st.just(LinearKernel()),
-        "polynomial": st.builds(PolynomialKernel, st.integers(2, 4), st.sampled_from([0.0, 1.0, 0.5])),
-        "rbf": st.builds(RBFKernel, st.sampled_from([1.0, 0.5, 0.1, 2.0])),
+        "polynomial": st.builds(PolynomialKernel, st.sampled_from(DEGREES), st.sampled_from(OFFSETS)),
+        "rbf": st.builds(RBFKernel, st.sampled_from(SIGMAS)),
     }
     return _one_of(names, KERNEL_NAMES, "kernels").flatmap(made.__getitem__)
 
@@ -104,7 +101,7 @@ def scenarios(
     fields["s"] = draw(st.integers(1, max_s), label="s")
     fields["iterations"] = draw(st.integers(1, max_iterations), label="H")
     fields["ranks"] = draw(st.integers(1, max_ranks), label="P")
-    fields["seed"] = draw(st.integers(0, _LARGEST_SEED), label="seed")
+    fields["seed"] = draw(st.integers(0, LARGEST_SEED), label="seed")
     fields["parameter"] = draw(st.sampled_from(PARAMETERS), label="C or lambda")
     fields |= _spectrum(draw)
     fields["scale"] = draw(_one_of(scales, tuple(SCALES), "scales"), label="scale")
@@ -138,7 +135,7 @@ def _degenerate(draw: st.DrawFn, drawn: dict[str, Any]) -> dict[str, Any]:
     """Repeated, zero and constant parts, and either sparsity or an offset."""
     fields: dict[str, Any] = {
         "unit_rows": draw(st.booleans(), label="unit rows"),
-        "duplicates": draw(st.sampled_from(_FRACTIONS), label="duplicates"),
+        "duplicates": draw(st.sampled_from(FRACTIONS), label="duplicates"),
         "zero_rows": draw(st.integers(0, min(2, drawn["samples"])), label="zero rows"),
         "constant_features": draw(st.integers(0, min(2, drawn["features"])), label="constant features"),
         "density": draw(st.sampled_from([1.0, 0.5, 0.1]), label="density"),
@@ -205,13 +202,13 @@ def acting_scenarios(
     # Never near-converged: from there nothing moves by enough to carry weight.
     fields["start"] = draw(_one_of(starts, ("zero", "mixed"), "starts"), label="start")
     fields |= _spectrum(draw)
-    seed = draw(st.integers(0, _LARGEST_SEED), label="seed")
+    seed = draw(st.integers(0, LARGEST_SEED), label="seed")
     # A K-SVM-L2 step is rarely clipped, and so an overlap rarely acts, unless C K_ii is large.
     places = (7, 6) if fields["task"] == "svm-l2" and "overlap" in terms else (4, 5, 3, 6, 2, 7, 1)
     place = draw(st.sampled_from(places), label="eighths of the range of C or lambda")
     # Trying a few seeds wastes far fewer draws than giving up at the first that does not act.
     for candidate in range(seed, seed + _SEEDS_TRIED):
-        scenario = _balanced(Scenario(**fields, seed=candidate), place / 8)
+        scenario = balanced(Scenario(**fields, seed=candidate), place / 8)
         if acts(scenario, terms):
             return scenario
     assume(False)
@@ -222,31 +219,3 @@ def _check_terms(terms: Collection[str], task: str | None) -> None:
     _one_of(terms, TERMS, "terms")
     if "omega" in terms and task not in (None, "svm-l2"):
         raise InputError(f"strategy: task {task!r} has no omega term; ask for svm-l2")
-
-
-def _balanced(scenario: Scenario, place: float) -> Scenario:
-    """The scenario with C or lambda at `place` (0..1) of its admitted range, on a logarithmic scale."""
-    diagonal = np.diag(design_kernel(scenario.problem()))
-    if not diagonal.all():
-        return scenario
-    if scenario.task == "krr":
-        low, high = diagonal.max() / 10 / scenario.samples, diagonal.min() * 10 / scenario.samples
-    else:
-        low, high = 0.1 / diagonal.min(), 10 / diagonal.max()
-    return replace(scenario, parameter=float(low * (high / low) ** place))
-
-
-def in_balance(scenario: Scenario) -> bool:
-    """True if every C K_ii lies in [0.1, 10], or every K_ii within a factor 10 of lambda m."""
-    diagonal = np.diag(design_kernel(scenario.problem()))
-    ratios = diagonal * scenario.parameter
-    if scenario.task == "krr":
-        ratios = diagonal / (scenario.parameter * scenario.samples)
-    return bool((ratios >= 0.1).all() and (ratios <= 10).all())
-
-
-def acts(scenario: Scenario, terms: Collection[str] = ("kernel-correction", "overlap")) -> bool:
-    """True if the scenario is balanced, has an overlap, and each of the terms carries weight."""
-    if not (scenario.overlaps and in_balance(scenario)):
-        return False
-    return set(terms) <= acting_terms(scenario.problem(), scenario.stream(), scenario.s, scenario.initial())

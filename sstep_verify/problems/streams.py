@@ -100,12 +100,16 @@ class IndexStream:
             return np.empty((0, self.block), dtype=np.int64)
         first, last = begin // CHUNK, (end - 1) // CHUNK
         parts = [
-            _chunk(self.kind, self.samples, self.block, self.seed, chunk)[
-                max(begin - chunk * CHUNK, 0) : end - chunk * CHUNK
-            ]
+            self._chunk(chunk)[max(begin - chunk * CHUNK, 0) : end - chunk * CHUNK]
             for chunk in range(first, last + 1)
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _chunk(self, chunk: int) -> np.ndarray:
+        # The last chunk is drawn as far as the stream goes: blocks are drawn one after the other, so those
+        # that are left out change nothing in those before them.
+        count = min(CHUNK, self.length - chunk * CHUNK)
+        return _chunk(self.kind, self.samples, self.block, self.seed, chunk, count)
 
     def _file_blocks(self) -> np.ndarray:
         return _from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
@@ -135,24 +139,25 @@ def relabelling(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def _chunk(kind: str, samples: int, block: int, seed: int, chunk: int) -> np.ndarray:
+def _chunk(kind: str, samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
+    """The first `count` blocks of a chunk, shape (count, b); read-only."""
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, chunk))))
     if kind == "uniform" and block == 1:
-        drawn = generator.integers(samples, size=(CHUNK, 1), dtype=np.int64)
+        drawn = generator.integers(samples, size=(count, 1), dtype=np.int64)
     elif kind == "uniform":
-        drawn = np.empty((CHUNK, block), dtype=np.int64)
+        drawn = np.empty((count, block), dtype=np.int64)
         for row in drawn:
             row[:] = generator.choice(samples, size=block, replace=False, shuffle=False)
     else:
-        drawn = _epoch_chunk(samples, block, seed, chunk)
+        drawn = _epoch_chunk(samples, block, seed, chunk, count)
     drawn.setflags(write=False)
     return drawn
 
 
-def _epoch_chunk(samples: int, block: int, seed: int, chunk: int) -> np.ndarray:
+def _epoch_chunk(samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
     per_epoch = samples // block
     first = chunk * CHUNK // per_epoch
-    last = ((chunk + 1) * CHUNK - 1) // per_epoch
+    last = (chunk * CHUNK + count - 1) // per_epoch
     blocks = np.concatenate(
         [
             np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, epoch))))
@@ -162,7 +167,7 @@ def _epoch_chunk(samples: int, block: int, seed: int, chunk: int) -> np.ndarray:
         ]
     )
     offset = chunk * CHUNK - first * per_epoch
-    return np.ascontiguousarray(blocks[offset : offset + CHUNK], dtype=np.int64)
+    return np.ascontiguousarray(blocks[offset : offset + count], dtype=np.int64)
 
 
 @lru_cache(maxsize=4)

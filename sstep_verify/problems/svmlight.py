@@ -10,12 +10,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import math
 import os
-import re
 import stat
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,15 +22,33 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, require
+from sstep_verify.problems.svmlight_lines import FORM, LARGEST_INDEX, LineError, line_fault
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
 
 _OPENERS = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
-_LARGEST_INDEX = 2**31 - 1  # scikit-learn keeps an index in a C int
-_SHOWN = 60
-_FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
+_CHUNK = 1 << 20  # bytes unpacked at once while the length of a text is found
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive lines of a file.
+
+    Parameters
+    ----------
+    matrix : csr_array, shape (rows, largest index met or features)
+        Their values, float64; zeros written out stay stored.
+    targets : ndarray, shape (rows,)
+        First number of each line that is neither empty nor a comment.
+    lines : int
+        Lines read, those without a sample included.
+    """
+
+    matrix: sp.csr_array
+    targets: np.ndarray
+    lines: int
 
 
 def read_svmlight(path: str | Path, *, features: int | None = None) -> tuple[sp.csr_array, np.ndarray]:
@@ -61,36 +78,90 @@ def read_svmlight(path: str | Path, *, features: int | None = None) -> tuple[sp.
     MissingExtraError
         If scikit-learn is not installed.
     """
+    block = read_block(path, features=features)
+    require_content(path, block.lines, block.targets.size, block.matrix.nnz)
+    return block.matrix, block.targets
+
+
+def read_block(
+    path: str | Path, *, begin: int = 0, end: int | None = None, features: int | None = None
+) -> Block:
+    """Read the lines of a file that begin at the bytes ``begin <= byte < end`` of its text.
+
+    Blocks that share out the bytes of a text share out its lines: each belongs to exactly one. In a
+    compressed file all that comes before `begin` is unpacked and dropped.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for `read_svmlight`.
+    begin, end : int
+        Bytes of the unpacked text; to its end if `end` is absent.
+    features : int, optional
+        Number of features (n) the file is known to have.
+
+    Raises
+    ------
+    DataError
+        As for `read_svmlight`, but a block may be without samples or features; a `LineError`, its
+        lines counted from the block's first, wherever a line is at fault.
+    MissingExtraError
+        If scikit-learn is not installed.
+    """
     path = Path(path)
     require("sklearn", "data")
     from sklearn.datasets import load_svmlight_file
 
     failure: Exception | None = None
     with _opened(path) as handle:
-        lines = _CountedLines(handle)
+        lines = _CountedLines(handle, begin, end)
         try:
             matrix, targets = load_svmlight_file(lines, n_features=features, zero_based=False)
         except _UNREADABLE as error:
-            raise DataError(_unreadable(path, lines.count + 1, error)) from error
+            raise _unreadable(path, lines.count + 1, error) from error
         except (ValueError, OverflowError) as error:
             failure = error
     if failure is not None:
-        _raise_first_fault(path, features)
-        raise DataError(f"{path}, line {lines.count}: {failure}; {_FORM}") from failure
+        _raise_first_fault(path, begin, end, features)
+        raise LineError(path, lines.count, f"{failure}; {FORM}") from failure
     if lines.suspicious or not (np.isfinite(matrix.data).all() and np.isfinite(targets).all()):
-        _raise_first_fault(path, features)
-    if targets.size == 0:
-        raise DataError(f"{path}, line 1: no sample in {lines.count} lines; {_FORM}")
-    if matrix.nnz == 0:
-        raise DataError(f"{path}, line 1: {targets.size} targets but not one feature; {_FORM}")
-    return _canonical(matrix), np.array(targets, dtype=np.float64)
+        _raise_first_fault(path, begin, end, features)
+    return Block(_canonical(matrix), np.array(targets, dtype=np.float64), lines.count)
+
+
+def require_content(path: str | Path, lines: int, samples: int, stored: int) -> None:
+    """Refuse a file without samples, or without a single stored value.
+
+    Raises
+    ------
+    LineError
+        With the numbers of lines and samples read.
+    """
+    if samples == 0:
+        raise LineError(Path(path), 1, f"no sample in {lines} lines; {FORM}")
+    if stored == 0:
+        raise LineError(Path(path), 1, f"{samples} targets but not one feature; {FORM}")
+
+
+def text_length(path: str | Path) -> int | None:
+    """Bytes of a file's text; a compressed file is unpacked once. None if it is unreadable."""
+    try:
+        with _opened(Path(path)) as handle:
+            if Path(path).suffix not in _OPENERS:
+                return os.fstat(handle.fileno()).st_size
+            length = 0
+            while chunk := handle.read(_CHUNK):
+                length += len(chunk)
+            return length
+    except (DataError, *_UNREADABLE):
+        return None
 
 
 class _CountedLines:
-    """The lines of a binary file, counted, with an eye on what scikit-learn takes without a word."""
+    """The lines of a block, counted, with an eye on what scikit-learn takes without a word."""
 
-    def __init__(self, handle: BinaryIO):
-        self._handle = handle
+    def __init__(self, handle: BinaryIO, begin: int, end: int | None):
+        self._handle, self._begin, self._end = handle, begin, end
         self.count = 0
         self.suspicious = False
 
@@ -99,7 +170,15 @@ class _CountedLines:
         return self._handle.read(size)
 
     def __iter__(self) -> Iterator[bytes]:
+        if self._begin:
+            # The line that the byte before belongs to is another block's, even where it ends there.
+            self._handle.seek(self._begin - 1)
+            self._handle.readline()
+        position = self._handle.tell()
         for line in self._handle:
+            if self._end is not None and position >= self._end:
+                return
+            position += len(line)
             self.count += 1
             # float() and int() read "1_0" as ten, and a leading qid pair would be dropped silently.
             self.suspicious = self.suspicious or b"_" in line or b"qid" in line
@@ -116,73 +195,25 @@ def _opened(path: Path) -> BinaryIO:
         raise DataError(f"{path}: cannot be opened: {error.strerror or error}") from error
 
 
-def _unreadable(path: Path, line: int, error: BaseException) -> str:
+def _unreadable(path: Path, line: int, error: BaseException) -> LineError:
     kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
-    return f"{path}, line {line}: cannot be read {kind}: {error}; the file is damaged or incomplete"
+    return LineError(path, line, f"cannot be read {kind}: {error}; the file is damaged or incomplete")
 
 
 def _canonical(matrix) -> sp.csr_array:
     """Plain float64 csr_array whatever scikit-learn's release hands out, with the narrowest index type."""
     kind = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
-    parts = (matrix.data.astype(np.float64), matrix.indices.astype(kind), matrix.indptr.astype(kind))
+    values = matrix.data.astype(np.float64, copy=False)
+    parts = (values, matrix.indices.astype(kind), matrix.indptr.astype(kind))
     return sp.csr_array(parts, shape=matrix.shape)
 
 
-def _raise_first_fault(path: Path, features: int | None) -> None:
-    number = 0
+def _raise_first_fault(path: Path, begin: int, end: int | None, features: int | None) -> None:
     with _opened(path) as handle:
+        lines = _CountedLines(handle, begin, end)
         try:
-            for line in handle:
-                number += 1
-                fault = _line_fault(line, features or _LARGEST_INDEX)
-                if fault:
-                    raise DataError(f"{path}, line {number}: {fault}; {_FORM}")
+            for line in lines:
+                if fault := line_fault(line, features or LARGEST_INDEX):
+                    raise LineError(path, lines.count, f"{fault}; {FORM}")
         except _UNREADABLE as error:
-            raise DataError(_unreadable(path, number + 1, error)) from error
-
-
-def _line_fault(line: bytes, largest: int) -> str | None:
-    """What is wrong with one line, or None."""
-    tokens = line.split(b"#", 1)[0].split()
-    if not tokens:
-        return None
-    if b":" in tokens[0]:
-        return f"begins with {_show(tokens[0])}, so the target is missing"
-    if fault := _number_fault(tokens[0]):
-        return f"target {_show(tokens[0])} {fault}"
-    previous = 0
-    for pair in tokens[1:]:
-        index, colon, value = pair.partition(b":")
-        if not colon:
-            return f"{_show(pair)} is not of the form index:value"
-        if index.startswith(b"qid"):
-            return f"{_show(pair)} is a query id: ranking data cannot be used, remove the qid pairs"
-        if not re.fullmatch(rb"[+-]?[0-9]+", index):
-            return f"index {_show(index)} in {_show(pair)} is not an integer"
-        # Longer than any index allowed; int() itself refuses thousands of digits.
-        number = int(index) if len(index) <= 18 else largest + 1
-        if not 1 <= number <= largest:
-            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}"
-        if number == previous:
-            return f"index {number} occurs twice, the second time in {_show(pair)}"
-        if number < previous:
-            return f"index {number} in {_show(pair)} comes after index {previous}: unsorted"
-        if fault := _number_fault(value):
-            return f"value {_show(value)} in {_show(pair)} {fault}"
-        previous = number
-    return None
-
-
-def _number_fault(token: bytes) -> str | None:
-    try:
-        value = float(token)
-    except ValueError:
-        return "is not a number"
-    if b"_" in token:
-        return "is not a number"
-    return None if math.isfinite(value) else "is not a finite float64"
-
-
-def _show(token: bytes) -> str:
-    """The token in quotes, unprintable bytes escaped, shortened."""
-    return repr(token[:_SHOWN])[1:] + ("..." if len(token) > _SHOWN else "")
+            raise _unreadable(path, lines.count + 1, error) from error

@@ -119,7 +119,7 @@ def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkey
 
     kept = read_artefact(report / "artefacts/points.svm-rbf-svm-l2-C=1-window-replay-s4")
     sound = kept.trajectories["s=4"]
-    still = dataclasses.replace(sound, alphas=sound.alphas * 0)
+    longer = dataclasses.replace(sound, alphas=sound.alphas * (1 + 2.0**-20))
     path = write_artefact(
         dataclasses.replace(kept, verdicts=({**kept.verdicts[0], "status": "PASS"},)), tmp_path
     )
@@ -127,7 +127,7 @@ def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkey
     assert code == 4
     assert "DISAGREES" in output
     assert "status was PASS, is FAIL" in output
-    path = write_artefact(dataclasses.replace(kept, trajectories={"s=4": still}), tmp_path)
+    path = write_artefact(dataclasses.replace(kept, trajectories={"s=4": longer}), tmp_path)
     code, output, _ = _main(monkeypatch, capsys, "replay", str(path))
     assert code == 1
     assert "agrees, with other numbers" in output
@@ -204,6 +204,31 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch, capsys
         ):
             assert words in numbers
         assert ("begin 0, end" in numbers) == (verdict["check"] == "window-replay")
+
+
+def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch, capsys):
+    monkeypatch.chdir(report)
+    failed = [verdict for verdict in _verdicts(report, "FAIL") if verdict["check"] == "window-replay"]
+    assert len(failed) == 2
+    for verdict in failed:
+        path = verdict["replay"].split()[-1]
+        _, output, _ = _main(monkeypatch, capsys, "explain", "window-replay", path)
+        table = output.partition("\nWhere the bound comes from\n")[2].partition("\n\n")[0]
+        # The decisive comparison may be the one from the panel; the table is of the one from the data.
+        compared = max((window["from data"] for window in verdict["evidence"]["windows"]), key=_ratio)
+        for name in ("measured", "bound", "ratio"):
+            assert f"{name} {compared[name]:.6g}" in table
+        rows = [line.rsplit(maxsplit=2) for line in table.splitlines() if line.endswith("%")]
+        assert len(rows) == 4
+        assert rows[0][0].strip() == "kernel entries (delta_K)"
+        # Every share is printed to half a tenth of a per cent.
+        assert abs(sum(float(share.rstrip("%")) for *_, share in rows) - 100) <= len(rows) * 0.05 + 1e-9
+        for term, value in compared["detectable"].items():
+            assert any(line.split()[:1] == [term] and len(line.split()) == 2 for line in table.splitlines())
+
+
+def _ratio(comparison: dict) -> float:
+    return comparison["ratio"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.block_factorisation import factorisation_error
+from sstep_verify.bounds.rounding import OUTWARD
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ridge_window
@@ -39,7 +40,7 @@ def systems(draw):
     held, given = matrix.copy(), 0.0
     if draw(st.booleans(), label="not quite symmetric"):
         held = np.where(rng.random((b, b)) < 0.5, np.nextafter(matrix, TYPES[precision](0)), matrix)
-        given = float(np.linalg.norm(np.float64(held) - np.float64(matrix))) * (1 + 2.0**-40)
+        given = float(np.linalg.norm(np.float64(held) - np.float64(matrix))) * OUTWARD
     # Rounding the matrix to the precision may have taken this much off its smallest eigenvalue.
     least -= float(np.linalg.norm(np.float64(matrix) - factor @ factor.T - least * np.eye(b))) * 2
     rhs = np.asarray(rng.standard_normal(b), dtype=TYPES[precision])

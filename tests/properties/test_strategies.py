@@ -17,10 +17,17 @@ from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import local_window
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel, scenario_descent, strategies
+from sstep_verify.problems import (
+    LinearKernel,
+    PolynomialKernel,
+    RBFKernel,
+    scenario_descent,
+    scenario_draws,
+)
+from sstep_verify.problems.scenario_draws import CONDITIONS, KERNEL_NAMES, acts, in_balance
 from sstep_verify.problems.scenario_families import edge_scenarios
 from sstep_verify.problems.scenarios import SCALES, TASKS, Scenario
-from sstep_verify.problems.strategies import KERNEL_NAMES, acting_scenarios, acts, in_balance, scenarios
+from sstep_verify.problems.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest
 
 EXACT = Rational()
@@ -103,7 +110,7 @@ def test_shrinking_acts_on_each_size_and_name():
         condition=found.condition,
     )
     assert found == expected
-    assert found.condition == strategies.CONDITIONS[2]
+    assert found.condition == CONDITIONS[2]
 
 
 def test_acting_scenarios_shrink_to_few_samples_and_steps():
@@ -189,7 +196,7 @@ def test_a_weak_generator_would_be_caught():
     """Without the test for weight, overlaps of free steps are drawn: they change no increment at all."""
     small = {"max_samples": 4, "max_features": 2}
     everything = frozenset(scenario_descent.TERMS)
-    with mock.patch.object(strategies, "acting_terms", return_value=everything):
+    with mock.patch.object(scenario_draws, "acting_terms", return_value=everything):
         idle, _ = smallest(
             acting_scenarios("svm-l1", kernels=["linear"], terms=["overlap"], **small),
             lambda scenario: all(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sstep_reference import SingularSystemError, bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
+from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.errors import InputError
@@ -23,6 +23,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.adapters import ReferenceSolver, reference
+from sstep_verify.solvers.adapters.reference import SingularBlockError
 
 SAMPLES, LENGTH = 12, 60
 LOSSES = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(0.7), "krr": Ridge(0.1)}
@@ -165,9 +166,32 @@ def test_errors_name_what_is_known():
         ReferenceSolver("float32").run(request_of("krr", 4, initial=np.full(SAMPLES, 1e300)))
 
 
-def test_a_block_system_that_breaks_down_is_an_error_not_a_number():
+@pytest.mark.parametrize(("form", "s"), [("sstep", 1), ("sstep", 4), ("classical", 2)])
+def test_a_block_system_that_breaks_down_is_an_error_that_names_it(form, s):
+    """Six samples stand twice; with a tiny lambda a block with both copies of one is singular in float32."""
     problem = problem_of("krr", LinearKernel(), Ridge(1e-12))
     problem = replace(problem, data=np.vstack([problem.dense[:6]] * 2))
-    request = RunRequest(problem, IndexStream("uniform", SAMPLES, SAMPLES, 3), 1, 3)
-    with pytest.raises(SingularSystemError, match="pivot"):
+    stream = IndexStream("uniform", SAMPLES, 2, LENGTH, seed=2)
+    request = RunRequest(problem, stream, s, 40, start=5, record=(4, 20))
+    drawn = stream.blocks(5, 45)
+    [first, *_] = np.flatnonzero(drawn[:, 0] % 6 == drawn[:, 1] % 6).tolist()
+    assert first > 20  # In the last of three pieces of the run.
+    with pytest.raises(SingularBlockError) as caught:
+        ReferenceSolver("float32", form).run(request)
+    assert isinstance(caught.value, InputError)
+    message = str(caught.value)
+    one, other = drawn[first]
+    for part in (
+        problem.label, f"of iteration {first + 1} (coordinates {one}, {other})", "float32: pivot 1 of 2 is",
+        "larger lambda (here 1e-12)", "smaller block (here b = 2)", "float32, float64, longdouble",
+    ):  # fmt: skip
+        assert part in message
+
+
+def test_an_error_names_the_first_coordinates_of_a_large_block():
+    problem = problem_of("krr", LinearKernel(), Ridge(1e-12))
+    request = RunRequest(problem, IndexStream("cyclic", SAMPLES, SAMPLES, 3), 1, 3)
+    with pytest.raises(
+        SingularBlockError, match=r"iteration 1 \(coordinates 0, 1, 2, 3, 4, 5, 6, 7, \.\.\.\)"
+    ):
         ReferenceSolver("float32").run(request)

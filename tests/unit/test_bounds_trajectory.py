@@ -11,7 +11,7 @@ import pytest
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.rounding import gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.bounds.trajectory_norm import energy_norm
 from sstep_verify.bounds.trajectory_ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
@@ -88,9 +88,9 @@ def test_a_run_of_one_window_has_the_bound_of_that_window(loss, declaration):
     else:
         arguments = (problem.targets, exact.steps, loss.penalty, declaration)
         own = np.array([ridge_window_bound(entries, exact.places, start, *arguments)])
-    # The same sums, each rounded outwards once or twice more.
+    # Rounded outwards three times more: the sizes at the start, the window's sum, the total.
     assert (bound.radius >= own).all()
-    assert (bound.radius <= own * (1 + 2.0**-24)).all()
+    assert (bound.radius <= own * OUTWARD**3).all()
 
 
 @pytest.mark.parametrize("s", [1, 7, 16])
@@ -159,14 +159,15 @@ def test_the_energy_norm_encloses_the_exact_one():
         square = sum(x * x for x in combined) * 4 + SAMPLES * sum(x * x for x in vector)
         low, high = energy_norm(entries, places, d, SAMPLES, 0.25)
         assert Fraction(low) ** 2 <= square <= Fraction(high) ** 2
-        assert 0 < low <= high <= low * (1 + 1024 * U + 2.0**-26)
+        # Three of these round outwards, the fourth is ample for gamma_{2c+16} of the quadratic form.
+        assert 0 < low <= high <= low * OUTWARD**4
 
 
 def test_the_energy_norm_is_at_least_that_of_the_identity_part():
     # What the kernel's error could take away is more than there is.
     entries = KernelEntries(np.zeros((2, 2)), np.full((2, 2), 1e3), np.zeros((2, 2)))
     low, high = energy_norm(entries, np.arange(2), np.array([3.0, 4.0]), 9, 1.0)
-    assert 15 * (1 - 2.0**-26) <= low <= 15
+    assert 15 / OUTWARD**2 <= low <= 15
     assert high > 100
 
 

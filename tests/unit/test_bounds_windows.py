@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.rounding import gamma, smallest, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
 from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
 from sstep_verify.errors import InputError
@@ -74,7 +74,7 @@ def test_errors_that_cancel_in_the_recurrence_cancel_in_the_bound():
     )
     assert bound.radius[0] > 1e-7
     assert bound.radius[1] > 0.4 * bound.radius[0]
-    assert bound.radius[2] < 1e-6 * bound.radius[0]
+    assert bound.radius[2] < 64 * U  # its own roundings; with the signs lost it would be half of the first
 
 
 def test_a_step_without_curvature_lands_on_the_box():
@@ -85,7 +85,7 @@ def test_a_step_without_curvature_lands_on_the_box():
 def test_where_the_curvature_drowns_in_its_error_the_box_is_the_bound():
     matrix = [[1e-9, 1e-12], [1e-12, 1.0]]
     bound = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-6)
-    assert bound.radius[0] == pytest.approx(1.0, rel=2.0**-20)
+    assert 1.0 <= bound.radius[0] <= OUTWARD**2
     assert np.isfinite(bound.radius).all()
     assert bound.undecided >= 1
 

@@ -63,6 +63,10 @@ def test_a_good_file_is_read(campaign):
         ("s = [1, 4]", "s = [1]\niterations = 0", ["iterations = 0"]),
         ("s = [1, 4]", "s = [1]\nwindos = 3", ["windos"]),
         ("s = [1, 4]", "s = [1", ["TOML"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = 3', ["per_check", "3", "dict"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {bux = 3}', ["'bux'", "box"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {box = "3"}', ["box", "'3'"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {box = -3}', ["box = -3"]),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named(campaign, old, new, named):
@@ -72,6 +76,12 @@ def test_a_mistake_is_named(campaign, old, new, named):
     assert "mine.toml" in str(caught.value)
     for word in named:
         assert word in str(caught.value)
+
+
+def test_vacuous_verdicts_are_limited_by_check_only_where_the_file_says_so(campaign):
+    assert read_definition(campaign(GOOD)).tolerated_vacuous_per_check is None
+    limited = GOOD.replace("[[family]]", "[campaign.tolerated_vacuous_per_check]\nbox = 3\n\n[[family]]")
+    assert read_definition(campaign(limited)).tolerated_vacuous_per_check == {"box": 3}
 
 
 def test_an_unknown_campaign_names_the_known_ones():

@@ -81,6 +81,21 @@ def test_exit_code(statuses, changes, code):
     assert _summary(statuses, **changes).exit_code == code
 
 
+def test_vacuous_verdicts_of_a_check_are_limited_where_the_campaign_says_so():
+    verdicts = [_verdict(Status.PASS), _verdict(Status.VACUOUS), _verdict(Status.VACUOUS, 64)]
+
+    def code(limits):
+        definition = Definition("n", "t", "d", (), tolerated_vacuous_per_check=limits)
+        summary = summarise(
+            definition, [_case(Status.PASS)], verdicts, planned_cases=1, too_few=[], errors=[],
+            disagreements=[], seconds=1.0, peak_memory=None, interrupted=False,
+        )  # fmt: skip
+        return summary.exit_code, "vacuous verdicts of window-replay" in summary.sentence
+
+    assert code(None) == code({"window-replay": 2}) == (0, False)
+    assert code({"window-replay": 1}) == code({"box": 5}) == (3, True)
+
+
 def test_the_sentence_says_what_was_shown():
     sentence = _summary([Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL], tolerated=1).sentence
     assert sentence.startswith("right for s <= 256 on 2 of 4 problems, wrong on 1, vacuous on 1")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.bounds.rounding import gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.parallel import products
 from sstep_verify.parallel.kernel_functions import (
     Gaussian,
@@ -58,10 +58,8 @@ def test_products_are_within_gamma_of_exact(data, columns, sparse, tile, monkeyp
     for place, row in enumerate(exact_products(data, columns)):
         for other, value in enumerate(row):
             error = abs(Fraction(float(panel[place, other])) - value)
-            # The factor raises the rounded sum of 6 absolute products to a bound on the exact one.
-            assert error <= Fraction(gamma(6, U)) * Fraction(absolute[place, other]) * Fraction(
-                1 + 2.0**-40
-            )
+            # OUTWARD raises the rounded sum of absolute products to a bound on the exact one.
+            assert error <= Fraction(gamma(6, U)) * Fraction(absolute[place, other]) * Fraction(OUTWARD)
 
 
 def test_a_panel_larger_than_a_tile_equals_row_by_row_products(data):

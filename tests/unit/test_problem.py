@@ -1,4 +1,4 @@
-"""Problem, kernels, losses and run requests: frozen, checked, and refused with the value met."""
+"""Problem: frozen, checked, and refused with the value met."""
 
 import dataclasses
 import math
@@ -6,38 +6,10 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from toy_problem import DATA, LABELS, problem
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import (
-    Hinge,
-    IndexStream,
-    LinearKernel,
-    PolynomialKernel,
-    Problem,
-    RBFKernel,
-    Ridge,
-    SquaredHinge,
-    kernel_from,
-    kernels,
-    loss_from,
-    losses,
-)
-from sstep_verify.solver import RunRequest
-
-DATA = np.array([[1.0, 0.0, 2.0], [0.0, -3.0, 0.0], [4.0, 0.5, 0.0], [0.0, 0.0, 1.0]])
-LABELS = np.array([1.0, -1.0, -1.0, 1.0])
-
-
-def problem(**changes) -> Problem:
-    fields = {
-        "name": "toy",
-        "data": DATA,
-        "targets": LABELS,
-        "kernel": RBFKernel(1.0),
-        "loss": Hinge(1.0),
-    }
-    return Problem(**(fields | changes))
-
+from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 
 STORAGE = {"dense": np.array, "csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
 
@@ -190,112 +162,3 @@ def test_ridge_takes_any_finite_targets():
 def test_shapes_that_disagree_are_named(changes, fault):
     with pytest.raises(InputError, match=f"toy: .*{fault}"):
         problem(**changes)
-
-
-# --- kernels and losses ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("degree", [1, 0, -3, 2.5, math.nan, math.inf, True, None, "three", "3"])
-def test_a_degree_that_is_no_integer_of_at_least_two_is_named(degree):
-    with pytest.raises(InputError, match="it must be an integer >= 2") as caught:
-        PolynomialKernel(degree)
-    assert f"degree = {degree!r}" in str(caught.value)
-
-
-@pytest.mark.parametrize("degree", [3, 3.0, np.int64(3), np.float64(3)])
-def test_an_integral_degree_becomes_an_int(degree):
-    assert PolynomialKernel(degree) == PolynomialKernel(3)
-    assert type(PolynomialKernel(degree).degree) is int
-
-
-@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, -math.inf])
-def test_a_bad_offset_is_named(value):
-    with pytest.raises(InputError, match=f"offset = {value}, but it must be finite and >= 0"):
-        PolynomialKernel(3, value)
-
-
-@pytest.mark.parametrize("make", [RBFKernel, Hinge, SquaredHinge, Ridge])
-@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, -math.inf])
-def test_a_parameter_that_must_be_positive_is_named(make, value):
-    name = {RBFKernel: "sigma", Ridge: "lambda"}.get(make, "C")
-    with pytest.raises(InputError, match=f"{name} = {value}, but it must be finite and > 0"):
-        make(value)
-
-
-def test_the_box_and_the_shift_of_each_loss():
-    assert (Hinge(3.0).upper, Hinge(3.0).shift, Hinge.power) == (3.0, 0.0, 1)
-    assert (SquaredHinge(4.0).upper, SquaredHinge(4.0).shift, SquaredHinge.power) == (math.inf, 0.125, 2)
-
-
-def test_kernels_and_losses_are_made_and_described_by_name():
-    made = [kernel_from(name, degree=4, offset=2, sigma=0.5) for name in ("linear", "polynomial", "rbf")]
-    assert made == [LinearKernel(), PolynomialKernel(4, 2), RBFKernel(0.5)]
-    assert [kernels.describe(kernel) for kernel in made] == [
-        "linear",
-        "polynomial d=4 c=2",
-        "rbf sigma=0.5",
-    ]
-    assert [kernel.name for kernel in made] == ["linear", "polynomial", "rbf"]
-    lost = [loss_from(task, C=2, penalty=0.1) for task in ("svm-l1", "svm-l2", "krr")]
-    assert lost == [Hinge(2), SquaredHinge(2), Ridge(0.1)]
-    assert [losses.describe(loss) for loss in lost] == ["svm-l1 C=2", "svm-l2 C=2", "krr lambda=0.1"]
-
-
-def test_unknown_names_list_the_known_ones():
-    with pytest.raises(InputError, match="'gauss' is unknown; known: linear, polynomial, rbf"):
-        kernel_from("gauss")
-    with pytest.raises(InputError, match="'svm' is unknown; known: svm-l1, svm-l2, krr"):
-        loss_from("svm")
-
-
-# --- run requests ---------------------------------------------------------------------------------------
-
-
-def request(*, block=1, samples=4, made=None, **changes) -> RunRequest:
-    fields = {
-        "problem": made or problem(),
-        "stream": IndexStream("uniform", samples, block, 20),
-        "s": 4,
-        "iterations": 10,
-    }
-    return RunRequest(**(fields | changes))
-
-
-def test_stops_are_sorted_and_hold_both_ends():
-    assert request().stops == [0, 10]
-    assert request(record=(8, 4, 4)).stops == [0, 4, 8, 10]
-    assert request(record=(10, 0)).stops == [0, 10]
-    assert request(iterations=0).stops == [0]
-    assert request(s=1, record=(3,)).stops == [0, 3, 10]
-
-
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"s": 0}, "s = 0, but a window holds at least one iteration"),
-        ({"s": -2}, "s = -2"),
-        ({"iterations": -1}, "iterations = -1"),
-        ({"start": -1}, "start = -1"),
-        ({"iterations": 21}, "needs 21 drawn blocks, but the index stream has 20"),
-        ({"start": 11}, "needs 21 drawn blocks, but the index stream has 20"),
-        ({"samples": 5}, "draws from 5 coordinates, but toy has 4 samples"),
-        ({"block": 2}, "K-SVM draws one coordinate a step, but the stream has b = 2"),
-        ({"initial": np.zeros(3)}, r"a0 has shape \(3,\), but toy has 4 samples"),
-        ({"initial": np.zeros((4, 1))}, r"a0 has shape \(4, 1\), but toy has 4 samples"),
-        ({"record": (3,)}, r"iteration 3: not the end of a window \(s = 4, 10 iterations\)"),
-        ({"record": (12,)}, "iteration 12: not the end of a window"),
-        ({"record": (-4,)}, "iteration -4: not the end of a window"),
-    ],
-)
-def test_a_request_that_cannot_be_run_is_named(changes, fault):
-    with pytest.raises(InputError, match=fault):
-        request(**changes)
-
-
-def test_requests_at_the_edge_are_accepted():
-    request(iterations=20)
-    request(start=10)
-    request(start=20, iterations=0)
-    request(s=100)
-    request(initial=np.ones(4))
-    request(block=4, made=problem(loss=Ridge()))

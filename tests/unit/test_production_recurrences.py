@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sstep_reference import Rational
 
-from sstep_verify.bounds.rounding import gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, recurrences, ridge_window, svm_window
@@ -77,7 +77,7 @@ def test_the_solution_is_near_the_exact_one(b):
     backward = gamma(3 * b + 4, U) / (1 - gamma(b + 2, U)) * np.trace(system)
     # The smallest eigenvalue is at least b by construction, up to the rounding of the matrix itself.
     smallest = b - gamma(b + 3, U) * np.trace(system)
-    bound = Fraction(backward / smallest * np.linalg.norm(solution) * (1 + 2.0**-40))
+    bound = Fraction(backward / smallest * np.linalg.norm(solution) * OUTWARD)
     assert sum(e * e for e in error) <= bound * bound
 
 

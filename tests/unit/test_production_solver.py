@@ -1,48 +1,19 @@
-"""The production solver as a whole: windows, counters, starts, stops, storage, errors."""
+"""The production solver as a whole: windows, starts, stops, the box, storage, errors."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from production_runs import FORMS, KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import (
-    Hinge,
-    IndexStream,
-    LinearKernel,
-    PolynomialKernel,
-    Problem,
-    RBFKernel,
-    Ridge,
-    SquaredHinge,
-)
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production import solver as solver_module
-
-SAMPLES = 12
-LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.1)}
-KERNELS = [LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.5)]
-FORMS = [
-    {"update": update, "keep_gram": keep} for update in ("in-place", "frozen") for keep in (False, True)
-]
-
-
-def problem_of(task: str, kernel=KERNELS[2], m: int = SAMPLES) -> Problem:
-    rng = np.random.default_rng(2)
-    data = rng.standard_normal((m, 4))
-    targets = rng.standard_normal(m) if task == "krr" else np.where(rng.random(m) < 0.5, 1.0, -1.0)
-    return Problem("small", data, targets, kernel, LOSSES[task])
-
-
-def stream_of(task: str, length: int = 60, m: int = SAMPLES) -> IndexStream:
-    return IndexStream(
-        "epochs" if task == "krr" else "uniform", m, 3 if task == "krr" else 1, length, seed=1
-    )
 
 
 def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):
@@ -114,69 +85,6 @@ def test_inputs_are_not_modified(keep_gram):
     assert np.array_equal(initial, np.full(SAMPLES, 0.25))
     assert np.array_equal(trajectory.at(0), initial)
     assert not np.array_equal(trajectory.at(8), trajectory.final)
-
-
-# --- counters -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-@pytest.mark.parametrize("task", LOSSES)
-@pytest.mark.parametrize(("s", "iterations"), [(1, 9), (4, 12), (4, 14), (20, 14)])
-def test_counters(task, kernel, s, iterations):
-    stream = stream_of(task)
-    made = ProductionSolver().run(RunRequest(problem_of(task, kernel), stream, s, iterations))
-    windows = math.ceil(iterations / s)
-    distinct = sum(
-        np.unique(stream.blocks(begin, min(begin + s, iterations))).size
-        for begin in range(0, iterations, s)
-    )
-    norms = isinstance(kernel, RBFKernel)
-    assert made.counters == {
-        "windows": windows,
-        "panel columns": distinct,
-        "collectives": windows + norms,
-        "words": distinct * SAMPLES + norms * SAMPLES,
-    }
-    assert set(made.timers) == set(solver_module.PHASES)
-    assert all(seconds >= 0 for seconds in made.timers.values())
-
-
-def test_every_word_passes_the_communicator():
-    class Counting:
-        rank, size = 0, 1
-
-        def __init__(self):
-            self.messages = self.words = 0
-
-        def allreduce(self, buffer):
-            self.messages += 1
-            self.words += buffer.size
-
-    communicator = Counting()
-    request = RunRequest(problem_of("krr"), stream_of("krr"), 4, 14)
-    counters = ProductionSolver(communicator).run(request).counters
-    assert (communicator.messages, communicator.words) == (counters["collectives"], counters["words"])
-
-
-def test_partial_products_are_summed_before_the_kernel_function():
-    """Two ranks, played one after the other: half of the features each, and the other's part added."""
-
-    class Other:
-        rank, size = 0, 2
-
-        def __init__(self, parts):
-            self.parts = iter(parts)
-
-        def allreduce(self, buffer):
-            buffer += next(self.parts)
-
-    whole = problem_of("krr")
-    whole = replace(whole, data=np.round(whole.data * 8) / 8)  # exact products, so nothing may differ
-    halves = [replace(whole, data=whole.dense[:, part]) for part in (slice(2), slice(2, 4))]
-    stream = IndexStream("cyclic", SAMPLES, SAMPLES, 1)
-    norms, products = (halves[1].dense ** 2).sum(axis=1), halves[1].dense @ halves[1].dense.T
-    divided = ProductionSolver(Other([norms, products])).run(RunRequest(halves[0], stream, 1, 1))
-    assert np.array_equal(divided.final, ProductionSolver().run(RunRequest(whole, stream, 1, 1)).final)
 
 
 # --- stopping -----------------------------------------------------------------------------------------
@@ -275,29 +183,3 @@ def test_a_gram_matrix_beyond_the_limit_is_refused():
         InputError, match=r"12 x 12 = 144 words exceeds the limit of 143; run without keep_gram"
     ):
         solver.run(RunRequest(problem_of("krr"), stream_of("krr"), 4, 12))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"s": 0}, r"s = 0, but a window holds at least one iteration: s >= 1"),
-        ({"iterations": -1}, r"iterations = -1, start = 0: both must be >= 0"),
-        ({"start": -2}, r"iterations = 14, start = -2: both must be >= 0"),
-        ({"iterations": 61}, r"the run needs 61 drawn blocks, but the index stream has 60"),
-        ({"start": 47}, r"the run needs 61 drawn blocks, but the index stream has 60"),
-        (
-            {"stream": IndexStream("cyclic", 5, 1, 60)},
-            r"draws from 5 coordinates, but small has 12 samples",
-        ),
-        ({"stream": IndexStream("cyclic", 12, 2, 60)}, r"K-SVM draws one coordinate a step.*b = 2"),
-        ({"initial": np.zeros(3)}, r"a0 has shape \(3,\), but small has 12 samples"),
-        ({"initial": np.full(12, np.nan)}, r"a0 holds a value that is not finite"),
-        ({"record": (5,)}, r"a cannot be recorded at iteration 5: not the end of a window \(s = 4"),
-        ({"record": (16,)}, r"a cannot be recorded at iteration 16"),
-    ],
-    ids=str,
-)
-def test_bad_requests_are_refused(change, message):
-    request = RunRequest(problem_of("svm-l1"), stream_of("svm-l1"), 4, 14)
-    with pytest.raises(InputError, match=message):
-        replace(request, **change)

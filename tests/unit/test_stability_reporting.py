@@ -20,6 +20,7 @@ from sstep_verify.reporting import (
     schema,
     write_report,
 )
+from sstep_verify.reporting.stability_document import DIGITS
 from sstep_verify.reporting.stability_heat import full_factor
 from sstep_verify.reporting.stability_report import stability_part
 from sstep_verify.reporting.stability_summary import cells, rows
@@ -67,7 +68,7 @@ def test_cells_hold_median_and_largest_over_the_seeds():
     assert cells(part)[case().id, 1e4, 4].worst == 1000.0
     (row,) = rows(part, [case()])
     assert (row.worst, row.where, row.ratio) == (1000.0, "condition 1, s = 4", 0.5)
-    assert row.lowest == pytest.approx(4, rel=1e-3)
+    assert row.lowest == float(f"{4 * U:.{DIGITS}g}") / U
 
 
 def test_a_run_that_broke_down_is_the_worst_and_only_a_minority_leaves_a_median():

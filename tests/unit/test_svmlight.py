@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sstep_verify.errors import DataError
 from sstep_verify.problems import svmlight
 from sstep_verify.problems.svmlight import read_svmlight
+from sstep_verify.problems.svmlight_lines import LARGEST_INDEX, line_fault
 
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
 GOOD = b"+1 1:0.5 3:-2e-3\n-1 2:7\n"
@@ -230,7 +231,7 @@ def test_the_slow_pass_finds_a_fault_exactly_where_reading_fails(tmp_path_factor
     faults = [
         number
         for number, line in enumerate(text.encode().splitlines(), start=1)
-        if svmlight._line_fault(line, svmlight._LARGEST_INDEX)
+        if line_fault(line, LARGEST_INDEX)
     ]
     message = refusal(path)
     if faults:

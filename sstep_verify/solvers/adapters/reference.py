@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from sstep_reference import Kernel, bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
+from sstep_reference import (
+    Kernel,
+    SingularSystemError,
+    bdcd_krr,
+    dcd_ksvm,
+    sstep_bdcd_krr,
+    sstep_dcd_ksvm,
+)
 from sstep_reference.arithmetic import Float
+from sstep_reference.bdcd_krr import block_system
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
@@ -15,6 +23,14 @@ from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_ve
 from sstep_verify.trajectory import Trajectory
 
 FORMS = ("sstep", "classical")
+
+
+NAMED = 8
+"""Coordinates of a block that an error names."""
+
+
+class SingularBlockError(InputError, SingularSystemError):
+    """The system of a drawn block of K-RR is not positive definite in the precision of the run."""
 
 
 class ReferenceSolver:
@@ -68,14 +84,18 @@ class ReferenceSolver:
         ------
         InputError
             If a value of the problem or of a0 is beyond the range of the precision.
-        sstep_reference.SingularSystemError
-            If a block system of K-RR is not positive definite in this precision.
+        SingularBlockError
+            If a block system of K-RR is not positive definite in this precision; there then is no
+            trajectory, not even of the iterations before.
         """
         kernel = self._kernel_of(request.problem)
 
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             blocks = request.stream.blocks(request.start + begin, request.start + end)
-            return self._steps(request.problem, kernel, alpha, blocks, request.s)
+            try:
+                return self._steps(request.problem, kernel, alpha, blocks, request.s)
+            except SingularSystemError as error:
+                raise self._singular_block(request.problem, kernel, blocks, begin, error) from error
 
         return record(request, start_vector(request, self.declaration.precision), advance, observe)
 
@@ -106,6 +126,32 @@ class ReferenceSolver:
         if self._classical:
             return bdcd_krr(*ridge, penalty=penalty)
         return sstep_bdcd_krr(*ridge, s, penalty=penalty)
+
+    def _singular_block(
+        self, problem: Problem, kernel: Kernel, blocks: np.ndarray, begin: int, error: SingularSystemError
+    ) -> SingularBlockError:
+        """The error, naming the first of some blocks whose system breaks down."""
+        drawn = blocks.tolist()
+        place = next(k for k, block in enumerate(drawn) if self._breaks_down(problem, kernel, block))
+        named = ", ".join(map(str, drawn[place][:NAMED])) + (", ..." if len(drawn[place]) > NAMED else "")
+        return SingularBlockError(
+            f"{problem.label}: the block system K_BB/lambda + m I of iteration {begin + place + 1} "
+            f"(coordinates {named}) is not positive definite in {self.declaration.precision}: {error}. "
+            f"Take a larger lambda (here {problem.ridge.penalty:g}), a smaller block (here "
+            f"b = {len(drawn[place])}) or more digits (precisions: {', '.join(PRECISIONS)})"
+        )
+
+    def _breaks_down(self, problem: Problem, kernel: Kernel, block: list[int]) -> bool:
+        """Whether elimination of a block's system meets a bad pivot, whatever its right-hand side."""
+        arithmetic = self._arithmetic
+        with arithmetic.working():
+            penalty = arithmetic.number(problem.ridge.penalty)
+            system = block_system(arithmetic, kernel.columns(block), block, penalty, problem.samples)
+            try:
+                arithmetic.solve(system, arithmetic.vector([0] * len(block)))
+            except SingularSystemError:
+                return True
+        return False
 
     def _kernel_of(self, problem: Problem) -> Kernel:
         """Kernel of a problem in this precision; the last one is kept with its columns."""

@@ -10,9 +10,10 @@ from sstep_verify.errors import InputError
 from sstep_verify.parallel.columns import WindowColumns
 from sstep_verify.parallel.communicator import Communicator, SelfCommunicator
 from sstep_verify.parallel.compiled import AVAILABLE
-from sstep_verify.parallel.kernel_functions import kernel_function_of
-from sstep_verify.parallel.products import products_of
-from sstep_verify.problems import Problem
+from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
+from sstep_verify.parallel.kernel_functions import DistanceGaussian, KernelFunction, kernel_function_of
+from sstep_verify.parallel.products import DenseProducts, SparseProducts, products_of
+from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.solvers.production.recurrences import recurrence_of
 from sstep_verify.trajectory import Panel, Trajectory
@@ -36,6 +37,9 @@ class ProductionSolver:
     update : {"in-place", "frozen"}
         Update a within the window (default), or keep the paper's form with a frozen and the
         increments summed.
+    rbf : {"norm-expansion", "difference"}
+        Form squared distances of the RBF kernel from inner products and norms, at the speed of a matrix
+        product (default), or from differences, which keeps all digits of data far from the origin.
     keep_gram : bool
         Form the whole Gram matrix once (m*m words) and take every panel from it. Allowed up to
         `gram_limit` words.
@@ -45,7 +49,7 @@ class ProductionSolver:
     Raises
     ------
     InputError
-        If `update` is unknown, or the Gram matrix would exceed the limit.
+        If `update` or `rbf` is unknown, or the Gram matrix would exceed the limit.
     """
 
     def __init__(
@@ -53,11 +57,14 @@ class ProductionSolver:
         communicator: Communicator | None = None,
         *,
         update: str = "in-place",
+        rbf: str = "norm-expansion",
         keep_gram: bool = False,
         gram_limit: int = 1 << 26,
     ):
         if update not in ("in-place", "frozen"):
             raise InputError(f"update = {update!r}; known: in-place, frozen")
+        if rbf not in ("norm-expansion", "difference"):
+            raise InputError(f"rbf = {rbf!r}; known: norm-expansion, difference")
         self._communicator = communicator or SelfCommunicator()
         self._frozen = update == "frozen"
         self._keep_gram, self._gram_limit = keep_gram, gram_limit
@@ -66,6 +73,7 @@ class ProductionSolver:
             name="production",
             update=update,
             increments="summed",
+            rbf=rbf,
             panels=True,
             exchange="kept-gram" if keep_gram else "allreduce",
             options={
@@ -130,10 +138,9 @@ class _Run:
         width = max(min(request.s, request.iterations), 1)
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self.panel_rows = min(GRAM_ROWS if solver._keep_gram else width * block, samples)
-        self._products = products_of(problem.data, self.panel_rows)
         self.counters = dict.fromkeys(("windows", "panel columns", "collectives", "words"), 0)
         self.seconds = [0.0] * len(PHASES)
-        self._function = kernel_function_of(problem.kernel, samples, self._squared_norms)
+        self._products, self._function = self._formulas(problem, solver.declaration.rbf)
         initial = np.zeros(samples) if request.initial is None else request.initial
         self._recurrence = recurrence_of(problem, initial, width, block, solver._frozen)
         self._gram = solver.gram_of(problem, self) if solver._keep_gram else None
@@ -215,8 +222,19 @@ class _Run:
             step(rows, positions[window], draws[window])
             seconds[3] += clock() - begin
 
-    def _squared_norms(self) -> np.ndarray:
-        norms = self._products.squared_norms()
+    def _formulas(
+        self, problem: Problem, rbf: str
+    ) -> tuple[DenseProducts | SparseProducts | DenseDifferences | SparseDifferences, KernelFunction]:
+        """What is summed over the ranks, and the function of it that is the kernel."""
+        kernel = problem.kernel
+        if isinstance(kernel, RBFKernel) and rbf == "difference":
+            return differences_of(problem.data), DistanceGaussian(kernel.sigma)
+        products = products_of(problem.data, self.panel_rows)
+        norms = products.squared_norms
+        return products, kernel_function_of(kernel, problem.samples, lambda: self._reduced(norms()))
+
+    def _reduced(self, norms: np.ndarray) -> np.ndarray:
+        """Squared norms summed over the ranks, shape (m,): the one message of the set-up."""
         self._communicator.allreduce(norms)
         self.counters["collectives"] += 1
         self.counters["words"] += norms.size

@@ -1,0 +1,26 @@
+"""What rounding C does to the box and the diagonal shift of a K-SVM.
+
+Where a solver in float32 rounds C first, the upper end of its box is off by ``|fl(C) - C|``, which is
+the error of a value clipped there, and omega by ``omega d / (1 - d)``, ``|1 - fl(C)/C| <= d``, in the
+gradient and in the curvature. Labels are exact in every precision.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import OUTWARD, smallest, stored, unit_roundoff
+from sstep_verify.solver import Declaration
+
+
+def box_errors(upper: float, shift: float, declaration: Declaration) -> tuple[float, float]:
+    """Errors of the solver's upper end (nu) and diagonal shift (omega) from rounding C."""
+    precision = declaration.precision
+    if not declaration.data_rounding or precision != "float32":
+        return 0.0, 0.0
+    error = 0.0 if np.isinf(upper) else abs(float(stored(upper, precision)) - upper)
+    # C = 1/(2 omega) is rounded by u C, or by half the smallest number where it is subnormal.
+    relative = (unit_roundoff(precision) + smallest(precision) * shift) * OUTWARD
+    if not relative < 1.0:
+        return error, np.inf
+    return error * OUTWARD, shift * relative / (1.0 - relative) * OUTWARD

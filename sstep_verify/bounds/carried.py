@@ -1,0 +1,93 @@
+"""What a solver that carries a state beside a makes its steps from, for the window bounds.
+
+Such a solver does not multiply kernel rows by a at the window's start. The window is replayed from a and
+the state as they are, so the first gradient of each coordinate is a given number,
+
+* gradient ``q_i`` (K-SVM) or residual ``r_i`` (K-RR): one term, without error;
+* weights w: the product ``<x_i, w>`` of n terms.
+
+Assumed of its maintenance, within the window: after each increment theta of coordinate t, entry i of a
+gradient or residual gets ``K_it theta`` (a product, for K-RR a quotient by lambda, and a sum), and where
+i = t the product of theta with the shift or m as well; w gets ``theta x_t``, a product and a sum for each
+feature. A term that enters w is multiplied by x_i and summed with the others, so the roundings of
+``<x_i, w>`` are those of the sums before it and of n terms, relative to
+``|x_i|'(|w| + sum |theta| |x_t|)``.
+A solver in float32 that rounds its samples uses x~; ``|x~_i - x_i|'|w|`` is then part of the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import OUTWARD, magnitudes, smallest, stored, sum_roundings
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class CarriedTerms:
+    """The terms of the first gradient of each of a window's c distinct coordinates.
+
+    Parameters
+    ----------
+    whole : bool
+        The gradient or residual itself is carried; False for w.
+    size : ndarray, shape (c,)
+        Bound on the sum of the terms' absolute values.
+    error : ndarray, shape (c,)
+        Bound on what the terms are off by, roundings of products and sums left out.
+    roundings : int
+        Roundings of each term.
+    products : ndarray, shape (c, c), optional
+        ``|x_i|'|x_t|``, where an increment enters through w; None where it enters by K_it.
+    """
+
+    whole: bool
+    size: np.ndarray
+    error: np.ndarray
+    roundings: int
+    products: np.ndarray | None = None
+
+
+def carried_terms(
+    problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, values: np.ndarray
+) -> CarriedTerms:
+    """Terms of the state that a solver declares first.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    declaration : Declaration
+        Precision, order of summation and state.
+    places : ndarray of int, shape (c,)
+        The window's distinct coordinates.
+    drawn : int
+        Coordinates drawn in the window.
+    values : ndarray, shape (m,) or (n,)
+        The state at the window's start.
+
+    Returns
+    -------
+    CarriedTerms
+    """
+    size = magnitudes(values)
+    if declaration.state[0] != "weights":
+        return CarriedTerms(True, size[places], np.zeros(places.size), 0)
+    rows = problem.dense[places]
+    absolute = np.abs(rows)
+    used = stored(rows, declaration.precision) if declaration.data_rounding else rows
+    tiny = smallest(declaration.precision)
+    # A product that underflows in w is off by `tiny`, and so is one in <x_i, w>.
+    lost = tiny * (problem.features + drawn * absolute.sum(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = np.maximum(absolute, np.abs(used))
+        return CarriedTerms(
+            False,
+            reach @ size * OUTWARD,
+            (np.abs(used - rows) @ size + lost) * OUTWARD,
+            sum_roundings(problem.features, declaration.summation),
+            reach @ reach.T * OUTWARD,
+        )

@@ -1,0 +1,166 @@
+"""A family of problems in a campaign file: its keys, their types, and which values are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sstep_verify.campaign.solvers import make_solvers
+from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
+from sstep_verify.checks.registry import MODULES, checks_of
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Kernel
+
+TASKS = ("svm-l1", "svm-l2", "krr")
+
+
+@dataclass(frozen=True)
+class Family:
+    """Problems that share everything but data, task, kernel and parameter: their product is run.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Names of data sets, or paths.
+    task : tuple of str
+        svm-l1, svm-l2 (together), or krr (alone).
+    kernel : tuple of Kernel
+        Kernels.
+    s : tuple of int
+        Iterations per window; 1 is the classical method.
+    parameter : tuple of float
+        Values of C (K-SVM) or lambda (K-RR).
+    block : tuple of int
+        Block sizes (b); 1 for K-SVM.
+    iterations : int
+        Cap on the iterations of a run.
+    tolerance : float
+        Relative duality gap (K-SVM) or relative solution error (K-RR) at which a run ends.
+    windows : int
+        Windows sampled per run for window-replay.
+    minimum_windows : int
+        Fewest windows replayed per run; a run with fewer makes the campaign incomplete.
+    replay_limit : int
+        Largest number of kernel entries of a window that is replayed.
+    drift : int
+        Coordinate updates (b an iteration) over which the drift from the exact trajectory is measured;
+        0 for none.
+    stream : str
+        Kind of the index stream.
+    seed : int
+        Seed of stream and window sample.
+    keep_gram : bool
+        Let the solver keep the whole Gram matrix.
+    update : str
+        Form of the solver's update: in-place or frozen.
+    rbf : str
+        How the production solver forms squared distances: norm-expansion or difference.
+    solver, precision : str
+        Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
+    storage : {"as-is", "dense", "csr"}
+        How the data are held.
+    checks : tuple of str
+        Ids of the checks that judge the runs; all by default.
+    """
+
+    data: tuple[str, ...]
+    task: tuple[str, ...]
+    kernel: tuple[Kernel, ...]
+    s: tuple[int, ...]
+    parameter: tuple[float, ...] = (1.0,)
+    block: tuple[int, ...] = (1,)
+    iterations: int = 10_000
+    tolerance: float = 1e-8
+    windows: int = 4
+    minimum_windows: int = 2
+    replay_limit: int = 1 << 24
+    drift: int = 0
+    stream: str = "uniform"
+    seed: int = 0
+    keep_gram: bool = False
+    update: str = "in-place"
+    rbf: str = "norm-expansion"
+    solver: str = "production"
+    precision: str = "float64"
+    storage: str = "as-is"
+    checks: tuple[str, ...] = tuple(MODULES)
+
+    @property
+    def label(self) -> str:
+        """What sets the family's runs apart from those of the default solver; empty for it."""
+        parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
+        parts += [] if self.storage == "as-is" else [self.storage]
+        parts += [] if self.rbf == "norm-expansion" else [self.rbf]
+        return "-".join(parts)
+
+
+def read_family(table: dict, where: str) -> Family:
+    """The family of one ``[[family]]`` table; the table is emptied.
+
+    Parameters
+    ----------
+    table : dict
+        The table, as TOML gives it.
+    where : str
+        File and place, for messages.
+
+    Raises
+    ------
+    InputError
+        If a key is missing or unknown, or a value cannot be used.
+    """
+    lists = {"data": str, "task": str, "s": int, "parameter": (int, float), "block": int, "checks": str}
+    scalars = {
+        "iterations": int, "tolerance": (int, float), "windows": int, "minimum_windows": int,
+        "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
+        "solver": str, "precision": str, "storage": str, "rbf": str,
+    }  # fmt: skip
+    values: dict = {
+        "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
+    }
+    for key, kind in lists.items():
+        if key in table:
+            items = take(table, key, list, where)
+            for item in items:
+                expect(item, kind, f"{where}, {key}")
+            values[key] = tuple(items)
+    for key, kind in scalars.items():
+        if key in table:
+            values[key] = take(table, key, kind, where)
+    refuse_rest(table, where, "family")
+    for key in ("data", "task", "kernel", "s"):
+        if not values.get(key):
+            raise InputError(f"{where}: {key} is missing or empty")
+    family = Family(**values)
+    _refuse_unusable(family, where)
+    return family
+
+
+def _refuse_unusable(family: Family, where: str) -> None:
+    checks_of(family.checks)
+    if family.storage not in ("as-is", "dense", "csr"):
+        raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
+    make_solvers(
+        family.solver,
+        precision=family.precision,
+        update=family.update,
+        keep_gram=family.keep_gram,
+        rbf=family.rbf,
+    )
+    for task in family.task:
+        if task not in TASKS:
+            raise InputError(f"{where}: task {task!r} is unknown; known: {', '.join(TASKS)}")
+    if "krr" in family.task and len(family.task) > 1:
+        raise InputError(f"{where}: krr needs other data than a K-SVM; put it in a family of its own")
+    if "krr" not in family.task and family.block != (1,):
+        raise InputError(f"{where}: block = {list(family.block)}, but a K-SVM draws one coordinate a step")
+    for name, values in (("s", family.s), ("block", family.block)):
+        if min(values) < 1:
+            raise InputError(f"{where}: {name} = {min(values)}, but it must be >= 1")
+    if min(family.parameter) <= 0:
+        name = "lambda" if "krr" in family.task else "C"
+        raise InputError(f"{where}: {name} = {min(family.parameter)}, but it must be > 0")
+    for name in ("iterations", "minimum_windows", "replay_limit"):
+        if getattr(family, name) < 1:
+            raise InputError(f"{where}: {name} = {getattr(family, name)}, but it must be >= 1")
+    if not family.tolerance > 0 or min(family.drift, family.seed, family.windows) < 0:
+        raise InputError(f"{where}: tolerance must be > 0; drift, seed and windows >= 0")

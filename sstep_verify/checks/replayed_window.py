@@ -1,0 +1,214 @@
+"""Replays one window of a run, from the data and from the solver's own panel, and compares with bounds.
+
+From the data, the bound holds what the declared kernel formulas may be off by (delta_K), which hides
+errors of the recurrence where samples are long or distances cancel. From the panel that the solver
+exposed, delta_K is zero and only the recurrence is left. Either fails alone; what the kernel's entries may
+be is the claim of kernel-entries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sstep_verify.bounds.carried import CarriedTerms, carried_terms
+from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.panel_entries import panel_entries
+from sstep_verify.bounds.window_ridge import ridge_window_errors
+from sstep_verify.bounds.window_ridge_components import MOST_COEFFICIENTS, ridge_component_bound
+from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
+from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.comparison import compare, resolution
+from sstep_verify.checks.terms import WindowFinding, joined
+from sstep_verify.checks.windows import Window
+from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
+from sstep_verify.oracle.replay import Replay
+from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.verdict import Status
+
+WHOLE_MATRIX = 1024
+"""Samples up to which the float64 kernel rows of all samples are formed once for a case."""
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a window begins with: a, the carried state if there is one, and the coordinates drawn."""
+
+    alpha: np.ndarray
+    draws: np.ndarray
+    carried: np.ndarray | None
+
+
+class WindowReplays:
+    """Replays windows of the runs of one case.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    oracle : Oracle
+        Replays windows exactly.
+    """
+
+    def __init__(self, case: Case, oracle: Oracle):
+        self._case, self._oracle = case, oracle
+        self._all: KernelEntries | None = None
+        self._state = case.declaration.state[0] if case.declaration.state else ""
+
+    def finding(self, trajectory: Trajectory, window: Window, *, from_panel: bool = True) -> WindowFinding:
+        """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too."""
+        case, begin, end = self._case, trajectory.at(window.begin), trajectory.at(window.end)
+        draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
+        carried = None
+        if self._state:
+            if self._state not in trajectory.state:
+                what = f"the state {self._state!r} that steps are made from was declared but not recorded"
+                return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
+            place = int(np.searchsorted(trajectory.iterations, window.begin))
+            carried = trajectory.state[self._state][place]
+        if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
+            what = "a or the state beside it is not finite at its start"
+            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+        start = _Start(begin, draws, carried)
+        if not np.isfinite(end).all():
+            return self._not_finite(window, start)
+        moved = _moved_undrawn(window, begin, end, draws)
+        if moved is not None:
+            return moved
+        found = self._compared(window, start, end, None)
+        panel = trajectory.panels.get(window.begin)
+        if panel is None or not from_panel or self._state == "weights":
+            return found
+        absent = np.setdiff1d(draws, panel.columns)
+        if absent.size:
+            what = f"the panel that the run exposed holds no row of coordinate {absent[0]}, which is drawn"
+            return replace(found, status=Status.FAIL, ratio=math.inf, note=what)
+        if not self._usable(panel, draws):
+            return found
+        return joined(found, self._compared(window, start, end, panel))
+
+    def _compared(
+        self, window: Window, start: _Start, end: np.ndarray, panel: Panel | None
+    ) -> WindowFinding:
+        """Replay at rising precision until the enclosure decides."""
+        bits, source = FIRST_BITS, "data" if panel is None else "panel"
+        what = "a block system of the panel cannot be proven invertible"
+        finding = WindowFinding(window, Status.VACUOUS, 0.0, 0.0, math.inf, what, source=source)
+        while True:
+            replay = self._replay(start, end, panel, bits)
+            if replay is not None:
+                replay, bound = self._bounded(replay, start, panel)
+                resolved = resolution(self._case.declaration, replay, start.alpha, end)
+                finding = replace(compare(window, replay, bound, resolved), source=source)
+                if finding.status is not Status.INCONCLUSIVE:
+                    return finding
+            if bits >= MOST_BITS:
+                return finding
+            bits *= 2
+
+    def _replay(self, start: _Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
+        problem, rest = (
+            self._case.problem,
+            (start.alpha, end, start.draws, bits, start.carried, self._state),
+        )
+        if panel is None:
+            return self._oracle.replay(problem, *rest)
+        return self._oracle.replay_panel(problem, panel, *rest)
+
+    def _usable(self, panel: Panel, draws: np.ndarray) -> bool:
+        """Whether the recurrence over this panel is defined and its replay affordable.
+
+        Entries that are not finite, or a negative diagonal, are errors of the kernel's entries.
+        """
+        drawn = np.isin(panel.columns, draws)
+        rows = panel.entries[drawn]
+        diagonal = rows[np.arange(rows.shape[0]), panel.columns[drawn]]
+        affordable = self._case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
+        return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
+
+    def _not_finite(self, window: Window, start: _Start) -> WindowFinding:
+        """A wrong end, unless the bound itself promises nothing there."""
+        # The end does not enter the exact steps that the bound is made of.
+        replay = self._oracle.replay(
+            self._case.problem,
+            start.alpha,
+            start.alpha,
+            start.draws,
+            FIRST_BITS,
+            start.carried,
+            self._state,
+        )
+        promised = np.isfinite(self._bounded(replay, start, None)[1]).all()
+        status = Status.FAIL if promised else Status.VACUOUS
+        bound = 0.0 if promised else math.inf
+        return WindowFinding(window, status, math.inf, math.inf, bound, "a is not finite at its end")
+
+    def _bounded(self, replay: Replay, start: _Start, panel: Panel | None) -> tuple[Replay, np.ndarray]:
+        """The replay with its bound, shape (k,).
+
+        K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
+        the coordinates where the window is small enough to propagate its errors one by one.
+        """
+        problem, declaration, places = self._case.problem, self._case.declaration, replay.places
+        rows = self._rows(places) if panel is None else panel_entries(_rows_of(panel, places), places)
+        carried = self._carried_terms(start, places)
+        if isinstance(replay.steps, SvmSteps):
+            loss = problem.hinge
+            bound = svm_window_bound(
+                rows, places, start.alpha, replay.steps, loss.shift, loss.upper, declaration, carried
+            )
+            return replay, bound.radius
+        penalty = problem.ridge.penalty
+        arguments = (
+            rows,
+            places,
+            start.alpha,
+            problem.targets,
+            replay.steps,
+            penalty,
+            declaration,
+            carried,
+        )
+        if panel is not None:
+            return replay, ridge_panel_bound(*arguments)
+        errors = ridge_window_errors(*arguments)
+        components = ridge_component_bound(rows, places, errors, penalty)
+        if components is None:
+            return replay, np.array([errors.norm])
+        return replay.with_components(), np.concatenate([[errors.norm], components])
+
+    def _carried_terms(self, start: _Start, places: np.ndarray) -> CarriedTerms | None:
+        if start.carried is None:
+            return None
+        case = self._case
+        return carried_terms(case.problem, case.declaration, places, start.draws.size, start.carried)
+
+    def _rows(self, places: np.ndarray) -> KernelEntries:
+        """Float64 kernel rows with bounds; of a small problem all rows are formed once."""
+        problem, declaration = self._case.problem, self._case.declaration
+        if problem.samples > WHOLE_MATRIX:
+            return kernel_entries(problem, declaration, places)
+        if self._all is None:
+            self._all = kernel_entries(problem, declaration, np.arange(problem.samples))
+        return self._all.at(places)
+
+
+def _rows_of(panel: Panel, places: np.ndarray) -> np.ndarray:
+    order = np.argsort(panel.columns)
+    return panel.entries[order[np.searchsorted(panel.columns, places, sorter=order)]]
+
+
+def _moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> WindowFinding | None:
+    """A coordinate that the window does not draw and that moved all the same."""
+    outside = np.ones(begin.size, dtype=bool)
+    outside[draws] = False
+    if np.array_equal(begin[outside], end[outside]):
+        return None
+    moved = int(np.flatnonzero(outside & (begin != end))[0])
+    return WindowFinding(
+        window, Status.FAIL, math.inf, float(abs(end[moved] - begin[moved])), 0.0,
+        f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}",
+    )  # fmt: skip

@@ -1,0 +1,90 @@
+"""What may stand on a line of LIBSVM / svmlight text, and the error that names a line at fault."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+from sstep_verify.errors import DataError
+
+FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
+"""The way out that every message ends in."""
+
+LARGEST_INDEX = 2**31 - 1
+"""Largest index of a feature: scikit-learn keeps it in a C int."""
+
+_SHOWN = 60
+
+
+class LineError(DataError):
+    """A line of a file cannot be used.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    line : int
+        Number of the line, from 1; within a block of a file, from the first line of the block.
+    fault : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: Path, line: int, fault: str):
+        self.path, self.line, self.fault = path, line, fault
+        super().__init__(f"{path}, line {line}: {fault}")
+
+
+def line_fault(line: bytes, largest: int) -> str | None:
+    """What is wrong with one line, or None.
+
+    Parameters
+    ----------
+    line : bytes
+        The line, its end included.
+    largest : int
+        Largest index allowed.
+    """
+    tokens = line.split(b"#", 1)[0].split()
+    if not tokens:
+        return None
+    if b":" in tokens[0]:
+        return f"begins with {_show(tokens[0])}, so the target is missing"
+    if fault := _number_fault(tokens[0]):
+        return f"target {_show(tokens[0])} {fault}"
+    previous = 0
+    for pair in tokens[1:]:
+        index, colon, value = pair.partition(b":")
+        if not colon:
+            return f"{_show(pair)} is not of the form index:value"
+        if index.startswith(b"qid"):
+            return f"{_show(pair)} is a query id: ranking data cannot be used, remove the qid pairs"
+        if not re.fullmatch(rb"[+-]?[0-9]+", index):
+            return f"index {_show(index)} in {_show(pair)} is not an integer"
+        # Longer than any index allowed; int() itself refuses thousands of digits.
+        number = int(index) if len(index) <= 18 else largest + 1
+        if not 1 <= number <= largest:
+            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}"
+        if number == previous:
+            return f"index {number} occurs twice, the second time in {_show(pair)}"
+        if number < previous:
+            return f"index {number} in {_show(pair)} comes after index {previous}: unsorted"
+        if fault := _number_fault(value):
+            return f"value {_show(value)} in {_show(pair)} {fault}"
+        previous = number
+    return None
+
+
+def _number_fault(token: bytes) -> str | None:
+    try:
+        value = float(token)
+    except ValueError:
+        return "is not a number"
+    if b"_" in token:
+        return "is not a number"
+    return None if math.isfinite(value) else "is not a finite float64"
+
+
+def _show(token: bytes) -> str:
+    """The token in quotes, unprintable bytes escaped, shortened."""
+    return repr(token[:_SHOWN])[1:] + ("..." if len(token) > _SHOWN else "")

@@ -1,0 +1,150 @@
+"""Every mutant whose exact effect on a window exceeds twice the bound is flagged by window-replay.
+
+By the triangle inequality: the run of a mutant is within the bound of where exact arithmetic would take the
+mutant. Mutants are terms of the recurrence left out or made larger by a factor of 1 + 2**-52 to 2, run in
+float64 in the paper's form (a frozen over the window) by the mutable recurrence, and in our form (a updated
+in place) by the production solver with its correction scaled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pytest
+from plant import plant
+from sstep_reference.arithmetic import Float
+
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.replayed_window import WindowReplays
+from sstep_verify.checks.terms import WindowFinding
+from sstep_verify.checks.windows import Window
+from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
+from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
+from sstep_verify.oracle import replay_ridge, replay_svm
+from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems.scenario_draws import draw_acting_scenario
+from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+DOUBLE = Float("float64")
+FROZEN = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
+DROPPED = Fraction(-1)
+DOSES = (DROPPED, *(Fraction(1, 2**exponent) for exponent in range(0, 53, 4)))
+"""Relative changes of a term."""
+
+WINDOWS = 12
+"""Windows per task and term."""
+
+IN_PLACE = {"kernel-correction": ("kernel", "kernel_overlap")}
+"""In place, one sum corrects for the increments of all coordinates, the own one included."""
+
+SCALED_SVM = [("* row[draws[later]] * signed", "* row[draws[later]] * (signed * FACTOR)")]
+SCALED_RIDGE = [
+    (
+        "product += row[touched[0, item]] * delta[touched[0, item]]",
+        "product += row[touched[0, item]] * delta[touched[0, item]] * FACTOR",
+    ),
+    # The product with the current a is that with the a of the window's start and the correction.
+    (
+        "row_products(rows, row_of[step, group], alpha, ",
+        "row_products(rows, row_of[step, group], alpha + delta * (FACTOR - 1.0), ",
+    ),
+]
+
+
+def frozen_run(scenario: Scenario, term: str, dose: Fraction) -> Trajectory:
+    """The first window of the scenario by the mutable recurrence in float64."""
+    problem, start = scenario.problem(), start_of(scenario)
+    blocks = scenario.stream().blocks(0, scenario.s)
+    mutation = NONE.scaled(TERMS[term], 1 + dose, term)
+    common = (DOUBLE, exact_kernel(problem, DOUBLE), problem.targets, start)
+    if problem.is_svm:
+        options = {"loss": scenario.task, "C": scenario.parameter, "mutation": mutation}
+        end = mutable_sstep_dcd(*common, blocks.ravel(), scenario.s, **options)
+    else:
+        end = mutable_sstep_bdcd(*common, blocks, scenario.s, penalty=scenario.parameter, mutation=mutation)
+    return Trajectory(scenario.s, 0, np.array([0, scenario.s]), np.array([start, end]))
+
+
+def in_place_run(scenario: Scenario, term: str, dose: Fraction) -> Trajectory:
+    """The first window of the scenario by the production solver with its correction scaled."""
+    edits = (ridge_window, *SCALED_RIDGE) if scenario.task == "krr" else (svm_window, *SCALED_SVM)
+    request = RunRequest(
+        scenario.problem(), scenario.stream(), scenario.s, scenario.s, initial=start_of(scenario)
+    )
+    with plant(*edits) as planted:
+        vars(planted)["FACTOR"] = float(1 + dose)
+        return ProductionSolver().run(request)
+
+
+def start_of(scenario: Scenario) -> np.ndarray:
+    initial = scenario.initial()
+    return np.zeros(scenario.samples) if initial is None else initial
+
+
+def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, dose) -> WindowFinding:
+    """What window-replay finds, its effects those of the dose itself."""
+    s = scenario.s
+    case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
+    exact = abs(dose)  # dropped terms have effects of their own
+    with mock.patch.object(replay_svm, "DOSE", exact), mock.patch.object(replay_ridge, "DOSE", exact):
+        return WindowReplays(case, oracle).finding(run, Window(0, s, ()))
+
+
+def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Counter:
+    """Mutants by whether their effect exceeds twice the bound, and whether they are flagged."""
+    generator, counted = np.random.Generator(np.random.PCG64(4)), Counter()
+    for _ in range(WINDOWS):
+        scenario = draw_acting_scenario(generator, task, [term], starts=("zero", "mixed"))
+        oracle = Oracle(scenario.problem())
+        for dose in DOSES:
+            run = make(scenario, term, dose)
+            finding = found(scenario, oracle, declaration, run, dose)
+            if term not in finding.dropped:
+                continue  # the first window alone may have no overlap
+            # Effect over bound.
+            effect = finding.dropped[term] if dose == DROPPED else float(dose) / finding.detectable[term]
+            flagged = finding.status is Status.FAIL
+            assert flagged or effect <= 2, (scenario.id, term, dose, effect, finding)
+            kind = "dropped" if dose == DROPPED else "scaled"
+            counted[kind, "beyond" if effect > 2 else "below", flagged] += 1
+    return counted
+
+
+def report(record_property, name: str, counted: Counter) -> None:
+    for kind in ("dropped", "scaled"):
+        beyond, seen, missed = (
+            counted[kind, *rest] for rest in (("beyond", True), ("below", True), ("below", False))
+        )
+        line = f"{beyond} beyond twice the bound, all flagged; {seen} of {seen + missed} below it flagged"
+        record_property(kind, line)
+        print(f"{name}, {kind}: {line}")
+        assert beyond > 0
+    # Doses reach below what the bound lets pass, so a bound of zero would not do.
+    assert counted["scaled", "below", False] > 0
+
+
+@pytest.mark.parametrize(
+    ("task", "term"),
+    [(task, term) for task in ("svm-l1", "svm-l2", "krr") for term in ("kernel-correction", "overlap")]
+    + [("svm-l2", "omega")],
+)
+def test_mutants_of_the_papers_form_beyond_twice_the_bound_are_flagged(record_property, task, term):
+    report(record_property, f"{task} {term}, frozen", judge_mutants(task, term, frozen_run, FROZEN))
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
+def test_mutants_of_our_correction_beyond_twice_the_bound_are_flagged(record_property, task):
+    with mock.patch.dict(TERMS, IN_PLACE):
+        counted = judge_mutants(task, "kernel-correction", in_place_run, ProductionSolver().declaration)
+    report(record_property, f"{task} kernel-correction, in place", counted)

@@ -1,0 +1,85 @@
+"""Defects planted in the difference form of the RBF kernel turn the checks red, far from the origin."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from judged import assert_teaches, judged, small_case
+from plant import plant
+
+from sstep_verify.checks import kernel_entries, message_count, window_replay
+from sstep_verify.parallel import differences, kernel_functions
+from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.solvers import production
+from sstep_verify.solvers.production import solver
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+LOSSES = [Hinge(4.0), SquaredHinge(2.0), Ridge(0.05)]
+EXPANDED = (solver, 'rbf == "difference"', "not rbf")
+PLANTS = {
+    "dense, norms expanded": EXPANDED,
+    "dense, features beyond a multiple of four lost": (
+        differences, "range(fours, own.size)", "range(fours, fours)",
+    ),
+    "dense, a square lost": (differences, "(d2 * d2 + d3 * d3)", "d2 * d2"),
+    "dense, another sample": (differences, "bottom, sampled[place]]", "bottom, 0]"),
+    "dense, sigma squared": (kernel_functions, "panel, -self._sigma,", "panel, -self._sigma**2,"),
+    "csr, norms expanded": EXPANDED,
+    "csr, end of the sampled row lost": (differences, "range(mine, last)", "range(mine, mine)"),
+    "csr, end of the other row lost": (differences, "range(its, end)", "range(its, its)"),
+    "csr, only shared features": (differences, "total += difference", "total += takes * gives * difference"),
+}  # fmt: skip
+
+
+def far_case(loss, storage: str, offset: float = 1e4):
+    """Six features moved far away; as CSR, one of them, beside five of which half the entries are absent."""
+    made = production.ProductionSolver(rbf="difference")
+    case, _ = small_case(loss, RBFKernel(0.3), features=6, s_values=(16,), solver=made)
+    data = case.problem.dense + offset
+    if storage == "csr":
+        near = case.problem.dense
+        data = sp.csr_array(np.column_stack([data[:, :1], np.where(abs(near) < 0.7, 0.0, near)[:, 1:]]))
+    return dataclasses.replace(case, problem=dataclasses.replace(case.problem, data=data)), made
+
+
+@pytest.mark.parametrize("check", [kernel_entries, window_replay], ids=lambda check: check.CHECK)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_defect_is_red_where_the_unplanted_solver_is_green(name, loss, check):
+    module, *edit = PLANTS[name]
+    storage = name.partition(",")[0]
+    assert judged(check, *far_case(loss, storage))[16].status is Status.PASS
+    with plant(module, tuple(edit)):
+        verdict = judged(check, *far_case(loss, storage))[16]
+    assert verdict.status is Status.FAIL
+    assert_teaches(verdict)
+
+
+def test_norms_that_were_declared_away_are_counted():
+    module, *edit = EXPANDED
+    assert judged(message_count, *far_case(Hinge(0.5), "dense"))[16].status is Status.PASS
+    with plant(module, tuple(edit)):
+        assert judged(message_count, *far_case(Hinge(0.5), "dense"))[16].status is Status.FAIL
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_norms_dropped_would_be_seen_where_their_exponential_overflows(offset):
+    """Without norms an entry is exp of about 1e8, infinite: neither beyond sight nor named in vain."""
+    case, tested = far_case(Hinge(0.5), "dense", offset)
+    term = {term.name: term for term in judged(kernel_entries, case, tested)[16].terms}["norms dropped"]
+    assert (term.status, term.detectable) == (Status.PASS, 0.0)
+    with plant(*EXPANDED[:1], EXPANDED[1:]):
+        reason = judged(kernel_entries, *far_case(Hinge(0.5), "dense", offset))[16].reason
+    assert "norms dropped (reproduces" not in reason
+    dropped = (kernel_functions, ("own + squared_norms[column] - 2.0", "0.0 - 2.0"), ("max(distance, 0.0)", "distance"),
+               ("        panel[row, columns[row]] = 0.0\n", ""))  # fmt: skip
+    with plant(*dropped), np.errstate(over="ignore"):
+        made = production.ProductionSolver()
+        expanding = dataclasses.replace(case, declaration=made.declaration)
+        reason = judged(kernel_entries, expanding, made)[16].reason
+    assert "norms dropped (reproduces" in reason

@@ -1,0 +1,87 @@
+"""No correct run is failed: window-replay on every window of runs on more than a thousand drawn problems.
+
+Half of the problems come from the edge families with new seeds, half from draws over everything a scenario
+may be. Solved by the production solver in all its forms, and by the reference in float32, float64 and
+longdouble. The largest ratio of measured error to bound of each kind of run is the record of how tight the
+bound is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import chain, cycle, product
+
+import numpy as np
+import pytest
+from drawn_cases import judged
+
+from sstep_verify.problems.scenario_draws import KERNEL_NAMES, draw_scenario
+from sstep_verify.problems.scenario_families import FAMILIES, edge_scenarios
+from sstep_verify.problems.scenarios import TASKS
+from sstep_verify.solvers.adapters.reference import ReferenceSolver, SingularBlockError
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+FEWEST = 1000
+"""Problems that must have been judged."""
+
+FORMS = [
+    {"update": update, "rbf": rbf, "keep_gram": keep}
+    for update, rbf, keep in product(
+        ("in-place", "frozen"), ("norm-expansion", "difference"), (False, True)
+    )
+]
+EDGE_SEEDS = {"float64": 5, "float32": 1, "longdouble": 1}
+"""Seeds of the edge families, per precision of the run."""
+
+DRAWS = {"float64": 60, "float32": 12, "longdouble": 8}
+"""Drawn scenarios per task and kernel, per precision of the run."""
+
+
+def drawn_runs(precision: str):
+    """Scenarios with a solver each; in float64 two runs of the production solver to one of the reference."""
+    data_precision = "float32" if precision == "float32" else "float64"
+    edges = chain.from_iterable(
+        edge_scenarios(family, precision=data_precision, seed=seed)
+        for seed in range(1, EDGE_SEEDS[precision] + 1)
+        for family in FAMILIES
+    )
+    generator = np.random.Generator(np.random.PCG64(7))
+    draws = (
+        draw_scenario(generator, task, kernel, precision=data_precision)
+        for task, kernel in product(TASKS, KERNEL_NAMES)
+        for _ in range(DRAWS[precision])
+    )
+    solvers = [ReferenceSolver(precision, form) for form in ("sstep", "classical")]
+    if precision == "float64":
+        # Coprime with the number of forms, tasks and kernels, so that each meets each.
+        solvers = [*(ProductionSolver(**form) for form in FORMS), *solvers, ProductionSolver()]
+    return zip(chain(edges, draws), cycle(solvers))
+
+
+def test_no_correct_run_of_a_drawn_problem_fails(record_property):
+    statuses, largest, problems, failed = Counter(), defaultdict(float), set(), []
+    for precision in EDGE_SEEDS:
+        for scenario, solver in drawn_runs(precision):
+            try:
+                verdict = judged(scenario, solver)
+            except SingularBlockError:
+                # A block system that is singular in the run's precision leaves no run to judge.
+                statuses["no run"] += 1
+                continue
+            statuses[verdict.status.value] += 1
+            problems.add(scenario.id)
+            kind = (scenario.task, scenario.kernel.name, precision)
+            largest[kind] = max(largest[kind], verdict.ratio)
+            if verdict.status in (Status.FAIL, Status.INCONCLUSIVE):
+                failed.append((scenario.id, solver.declaration, verdict.reason))
+    lines = [f"{len(problems)} problems: {dict(statuses)}; largest ratio of measured error to bound:"]
+    lines += [f"  {' '.join(kind)}: {ratio:.3g}" for kind, ratio in sorted(largest.items())]
+    record_property("drawn problems", "\n".join(lines))
+    print("\n".join(lines))
+    assert not failed, failed
+    assert len(problems) >= FEWEST
+    assert statuses["PASS"] >= FEWEST
+    assert len(largest) == len(TASKS) * len(KERNEL_NAMES) * len(EDGE_SEEDS)

@@ -1,0 +1,207 @@
+"""The window bound over a solver's own panel holds for every correct run over that panel.
+
+Correct runs are the production solver, and independent implementations in float32 and float64 that add in
+any order, over panels that may be far from symmetric and are read by row or by column.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from test_window_bounds import (
+    TASKS,
+    Scenario,
+    balls_for,
+    hold_the_bound,
+    production_forms,
+    replayed,
+    scenarios,
+    summary,
+    variant_run,
+    variants,
+)
+
+from sstep_verify.bounds.panel_entries import panel_entries
+from sstep_verify.bounds.rounding import unit_roundoff
+from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.trajectory import Panel
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+
+def measured_and_bound(scenario: Scenario, declaration, panel: Panel, window, begin, end):
+    """Interval of the error of one window over a panel, and its bound; None if nothing can be said."""
+    problem = scenario.problem
+    drawn = scenario.stream.blocks(*window)
+    bits = balls_for(scenario).bits
+    replay = Oracle(problem).replay_panel(problem, panel, begin, end, drawn, bits)
+    if replay is None:
+        return None
+    order = {int(column): row for row, column in enumerate(panel.columns)}
+    rows = panel.entries[[order[int(place)] for place in replay.places]]
+    entries = panel_entries(rows, replay.places)
+    if problem.is_svm:
+        loss = problem.loss
+        bound = svm_window_bound(
+            entries, replay.places, begin, replay.steps, loss.shift, loss.upper, declaration
+        ).radius
+    else:
+        bound = ridge_panel_bound(
+            entries, replay.places, begin, problem.targets, replay.steps, problem.loss.penalty, declaration
+        )
+    return replay, bound
+
+
+def hold(scenario, declaration, panel, window, begin, end, ratios) -> None:
+    finite = np.isfinite(end).all()
+    found = measured_and_bound(scenario, declaration, panel, window, begin, end if finite else begin)
+    if found is None:
+        return
+    replay, bound = found
+    assert not np.isnan(bound).any()
+    if not finite:
+        assert np.isinf(bound).all()
+        return
+    assert (replay.upper <= bound).all(), (replay.upper, bound)
+    promised = np.isfinite(bound) & (bound > 0)
+    ratios.append(float(np.max(replay.upper[promised] / bound[promised], initial=0.0)))
+    event("bound finite" if np.isfinite(bound).all() else "bound infinite")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_production_runs_stay_within_the_bound_over_their_panels(task):
+    ratios: list[float] = []
+
+    @settings(max_examples=80)
+    @given(scenarios(task), production_forms())
+    def holds(scenario, form):
+        solver = ProductionSolver(update=form["update"], keep_gram=form["keep_gram"])
+        H = scenario.stream.length
+        trajectory = solver.run(
+            RunRequest(
+                scenario.problem, scenario.stream, scenario.s, H, initial=scenario.initial,
+                record=(scenario.s,), expose_panels=True,
+            )
+        )  # fmt: skip
+        for window in scenario.windows:
+            panel = trajectory.panels[window[0]]
+            if np.isfinite(panel.entries).all():
+                ends = (trajectory.at(stop) for stop in window)
+                hold(scenario, solver.declaration, panel, window, *ends, ratios)
+
+    holds()
+    summary(f"production {task}, panel", ratios, 120)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_runs_over_panels_that_are_not_symmetric_stay_within_the_bound(task):
+    ratios: defaultdict = defaultdict(list)
+
+    @settings(max_examples=100)
+    @given(scenarios(task), variants(), st.sampled_from([0.0, 1e-12, 1e-3]), st.booleans())
+    def holds(scenario, variant, asymmetry, by_column):
+        window, begin = scenario.windows[0], scenario.initial
+        with np.errstate(invalid="ignore", under="ignore", over="ignore"):
+            used = variant.kernel_matrix(scenario.problem)
+            skew = np.tril(variant.rng.uniform(-asymmetry, asymmetry, used.shape), -1)
+            used = (used * (1 + skew)).astype(used.dtype)
+            # Between coordinates of the window the transposed entry may be read instead.
+            drawn = np.unique(scenario.drawn(window))
+            shown, between = used.copy(), np.ix_(drawn, drawn)
+            if by_column:
+                shown[between] = used[between].T
+            if not np.isfinite(shown).all():
+                return
+            make = variant.svm_window if scenario.problem.is_svm else variant.ridge_window
+            end = make(scenario.problem, used, begin, scenario.drawn(window))
+        panel = Panel(drawn, shown[drawn])
+        hold(
+            scenario, variant.declaration, panel, window, begin, end, ratios[variant.declaration.precision]
+        )
+
+    holds()
+    for precision, found in ratios.items():
+        summary(f"{precision} {task}, panel", found, 25)
+
+
+def test_a_longdouble_panel_is_taken_exactly():
+    generator = np.random.default_rng(3)
+    exact = generator.standard_normal((3, 5)).astype(np.longdouble)
+    rows = exact * (1 + np.longdouble(2) ** -60)
+    entries = panel_entries(rows, np.array([0, 2, 4]))
+    distance = np.abs(rows - entries.values)
+    assert (distance > 0).any()
+    assert (distance <= entries.own).all()
+    assert (entries.own <= 2 * unit_roundoff("float64") * np.abs(entries.values)).all()
+    assert (entries.solver[:, [1, 3]] == 0).all()
+    assert (entries.solver[[0, 1, 2], [0, 2, 4]] == 0).all()
+    assert entries.solver[0, 2] >= abs(rows[0, 2] - rows[1, 0]) > 0
+
+
+def test_a_window_moved_by_more_than_its_bound_is_red():
+    scenario_ratios: list[bool] = []
+
+    @settings(max_examples=40)
+    @given(scenarios("krr"), st.integers(0, 23))
+    def seen(scenario, which):
+        solver = ProductionSolver()
+        H = scenario.stream.length
+        request = RunRequest(
+            scenario.problem, scenario.stream, scenario.s, H, initial=scenario.initial,
+            record=(scenario.s,), expose_panels=True,
+        )  # fmt: skip
+        trajectory = solver.run(request)
+        window = scenario.windows[0]
+        panel, begin, end = trajectory.panels[0], trajectory.at(0), trajectory.at(scenario.s)
+        if not (np.isfinite(panel.entries).all() and np.isfinite(end).all()):
+            return
+        found = measured_and_bound(scenario, solver.declaration, panel, window, begin, end)
+        if found is None or not np.isfinite(found[1]).all():
+            return
+        replay, bound = found
+        place = which % bound.size
+        moved = end.copy()
+        moved[replay.places[place]] += 3 * bound[place]
+        again, same = measured_and_bound(scenario, solver.declaration, panel, window, begin, moved)
+        assert again.lower[place] > same[place]
+        scenario_ratios.append(True)
+
+    seen()
+    assert len(scenario_ratios) >= 20
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_runs_that_sum_in_pairs_stay_within_the_smaller_bound(task):
+    ratios: list[float] = []
+    smaller: list[bool] = []
+
+    @settings(max_examples=80)
+    @given(scenarios(task), variants())
+    def holds(scenario, variant):
+        declaration = replace(variant.declaration, summation="pairwise")
+        pairwise = replace(variant, order="pairwise", declaration=declaration)
+        states = variant_run(scenario, pairwise)
+        hold_the_bound(scenario, declaration, states, ratios)
+        if np.isfinite(states[2]).all():
+            exact = exact_kernel(scenario.problem, balls_for(scenario))
+            window, begin, end = scenario.windows[1], states[1], states[2]
+            sharp, loose = (
+                replayed(scenario, one, window, begin, end, exact)[1]
+                for one in (declaration, variant.declaration)
+            )
+            assert (sharp <= loose).all()
+            smaller.append(bool((sharp < loose).any()))
+
+    holds()
+    summary(f"pairwise {task}", ratios, 60)
+    assert any(smaller)

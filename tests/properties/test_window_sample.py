@@ -1,0 +1,69 @@
+"""The window sample holds windows in which each term acts, wherever the run has any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from drawn_cases import case_of, run_of
+
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.windows import EVENTS, choose_windows
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems.scenario_draws import draw_acting_scenario, draw_scenario
+from sstep_verify.problems.scenarios import TASKS
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+SOLVER = ProductionSolver(update="frozen")
+
+
+@pytest.mark.parametrize(
+    ("task", "term", "drawn"),
+    [
+        ("svm-l1", "overlap", 40),
+        ("svm-l2", "overlap", 25),
+        ("svm-l2", "omega", 25),
+        ("krr", "overlap", 15),
+    ],
+)
+def test_a_sample_of_one_window_shows_every_term_that_all_windows_show(task, term, drawn):
+    generator, found = np.random.Generator(np.random.PCG64(1)), Counter()
+    for _ in range(drawn):
+        scenario = draw_acting_scenario(generator, task, [term])
+        scenario = replace(scenario, iterations=10 * scenario.s)
+        every, few = case_of(scenario, SOLVER), case_of(scenario, SOLVER, windows=1)
+        runs, oracle = run_of(scenario, every, SOLVER), Oracle(every.problem)
+        (of_all,), (of_few,) = (window_replay.judge(case, runs, oracle) for case in (every, few))
+        assert of_few.planned < of_all.planned == 10
+        for whole, part in zip(of_all.terms, of_few.terms, strict=True):
+            assert part.status is whole.status, (scenario.id, part)
+            found[part.name, part.status] += 1
+    print(dict(found))
+    assert found[term, Status.PASS] == drawn
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_sample_holds_every_event_of_the_run(task):
+    generator, seen = np.random.Generator(np.random.PCG64(2)), Counter()
+    for place in range(60):
+        scenario = draw_scenario(generator, task, ("linear", "polynomial", "rbf")[place % 3])
+        scenario = replace(scenario, s=1 + place % 7, iterations=50 + place)
+        case = case_of(scenario, SOLVER)
+        (run,) = run_of(scenario, case, SOLVER).values()
+        every = choose_windows(case.problem, case.stream, run, len(run.windows()), 0)
+        few = choose_windows(case.problem, case.stream, run, 1, 0)
+        assert len(every) == len(run.windows())
+        held = [
+            {tag for window in windows for tag in window.tags} & set(EVENTS) for windows in (every, few)
+        ]
+        assert held[0] == held[1]
+        assert len({window.begin for window in few}) == len(few) <= 9
+        seen.update(held[0])
+    print(dict(seen))
+    possible = {"svm-l1": set(EVENTS), "svm-l2": {*EVENTS} - {"clip high"}, "krr": {"overlap"}}
+    assert set(seen) == possible[task]

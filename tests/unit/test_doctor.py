@@ -1,0 +1,282 @@
+"""The doctor: what it says of a sound environment, and of planted problems."""
+
+import importlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+from click.testing import CliRunner
+
+from sstep_verify.cli import doctor_mpi, doctor_parts
+from sstep_verify.cli.doctor import command
+from sstep_verify.cli.doctor_parts import Finding, Package, package
+from sstep_verify.cli.main import COMMANDS
+from sstep_verify.launch import environment, in_place, pool
+
+INDEPENDENT = """#!/bin/sh
+# Starts processes that know nothing of each other, as the mpiexec of a foreign MPI does.
+if [ "$1" = --version ]; then echo HYDRA; exit 0; fi
+shift; left=$1; shift
+while [ "$left" -gt 0 ]; do "$@" & left=$((left - 1)); done
+wait
+"""
+
+
+@pytest.fixture
+def scripts(tmp_path, monkeypatch):
+    """An empty folder in the place of the one beside this Python, outside any job, without started ranks."""
+    for name in (*environment.SIZE_VARIABLES, *doctor_mpi.RANK_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    monkeypatch.setattr(sysconfig, "get_path", lambda name: str(folder))
+    monkeypatch.setattr(pool, "_pools", {})
+    caches = (environment.launcher, environment.implementation)
+    for cache in caches:
+        cache.cache_clear()
+    yield folder
+    pool.close_all()
+    monkeypatch.undo()
+    for cache in caches:
+        cache.cache_clear()
+
+
+def program(folder, name: str, text: str, mode: int = 0o755) -> str:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def by_part(findings) -> dict[str, Finding]:
+    return {finding.part: finding for finding in findings}
+
+
+def mpi_at_hand():
+    """Leave the launcher that belongs to mpi4py, or skip."""
+    beside = os.path.join(sysconfig.get_path("scripts"), "mpiexec")
+    if not os.path.exists(beside) or importlib.util.find_spec("mpi4py") is None:
+        pytest.skip("no MPI beside this Python: install the extra [mpich]")
+    return beside
+
+
+@pytest.fixture
+def sound(monkeypatch):
+    """A launcher beside this Python that a shell finds first, and no data folder."""
+    beside = mpi_at_hand()
+    monkeypatch.setenv("PATH", os.path.dirname(beside) + os.pathsep + os.environ["PATH"])
+    monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
+
+
+def test_a_sound_environment_is_ok_and_every_line_has_its_three_parts(sound):
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 0, result.output
+    *lines, last = result.output.splitlines()
+    assert last.startswith(f"{len(lines)} parts: 0 wrong, ")
+    assert {line.split()[0] for line in lines} <= {"ok", "missing"}
+    assert all(" Do: " in line for line in lines if line.startswith("missing"))
+    expected = "MPI job" if in_place.active() else "MPI trial"
+    assert any(line.startswith("ok") and expected in line for line in lines)
+
+
+def test_json_holds_the_same_findings(sound):
+    result = CliRunner().invoke(command, ["--json"])
+    document = json.loads(result.output)
+    assert (result.exit_code, document["wrong"]) == (0, 0)
+    lines = CliRunner().invoke(command, []).output.splitlines()
+    assert [Finding(**found).line() for found in document["findings"]] == lines[:-1]
+
+
+@pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])
+def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
+    monkeypatch.setattr(doctor_mpi, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
+    monkeypatch.setattr(
+        doctor_parts, "part_findings", lambda folder: [Finding("part", state, "2", "", "x")]
+    )
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == code
+    assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
+
+
+def test_the_command_is_listed():
+    assert "doctor" in COMMANDS
+
+
+def test_no_mpiexec_is_missing_with_the_command_that_installs_it(scripts, monkeypatch):
+    monkeypatch.setenv("PATH", str(scripts))
+    pytest.importorskip("mpi4py")
+    found = by_part(doctor_mpi.mpi_findings())
+    assert found["mpiexec"].state == "missing"
+    assert found["mpiexec"].advice == "python -m pip install 'sstep-verify[mpich]'"
+    assert "MPI trial" not in found
+
+
+def test_no_mpi4py_is_missing(monkeypatch):
+    monkeypatch.setattr(doctor_mpi.importlib.util, "find_spec", lambda name: None)
+    (found,) = doctor_mpi.mpi_findings()
+    assert (found.part, found.state) == ("mpi4py", "missing")
+    assert "pip install" in found.advice
+
+
+def test_an_mpiexec_that_cannot_be_run_is_wrong(scripts):
+    pytest.importorskip("mpi4py")
+    program(scripts, "mpiexec", "no program", 0o644)
+    found = by_part(doctor_mpi.mpi_findings())["mpiexec"]
+    assert found.state == "wrong"
+    assert "cannot be run" in found.found
+
+
+def test_an_mpiexec_of_another_mpi_is_wrong(scripts):
+    pytest.importorskip("mpi4py")
+    program(scripts, "mpiexec", INDEPENDENT)
+    found = by_part(doctor_mpi.mpi_findings())
+    assert found["mpiexec"].state == "ok"
+    assert found["MPI trial"].state == "wrong"
+    assert "each sees a world of 1" in found["MPI trial"].found
+
+
+def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch):
+    if in_place.active():
+        pytest.skip("inside a job no other launcher is tried")
+    beside = mpi_at_hand()
+    first = program(tmp_path / "first", "mpiexec", INDEPENDENT)
+    monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
+    found = by_part(doctor_mpi.mpi_findings())
+    assert found["MPI trial"].state == "ok"
+    assert found["mpiexec on PATH"].state == "wrong"
+    assert first in found["mpiexec on PATH"].found
+    assert "world of 1" in found["mpiexec on PATH"].found
+    assert beside in found["mpiexec on PATH"].advice
+
+
+def test_another_mpiexec_that_works_is_ok(tmp_path, monkeypatch):
+    if in_place.active():
+        pytest.skip("inside a job no other launcher is tried")
+    beside = mpi_at_hand()
+    program(tmp_path / "first", "mpiexec", f'#!/bin/sh\nexec {beside} "$@"\n')
+    monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
+    assert by_part(doctor_mpi.mpi_findings())["mpiexec on PATH"].state == "ok"
+
+
+@pytest.mark.parametrize(("rank", "code"), [("0", 2), ("1", 0)])
+def test_inside_a_job_of_another_mpi_rank_0_says_so(rank, code):
+    mpi_at_hand()
+    names = ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
+    if environment.implementation() == "Open MPI":
+        names = ("PMI_SIZE", "PMI_RANK")
+    usual = environment.launch_variables()
+    answer = subprocess.run(
+        [sys.executable, "-m", "sstep_verify", "doctor", "--json"],
+        env={**usual, **dict(zip(names, ("2", rank), strict=True))},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == code, answer.stderr
+    if rank == "0":
+        found = json.loads(answer.stdout)["findings"][0]
+        assert (found["part"], found["state"]) == ("MPI job", "wrong")
+        assert "but mpi4py uses" in found["found"]
+    else:
+        assert answer.stdout == ""
+
+
+def failing(module):
+    raise ValueError(f"{module.__name__} is broken")
+
+
+def test_a_package_is_ok_missing_or_wrong(monkeypatch):
+    usual = importlib.util.find_spec
+    hidden = lambda name: None if name == "click" else usual(name)  # noqa: E731
+    assert package(Package("click", "click", "extra", "nothing")).state == "ok"
+    broken = package(Package("click", "click", "extra", "nothing works", failing))
+    assert broken.state == "wrong"
+    assert "ValueError: click is broken; nothing works" in broken.line()
+    assert "--force-reinstall click" in broken.advice
+    monkeypatch.setattr(importlib.util, "find_spec", hidden)
+    optional = package(Package("click", "click", "extra", "nothing works"))
+    assert (optional.state, optional.meaning) == ("missing", "nothing works")
+    assert optional.advice == "python -m pip install 'sstep-verify[extra]'"
+    assert package(Package("click", "click", "", "nothing works")).state == "wrong"
+
+
+def test_compiled_loops_that_are_switched_off_are_wrong(monkeypatch):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    found = package(doctor_parts.PACKAGES[0])
+    assert (found.state, found.advice) == ("wrong", "unset NUMBA_DISABLE_JIT")
+
+
+def test_packages_named_here_are_in_the_extras_named_here():
+    from importlib import metadata
+
+    for wanted in doctor_parts.PACKAGES:
+        named = [text for text in metadata.requires("sstep-verify") if text.startswith(wanted.distribution)]
+        marks = [f"extra == '{wanted.extra}'" in text.replace('"', "'") for text in named]
+        assert any(marks) if wanted.extra else any("extra" not in text for text in named), wanted
+
+
+def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):
+    import threadpoolctl
+
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [{"user_api": "openmp"}])
+    found = doctor_parts.blas()
+    assert found.state == "missing"
+    assert found.advice == "export OMP_NUM_THREADS=1"
+
+
+@pytest.mark.parametrize(("threads", "advised"), [(1, False), (8, True)])
+def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
+    import threadpoolctl
+
+    item = {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": threads}
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [item])
+    found = doctor_parts.blas()
+    assert (found.state, found.found) == ("ok", f"openblas 0.3, {threads} threads")
+    assert bool(found.advice) == advised
+
+
+def test_octave_is_ok_missing_or_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = doctor_parts.octave()
+    assert (found.state, found.advice) == ("missing", "apt-get install octave")
+    program(tmp_path, "octave-cli", "#!/bin/sh\necho library lost >&2\nexit 1\n")
+    found = doctor_parts.octave()
+    assert found.state == "wrong"
+    assert "library lost" in found.found
+    program(tmp_path, "octave-cli", "#!/bin/sh\necho GNU Octave, version 1.2\n")
+    assert doctor_parts.octave() == Finding("Octave", "ok", "GNU Octave, version 1.2")
+
+
+def test_without_a_data_folder_sets_are_downloaded(monkeypatch):
+    monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
+    (found,) = doctor_parts.data_sets(None)
+    assert found.state == "missing"
+    assert "SSTEP_VERIFY_DATA" in found.advice
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_data_folder_that_is_none_is_wrong(tmp_path, monkeypatch, given):
+    monkeypatch.setenv("SSTEP_VERIFY_DATA", "" if given else str(tmp_path / "absent"))
+    (found,) = doctor_parts.data_sets(str(tmp_path / "absent") if given else None)
+    assert found.state == "wrong"
+    assert ("--data" if given else "$SSTEP_VERIFY_DATA") in found.found
+
+
+def test_files_that_are_not_what_they_are_named_are_wrong(data_directory, tmp_path, monkeypatch):
+    monkeypatch.delenv("SSTEP_VERIFY_DATA")
+    shutil.copy(data_directory / "bodyfat", tmp_path / "bodyfat")
+    (tmp_path / "diabetes").write_bytes((data_directory / "diabetes").read_bytes() + b"1 1:1\n")
+    (tmp_path / "abalone").write_bytes(b"1 1:what\n")
+    *faults, summary = doctor_parts.data_sets(str(tmp_path))
+    assert [fault.state for fault in faults] == ["wrong", "wrong"]
+    assert "expected (768, 8), found (769, 8)" in faults[0].found
+    assert "line 1: value 'what'" in faults[1].found
+    assert summary.state == "ok"
+    assert "as pinned: bodyfat" in summary.found
+    assert "colon-cancer" in summary.meaning
