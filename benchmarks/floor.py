@@ -1,15 +1,16 @@
 """The floor: panel product and kernel function alone, with nothing of the algorithm around them.
 
-No solver that forms its panels by BLAS can be faster; the kernel function is taken from the faster of a
-NumPy and a compiled version, each as fast as it could be written.
+No solver that forms its panels by BLAS, or by scattering stored columns, can be faster; the kernel function
+is taken from the faster of a NumPy and a compiled version, each as fast as it could be written.
 """
 
 from __future__ import annotations
 
 import numba
 import numpy as np
+import scipy.sparse as sp
 
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import Kernel, PolynomialKernel, Problem, RBFKernel
 
 
 @numba.njit
@@ -25,12 +26,117 @@ def compiled_power(panel, degree, offset):
 
 
 @numba.njit
-def compiled_exponents(panel, columns, norms, sigma):
+def compiled_exponents(panel, own, norms, sigma):
     """Replace inner products by RBF exponents in place, one pass."""
     for row in range(panel.shape[0]):
-        own = norms[columns[row]]
         for column in range(panel.shape[1]):
-            panel[row, column] = -sigma * max(own + norms[column] - 2.0 * panel[row, column], 0.0)
+            panel[row, column] = -sigma * max(own[row] + norms[column] - 2.0 * panel[row, column], 0.0)
+
+
+@numba.njit
+def compiled_scatter(indptr, indices, values, ends, rows, entries, sampled, panel):
+    """Inner products of sampled sparse rows with all rows, column after column of those they touch."""
+    for place in range(sampled.size):
+        out = panel[place]
+        out[:] = 0.0
+        for entry in range(indptr[sampled[place]], indptr[sampled[place] + 1]):
+            feature, value = indices[entry], values[entry]
+            for other in range(ends[feature], ends[feature + 1]):
+                out[rows[other]] += value * entries[other]
+
+
+@numba.njit
+def compiled_inner_products(indptr, indices, values, sampled, scratch, weights, gram, products):
+    """Inner products among sampled sparse rows, one spread out at a time in `scratch`, which stays zero."""
+    for place in range(sampled.size):
+        begin, end = indptr[sampled[place]], indptr[sampled[place] + 1]
+        products[place] = 0.0
+        for entry in range(begin, end):
+            scratch[indices[entry]] = values[entry]
+            products[place] += values[entry] * weights[indices[entry]]
+        for other in range(place, sampled.size):
+            total = 0.0
+            for entry in range(indptr[sampled[other]], indptr[sampled[other] + 1]):
+                total += values[entry] * scratch[indices[entry]]
+            gram[place, other] = total
+            gram[other, place] = total
+        for entry in range(begin, end):
+            scratch[indices[entry]] = 0.0
+
+
+class Products:
+    """Panel products of some columns of the data, and nothing else.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n_local)
+        The columns.
+    """
+
+    def __init__(self, data: np.ndarray | sp.csr_array):
+        self._data, self._sparse = data, sp.issparse(data)
+        if self._sparse:
+            # Unsigned: no compiled code for negative indices, which count from the end.
+            by_row, by_column = (
+                (part.indptr.astype(np.uint64), part.indices.astype(np.uint32), part.data)
+                for part in (data, data.tocsc())
+            )
+            self._rows, self._columns = by_row, by_column
+        # Ones, for zeros that are never written take no memory and are read from cache.
+        self._scratch, self._weights = np.zeros(data.shape[1]), np.ones(data.shape[1])
+
+    def panel(self, columns: np.ndarray, panel: np.ndarray) -> None:
+        """Inner products of the samples `columns` with all samples, into `panel`, shape (c, m)."""
+        if self._sparse:
+            compiled_scatter(*self._rows, *self._columns, columns, panel)
+        elif columns.size == 1:
+            np.dot(self._data, self._data[columns[0]], out=panel[0])
+        else:
+            np.dot(self._data[columns], self._data.T, out=panel)
+
+    def gram(self, columns: np.ndarray, gram: np.ndarray, products: np.ndarray) -> None:
+        """Inner products of the samples `columns` (c, c), and theirs with some weights (c,)."""
+        if self._sparse:
+            compiled_inner_products(*self._rows, columns, self._scratch, self._weights, gram, products)
+        else:
+            sampled = self._data[columns]
+            np.dot(sampled, sampled.T, out=gram)
+            np.dot(sampled, self._weights, out=products)
+
+
+def apply_kernel(
+    kernel: Kernel, panel: np.ndarray, own: np.ndarray, norms: np.ndarray, compiled: bool
+) -> None:
+    """Apply a kernel function to inner products, in place.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    panel : ndarray, shape (c, k)
+        Inner products of c samples with k samples.
+    own, norms : ndarray, shapes (c,) and (k,)
+        Squared norms of the samples.
+    compiled : bool
+        In a compiled loop or in NumPy expressions.
+    """
+    if isinstance(kernel, RBFKernel):
+        if compiled:
+            compiled_exponents(panel, own, norms, kernel.sigma)
+        else:
+            np.multiply(panel, 2.0 * kernel.sigma, out=panel)
+            np.subtract(panel, kernel.sigma * own[:, None], out=panel)
+            np.subtract(panel, kernel.sigma * norms, out=panel)
+            np.minimum(panel, 0.0, out=panel)
+        np.exp(panel, out=panel)
+    elif isinstance(kernel, PolynomialKernel):
+        if compiled:
+            compiled_power(panel, kernel.degree, kernel.offset)
+        else:
+            base = panel + kernel.offset
+            np.multiply(base, base, out=panel)
+            for _ in range(kernel.degree - 2):
+                np.multiply(panel, base, out=panel)
 
 
 class Floor:
@@ -47,38 +153,14 @@ class Floor:
     """
 
     def __init__(self, problem: Problem, windows: list[np.ndarray], compiled: bool):
-        self._data, self._kernel, self._compiled = problem.dense, problem.kernel, compiled
+        self._products, self._kernel, self._compiled = Products(problem.dense), problem.kernel, compiled
         self._norms = np.einsum("ij,ij->i", problem.dense, problem.dense)
         self._windows = windows
         self._panel = np.empty((max(window.size for window in windows), problem.samples))
 
     def __call__(self, count: int) -> None:
         """Form the panels of the first `count` windows."""
-        data, transposed = self._data, self._data.T
         for columns in self._windows[:count]:
             panel = self._panel[: columns.size]
-            if columns.size == 1:
-                np.dot(data, data[columns[0]], out=panel[0])
-            else:
-                np.dot(data[columns], transposed, out=panel)
-            self._apply(panel, columns)
-
-    def _apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
-        kernel = self._kernel
-        if isinstance(kernel, RBFKernel):
-            if self._compiled:
-                compiled_exponents(panel, columns, self._norms, kernel.sigma)
-            else:
-                np.multiply(panel, 2.0 * kernel.sigma, out=panel)
-                np.subtract(panel, kernel.sigma * self._norms[columns, None], out=panel)
-                np.subtract(panel, kernel.sigma * self._norms, out=panel)
-                np.minimum(panel, 0.0, out=panel)
-            np.exp(panel, out=panel)
-        elif isinstance(kernel, PolynomialKernel):
-            if self._compiled:
-                compiled_power(panel, kernel.degree, kernel.offset)
-            else:
-                base = panel + kernel.offset
-                np.multiply(base, base, out=panel)
-                for _ in range(kernel.degree - 2):
-                    np.multiply(panel, base, out=panel)
+            self._products.panel(columns, panel)
+            apply_kernel(self._kernel, panel, self._norms[columns], self._norms, self._compiled)

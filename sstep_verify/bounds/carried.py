@@ -50,6 +50,11 @@ class CarriedTerms:
     roundings: int
     products: np.ndarray | None = None
 
+    def at(self, rows: np.ndarray) -> CarriedTerms:
+        """The same for some of the coordinates."""
+        products = None if self.products is None else self.products[np.ix_(rows, rows)]
+        return CarriedTerms(self.whole, self.size[rows], self.error[rows], self.roundings, products)
+
 
 def carried_terms(
     problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, values: np.ndarray

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
-from sstep_verify.problems import Problem
+from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.problems import LinearKernel, Problem
 from sstep_verify.solver import Declaration
 
 ENTRIES_AT_ONCE = 1 << 22
@@ -41,7 +41,8 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     """Products of all kernel rows with a float64 vector of shape (m,).
 
     A sum of m products errs by ``gamma_m sum |K_ij v_j|`` in any order, and its entries by delta_K
-    (bounds/kernel_entries.py).
+    (bounds/kernel_entries.py). With the linear kernel a solver may form ``A (A' v)`` instead: m products
+    and sums for each feature, then n, so ``gamma_{m+n} |A| (|A|' |v|)``; the larger of the two holds.
     """
     samples, absolute = problem.samples, np.abs(vector)
     parts = np.zeros((4, samples))
@@ -59,10 +60,27 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
     with np.errstate(over="ignore", invalid="ignore"):
         own = own + gamma(samples, u64) * magnitude + samples * smallest("float64")
-        solver = solver + gamma(samples, u) * magnitude + samples * smallest(declaration.precision)
+        formed = solver + gamma(samples, u) * magnitude + samples * smallest(declaration.precision)
+        solver = np.maximum(formed, solver + _factored(problem, declaration, absolute))
     return KernelProducts(
         values,
         np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
         np.nan_to_num(own * OUTWARD, nan=np.inf, posinf=np.inf),
         np.nan_to_num(solver * OUTWARD, nan=np.inf, posinf=np.inf),
+    )
+
+
+def _factored(problem: Problem, declaration: Declaration, absolute: np.ndarray) -> np.ndarray | float:
+    """Bound on the rounding of ``A (A' v)`` where the kernel is linear, shape (m,); 0 for the others."""
+    if not isinstance(problem.kernel, LinearKernel):
+        return 0.0
+    samples, features = problem.samples, problem.features
+    data = np.abs(problem.dense)
+    if declaration.data_rounding:
+        data = np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))
+    tiny = smallest(declaration.precision)
+    lost = tiny * (samples * data.sum(axis=1) + features)
+    return (
+        gamma(samples + features, unit_roundoff(declaration.precision)) * (data @ (data.T @ absolute))
+        + lost
     )

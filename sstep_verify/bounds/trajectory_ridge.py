@@ -14,6 +14,8 @@ the second because D(a^) - D(a) is the projection of the error. M is that of the
 smallest eigenvalue is at least m; cond(M) does not enter, and nothing is amplified: the bound grows with
 the number of windows alone.
 
+Where weights are carried, the drift that they have gathered is part of l_w (bounds/carried_run.py).
+
 The oracle's run is not exact either: its own errors, proven step by step, are added to the sum.
 
 Underflow of a product or quotient is part of l_w. Where a size overflows float64, or a factorisation may
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, unit_roundoff
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
@@ -42,6 +45,7 @@ def ridge_trajectory_bound(
     ends: list[int],
     penalty: float,
     declaration: Declaration,
+    carried: CarriedWeights | None = None,
 ) -> dict[int, TrajectoryBound]:
     """Bound the distance of a K-RR run from the oracle's at chosen window ends, in the M-norm.
 
@@ -65,6 +69,8 @@ def ridge_trajectory_bound(
         Regularisation (lambda).
     declaration : Declaration
         What the solver says it is.
+    carried : CarriedWeights, optional
+        Drift of the weights, for a solver that carries them.
 
     Returns
     -------
@@ -84,9 +90,17 @@ def ridge_trajectory_bound(
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
         rows, drawn = np.unique(blocks, return_inverse=True)
         window = RidgeSteps(drawn.reshape(blocks.shape), (np.abs(increments) + near) * OUTWARD)
+        terms = None
+        if carried is not None:
+            carried.restart(size)
+            terms = carried.begin(size, blocks.size).at(rows)
         local = ridge_window_bound(
-            entries.at(rows), places[rows], size, targets, window, penalty, declaration
+            entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
         )
+        if carried is not None:
+            change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * OUTWARD
+            counts = np.bincount(blocks.ravel(), minlength=places.size)
+            carried.end(change, counts, (size[places] + change) * OUTWARD)
         total += local * OUTWARD
         for block, increment in zip(blocks, increments, strict=True):
             reached[block] += increment

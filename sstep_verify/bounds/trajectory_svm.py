@@ -9,6 +9,7 @@ start of each:
 
 * the stale products are made from the solver's a as it is then, ``|a^_i| <= |a_i| + radius_i``;
 * the increments of the window, which enter the corrections, begin anew;
+* or from the weights that it carries, whose drift grows beside (bounds/carried_run.py);
 * where a was frozen, storing it at the window's end has added a rounding to each drawn coordinate.
 
 Signed symbols are what keeps this of use: with absolute values the radius doubles in every step, while
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
@@ -44,6 +46,7 @@ def svm_trajectory_bound(
     shift: float,
     upper: float,
     declaration: Declaration,
+    carried: CarriedWeights | None = None,
 ) -> dict[int, TrajectoryBound]:
     """Bound the distance of a K-SVM run from the oracle's at chosen window ends.
 
@@ -67,13 +70,15 @@ def svm_trajectory_bound(
         Diagonal shift (omega) and upper end of the box (nu).
     declaration : Declaration
         What the solver says it is.
+    carried : CarriedWeights, optional
+        Drift of the weights, for a solver that carries them.
 
     Returns
     -------
     dict of int to TrajectoryBound
         By window end; radii of shape (c,).
     """
-    state = _RunPropagation(entries, places, start, steps, errors, s, shift, upper, declaration)
+    state = _RunPropagation(entries, places, start, steps, errors, s, shift, upper, declaration, carried)
     bounds = {0: state.bound()} if 0 in ends else {}
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.size)
@@ -90,7 +95,7 @@ def svm_trajectory_bound(
 class _RunPropagation(SvmPropagation):
     """Error symbols of a whole run, carried from window to window."""
 
-    def __init__(self, entries, places, start, steps, errors, s, shift, upper, declaration):
+    def __init__(self, entries, places, start, steps, errors, s, shift, upper, declaration, carried=None):
         first = SvmSteps(*(getattr(steps, name)[:s] for name in SvmSteps.__dataclass_fields__))
         super().__init__(entries, places, start, first, shift, upper, declaration)
         count, length = places.size, steps.draws.size
@@ -98,7 +103,7 @@ class _RunPropagation(SvmPropagation):
         self._coefficients, self._symbols = np.zeros((count, 2 * length)), np.zeros(2 * length)
         self._places, self._rows, self._row_errors = places, entries.magnitude, entries.solver
         self._sizes = magnitudes(start)
-        self._reached = self._sizes[places]
+        self._reached, self._weights = self._sizes[places], carried
 
     def begin_window(self, begin: int, end: int) -> None:
         """Stale products from the solver's a as it is now; no increments yet."""
@@ -107,9 +112,15 @@ class _RunPropagation(SvmPropagation):
         drawn = np.unique(self._steps.draws[begin:end])
         self._start = (self._reached + self._radius) * OUTWARD
         self._sizes[self._places] = self._start
-        self._stale[drawn] = self._rows[drawn] @ self._sizes * OUTWARD
-        self._stale_kernel[drawn] = self._row_errors[drawn] @ self._sizes * OUTWARD
-        self._roundings = self._stale_roundings(self._sizes, end - begin, self._declaration)
+        if self._weights is not None:
+            self._weights.restart(self._sizes)
+            self._carried = self._weights.begin(self._sizes, end - begin)
+            self._stale, self._stale_kernel = self._carried.size, self._carried.error
+            self._roundings = self._carried.roundings
+        else:
+            self._stale[drawn] = self._rows[drawn] @ self._sizes * OUTWARD
+            self._stale_kernel[drawn] = self._row_errors[drawn] @ self._sizes * OUTWARD
+            self._roundings = self._stale_roundings(self._sizes, end - begin, self._declaration)
         self._made = 0
         self._moved[:] = 0.0
         self._drawn[:] = 0
@@ -127,6 +138,8 @@ class _RunPropagation(SvmPropagation):
 
     def end_window(self, begin: int, end: int) -> None:
         """Store a: where it was frozen, one more local error of every drawn coordinate."""
+        if self._weights is not None and not self._unbounded:
+            self._weights.end(self._moved, self._drawn, (self._start + self._moved) * OUTWARD)
         if not self._frozen or self._unbounded:
             return
         for i in np.unique(self._steps.draws[begin:end]):

@@ -54,9 +54,10 @@ def ridge_window_bound(
     steps: RidgeSteps,
     penalty: float,
     declaration: Declaration,
+    carried: CarriedTerms | None = None,
 ) -> float:
     """Bound the error at the end of one K-RR window in the M-norm; see `ridge_window_errors`."""
-    return ridge_window_errors(entries, places, start, targets, steps, penalty, declaration).norm
+    return ridge_window_errors(entries, places, start, targets, steps, penalty, declaration, carried).norm
 
 
 def ridge_window_errors(

@@ -1,11 +1,12 @@
 """The bound of a window as a sum of named sources of error.
 
-A window bound is a norm of local errors, each a sum over sources, carried to the window's end by maps that
+What the errors of the solver's kernel entries (delta_K) contribute is what the bound loses if they are set
+to 0. The rest is a norm of local errors, each a sum over sources, carried to the window's end by maps that
 the sources hardly move. So it is homogeneous of degree one in the sizes of the sources, up to products of
 two errors, and by Euler's theorem the sum of its derivatives times these sizes. Every source is made larger
 by a factor of ``1 + h``, h = 2**-20: small enough that no clip is decided otherwise, large enough that
-float64 keeps 30 bits of the difference. What the named sources leave is shown as the rest. K-RR in the
-M-norm is a sum over steps, of which each is shared out as its norm is.
+float64 keeps 30 bits of the difference. What the named sources leave is shown as well. The M-norm of K-RR
+is a sum over steps, of which each is shared out by what its numerator is the sum of.
 
 Nothing is judged by these numbers: they say where a bound comes from.
 """
@@ -19,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.ridge_local import RidgeSteps
+from sstep_verify.bounds.ridge_local import RidgeSteps, StepErrors
 from sstep_verify.bounds.window_ridge import RidgeWindowErrors, ridge_window_errors
 from sstep_verify.bounds.window_ridge_components import ridge_component_bound
-from sstep_verify.bounds.window_svm import SvmPropagation, SvmSteps, WindowBound
+from sstep_verify.bounds.window_svm import SvmPropagation, SvmSteps
 from sstep_verify.solver import Declaration
 
 CHANGE = 2.0**-20
@@ -36,7 +37,7 @@ RESIDUAL = "right-hand side: product with a, corrections, targets"
 SYSTEM = "entries of the block systems"
 SOLVE = "factorisation and solve of the block systems"
 STORING = "storing a"
-REST_RIDGE = "products of two errors"
+REST_RIDGE = "errors of the bound's own evaluation"
 
 
 def svm_window_split(
@@ -53,21 +54,27 @@ def svm_window_split(
     Returns
     -------
     dict of str to ndarray, shape (c,)
-        Contribution of each source to the radius of each distinct coordinate; empty if it is infinite.
+        Contribution of each source to the radius of each distinct coordinate; empty if one is infinite.
     """
 
-    def bound(source: str) -> WindowBound:
-        state = _OneSource(source, entries, places, start, steps, shift, upper, declaration)
+    def radius(source: str, rows: KernelEntries) -> np.ndarray:
+        state = _OneSource(source, rows, places, start, steps, shift, upper, declaration)
         for step in range(steps.draws.size):
             state.advance(step)
-        return state.result()
+        return state.result().radius
 
-    whole = bound("").radius
+    whole, exact = radius("", entries), _with_exact_entries(entries)
     if not np.isfinite(whole).all():
         return {}
-    named = [KERNEL, STALE, CORRECTIONS, *([LANDING] if declaration.update == "frozen" else [])]
-    parts = {source: (bound(source).radius - whole) / CHANGE for source in named}
-    return {**parts, REST_SVM: whole - np.sum(list(parts.values()), axis=0)}
+    recurrence = radius("", exact)
+    named = [STALE, CORRECTIONS, *([LANDING] if declaration.update == "frozen" else [])]
+    parts = {source: (radius(source, exact) - recurrence) / CHANGE for source in named}
+    rest = recurrence - np.sum(list(parts.values()), axis=0)
+    return {KERNEL: whole - recurrence, **parts, REST_SVM: rest}
+
+
+def _with_exact_entries(entries: KernelEntries) -> KernelEntries:
+    return replace(entries, solver=np.zeros_like(entries.solver))
 
 
 class _OneSource(SvmPropagation):
@@ -75,13 +82,9 @@ class _OneSource(SvmPropagation):
 
     def __init__(self, source: str, *arguments):
         super().__init__(*arguments)
-        self._source, more = source, 1.0 + CHANGE
-        if self._unbounded:
-            return
-        if source == KERNEL:
-            self._stale_kernel, self._solver = self._stale_kernel * more, self._solver * more
-        if source == STALE:
-            self._stale = self._stale * more
+        self._source = source
+        if source == STALE and not self._unbounded:
+            self._stale = self._stale * (1.0 + CHANGE)
 
     def _local(self, *arguments) -> float:
         kept = self._moved
@@ -114,69 +117,46 @@ def ridge_window_split(
     components : dict of str to ndarray, shape (c,)
         The same for the bound per distinct coordinate; empty where there is none.
     """
-    rest = (places, start, targets, steps, penalty, declaration)
-    errors = ridge_window_errors(entries, *rest)
-    # The local errors are linear in the bounds on the solver's entries.
-    more = KernelEntries(entries.values, entries.own, entries.solver * (1.0 + CHANGE))
-    larger = ridge_window_errors(more, *rest)
-    if not np.isfinite(errors.norm) or not np.isfinite(larger.norm):
+    rest, exact = (places, start, targets, steps, penalty, declaration), _with_exact_entries(entries)
+    errors, recurrence = ridge_window_errors(entries, *rest), ridge_window_errors(exact, *rest)
+    if not np.isfinite(errors.norm):
         return {}, {}
-    kernel = [
-        ((after.residual - before.residual) / CHANGE, (after.entries - before.entries) / CHANGE)
-        for before, after in zip(errors.steps, larger.steps, strict=True)
-    ]
-    return _norm_split(errors, kernel), _component_split(entries, places, errors, kernel, penalty)
+    norm = {KERNEL: errors.norm - recurrence.norm, **_norm_split(recurrence)}
+    whole, part = (ridge_component_bound(entries, places, one, penalty) for one in (errors, recurrence))
+    if whole is None or part is None:
+        return norm, {}
+    return norm, {KERNEL: whole - part, **_component_split(entries, places, recurrence, penalty, part)}
 
 
-def _norm_split(errors: RidgeWindowErrors, kernel: list) -> dict[str, float]:
-    """Contributions to the M-norm: ``root * length`` of each step by what its numerator is made of."""
-    parts = dict.fromkeys((KERNEL, RESIDUAL, SYSTEM, SOLVE), 0.0)
-    for step, (residual, system) in zip(errors.steps, kernel, strict=True):
-        of_residual = float(np.linalg.norm(step.residual))
-        given = float(np.linalg.norm(step.entries))
-        shrink = 1.0 - (given + step.solve) / step.modulus
-        scale = np.sqrt(step.modulus) / (step.modulus * shrink)
-        of_system = max(step.length * step.modulus * shrink - of_residual, 0.0)
-        from_kernel = float(residual @ step.residual) / of_residual if of_residual else 0.0
-        share = float(np.sum(system * step.entries)) / given**2 if given else 0.0
-        of_entries = of_system * given / (given + step.solve) if given + step.solve else 0.0
-        parts[KERNEL] += scale * (from_kernel + share * of_entries)
-        parts[RESIDUAL] += scale * (of_residual - from_kernel)
-        parts[SYSTEM] += scale * (1.0 - share) * of_entries
-        parts[SOLVE] += scale * (of_system - of_entries)
+def _norm_split(errors: RidgeWindowErrors) -> dict[str, float]:
+    """Contributions to the M-norm: the length of each step by what its numerator is the sum of."""
+    parts = dict.fromkeys((RESIDUAL, SYSTEM, SOLVE), 0.0)
+    for step in errors.steps:
+        residual, given = float(np.linalg.norm(step.residual)), float(np.linalg.norm(step.entries))
+        changed = given + step.solve
+        whole = step.length * np.sqrt(step.modulus)
+        of_residual = residual / (np.sqrt(step.modulus) * (1.0 - changed / step.modulus))
+        parts[RESIDUAL] += of_residual
+        parts[SYSTEM] += (whole - of_residual) * (given / changed if changed else 0.0)
+        parts[SOLVE] += (whole - of_residual) * (step.solve / changed if changed else 0.0)
     return {**parts, STORING: errors.norm - sum(parts.values())}
 
 
 def _component_split(
-    entries: KernelEntries, places: np.ndarray, errors: RidgeWindowErrors, kernel: list, penalty: float
+    entries: KernelEntries, places: np.ndarray, errors: RidgeWindowErrors, penalty: float, whole: np.ndarray
 ) -> dict[str, np.ndarray]:
-    whole = ridge_component_bound(entries, places, errors, penalty)
-    if whole is None:
-        return {}
+    """Contributions to the bound per coordinate, which is linear in the local errors."""
 
-    pairs = list(zip(errors.steps, kernel, strict=True))
-
-    def contribution(change: Callable[..., dict[str, Any]]) -> np.ndarray:
-        """What changing some bounds of every step, by CHANGE times a source, adds to the radii."""
-        changed = [replace(step, **change(step, *part)) for step, part in pairs]
-        bound = ridge_component_bound(entries, places, replace(errors, steps=changed), penalty)
+    def contribution(change: Callable[[StepErrors], dict[str, Any]]) -> np.ndarray:
+        larger = replace(errors, steps=[replace(step, **change(step)) for step in errors.steps])
+        bound = ridge_component_bound(entries, places, larger, penalty)
         return np.zeros(places.size) if bound is None else (bound - whole) / CHANGE
 
+    more = 1.0 + CHANGE
     parts = {
-        KERNEL: contribution(
-            lambda step, residual, system: {
-                "residual": step.residual + CHANGE * residual,
-                "entries": step.entries + CHANGE * system,
-            }
-        ),
-        RESIDUAL: contribution(
-            lambda step, residual, _: {"residual": step.residual + CHANGE * (step.residual - residual)}
-        ),
-        SYSTEM: contribution(
-            lambda step, _, system: {"entries": step.entries + CHANGE * (step.entries - system)}
-        ),
-        SOLVE: contribution(lambda step, *_: {"solve": step.solve * (1.0 + CHANGE)}),
-        STORING: errors.landing
-        + contribution(lambda step, *_: {"rounding": step.rounding * (1.0 + CHANGE)}),
+        RESIDUAL: contribution(lambda step: {"residual": step.residual * more}),
+        SYSTEM: contribution(lambda step: {"entries": step.entries * more}),
+        SOLVE: contribution(lambda step: {"solve": step.solve * more}),
+        STORING: contribution(lambda step: {"rounding": step.rounding * more}) + errors.landing,
     }
     return {**parts, REST_RIDGE: whole - np.sum(list(parts.values()), axis=0)}

@@ -11,7 +11,6 @@ from sstep_verify.campaign.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.minimums import left_out, too_few
 from sstep_verify.campaign.references import Reference, SharedReferences
 from sstep_verify.campaign.runs import drift_series, make_runs
-from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.summary import roll_up
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.case import Case
@@ -66,14 +65,7 @@ def execute_group(
     CaseOutcome
     """
     data = load(group.data, directory=directory)
-    family = group.specs[0].family
-    solvers = make_solvers(
-        family.solver,
-        precision=family.precision,
-        update=family.update,
-        keep_gram=family.keep_gram,
-        rbf=family.rbf,
-    )
+    solvers = group.specs[0].family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
     for spec in group.specs:
@@ -137,6 +129,8 @@ def _facts(case: Case, reference: Reference) -> dict[str, object]:
         **reference.facts,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
         "solver options": dict(declared.options),
+        "exchange": declared.exchange or "not declared",
+        "ranks": int(str(declared.options.get("ranks", 1))),
         "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

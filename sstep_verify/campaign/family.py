@@ -8,7 +8,8 @@ from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
 from sstep_verify.checks.registry import MODULES, checks_of
 from sstep_verify.errors import InputError
-from sstep_verify.problems import Kernel
+from sstep_verify.problems import Kernel, LinearKernel
+from sstep_verify.solver import Solver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 
@@ -54,6 +55,14 @@ class Family:
         Form of the solver's update: in-place or frozen.
     rbf : str
         How the production solver forms squared distances: norm-expansion or difference.
+    ranks : int
+        Number of MPI ranks (P) of the production solver; 1 for this process alone.
+    exchange : str
+        What is communicated: allreduce, reduce-scatter or gram (linear kernel).
+    cache : int
+        Words that kernel rows may take to be kept from window to window; 0 for none.
+    recompute : int
+        Windows after which exchange gram forms its weights anew; 0 for never.
     solver, precision : str
         Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
     storage : {"as-is", "dense", "csr"}
@@ -79,6 +88,10 @@ class Family:
     keep_gram: bool = False
     update: str = "in-place"
     rbf: str = "norm-expansion"
+    ranks: int = 1
+    exchange: str = "allreduce"
+    cache: int = 0
+    recompute: int = 0
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
@@ -90,7 +103,33 @@ class Family:
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
         parts += [] if self.storage == "as-is" else [self.storage]
         parts += [] if self.rbf == "norm-expansion" else [self.rbf]
+        parts += [f"P={self.ranks}"] if self.ranks > 1 else []
+        parts += [self.exchange] if self.ranks > 1 or self.exchange != "allreduce" else []
+        parts += [f"recompute={self.recompute}"] if self.recompute else []
+        parts += [f"cache={self.cache}"] if self.cache else []
+        # Of one rank the kept matrix has always been unnamed, as all its runs have it.
+        parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
+
+    def solvers(self) -> dict[str, Solver]:
+        """The solver under test under the empty name, and its variants by theirs.
+
+        Raises
+        ------
+        InputError
+            If its options do not go together.
+        """
+        return make_solvers(
+            self.solver,
+            precision=self.precision,
+            update=self.update,
+            keep_gram=self.keep_gram,
+            rbf=self.rbf,
+            ranks=self.ranks,
+            exchange=self.exchange,
+            cache=self.cache,
+            recompute=self.recompute,
+        )
 
 
 def read_family(table: dict, where: str) -> Family:
@@ -112,7 +151,8 @@ def read_family(table: dict, where: str) -> Family:
     scalars = {
         "iterations": int, "tolerance": (int, float), "windows": int, "minimum_windows": int,
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
-        "solver": str, "precision": str, "storage": str, "rbf": str,
+        "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
+        "cache": int, "recompute": int,
     }  # fmt: skip
     values: dict = {
         "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
@@ -139,13 +179,9 @@ def _refuse_unusable(family: Family, where: str) -> None:
     checks_of(family.checks)
     if family.storage not in ("as-is", "dense", "csr"):
         raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
-    make_solvers(
-        family.solver,
-        precision=family.precision,
-        update=family.update,
-        keep_gram=family.keep_gram,
-        rbf=family.rbf,
-    )
+    family.solvers()
+    if family.exchange == "gram" and any(not isinstance(kernel, LinearKernel) for kernel in family.kernel):
+        raise InputError(f"{where}: exchange 'gram' is for the linear kernel; use another for the others")
     for task in family.task:
         if task not in TASKS:
             raise InputError(f"{where}: task {task!r} is unknown; known: {', '.join(TASKS)}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 
@@ -11,9 +14,22 @@ NAMES = ("production", "reference", "reference-classical")
 
 
 def make_solvers(
-    name: str, *, precision: str, update: str, keep_gram: bool, rbf: str = "norm-expansion"
+    name: str,
+    *,
+    precision: str,
+    update: str,
+    keep_gram: bool,
+    rbf: str = "norm-expansion",
+    ranks: int = 1,
+    exchange: str = "allreduce",
+    cache: int = 0,
+    recompute: int = 0,
 ) -> dict[str, Solver]:
     """The solver under test under the empty name, and its variants by theirs.
+
+    Variants of the production solver are the kept Gram matrix or, where the solver under test has it, the
+    panels of every window; exchange "allreduce" without a cache, where it has something else; one rank,
+    where it has several.
 
     Parameters
     ----------
@@ -27,21 +43,41 @@ def make_solvers(
         Whether the production solver keeps the whole Gram matrix.
     rbf : {"norm-expansion", "difference"}
         How the production solver forms squared distances; the reference takes differences.
+    ranks : int
+        Number of MPI ranks (P) of the production solver; 1 runs it in this process.
+    exchange, cache, recompute
+        See `sstep_verify.solvers.production.options.Options`.
 
     Raises
     ------
     InputError
-        If the name is unknown, or the production solver is asked for another precision.
+        If the name is unknown, the production solver is asked for another precision, or the reference for
+        ranks or an exchange, which it does not have.
     """
     if name not in NAMES:
         raise InputError(f"solver {name!r} is unknown; known: {', '.join(NAMES)}")
-    if name == "production":
-        if precision != "float64":
-            raise InputError(f"precision = {precision!r}, but the production solver has float64 only")
-        return {
-            "": ProductionSolver(update=update, rbf=rbf, keep_gram=keep_gram),
-            "panels" if keep_gram else "gram": ProductionSolver(
-                update=update, rbf=rbf, keep_gram=not keep_gram
-            ),
-        }
-    return {"": ReferenceSolver(precision, "classical" if name.endswith("classical") else "sstep")}
+    if ranks < 1:
+        raise InputError(f"ranks = {ranks}, but a run needs at least one")
+    if name != "production":
+        if (ranks, exchange, cache, recompute) != (1, "allreduce", 0, 0):
+            raise InputError(
+                f"solver {name!r} communicates nothing: ranks, exchange, cache and recompute are for the "
+                "production solver"
+            )
+        return {"": ReferenceSolver(precision, "classical" if name.endswith("classical") else "sstep")}
+    if precision != "float64":
+        raise InputError(f"precision = {precision!r}, but the production solver has float64 only")
+    form = {"update": update, "rbf": rbf}
+    tested = {"exchange": exchange, "keep_gram": keep_gram, "cache": cache, "recompute": recompute}
+    made = {"": _production(ranks, form | tested)}
+    if exchange != "allreduce" or cache:
+        made["allreduce"] = _production(ranks, form)
+    else:
+        made["panels" if keep_gram else "gram"] = _production(ranks, form | {"keep_gram": not keep_gram})
+    if ranks > 1:
+        made["one-rank"] = _production(1, form | tested)
+    return made
+
+
+def _production(ranks: int, options: dict[str, Any]) -> Solver:
+    return DistributedSolver(ranks, **options) if ranks > 1 else ProductionSolver(**options)

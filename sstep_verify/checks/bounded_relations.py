@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
@@ -141,12 +142,15 @@ def window_bound(
     """Bound B of a window, per distinct coordinate (K-SVM, shape (c,)) or in the M-norm (K-RR, (1,))."""
     places = replay.places
     rows = kernel_entries(problem, declaration, places)
+    weights = carried_weights(problem, declaration, places, begin)
+    carried = weights.begin(np.abs(begin), replay.steps.draws.size) if weights else None
     if isinstance(replay.steps, SvmSteps):
         loss = problem.hinge
         return svm_window_bound(
-            rows, places, begin, replay.steps, loss.shift, loss.upper, declaration
+            rows, places, begin, replay.steps, loss.shift, loss.upper, declaration, carried
         ).radius
     penalty = problem.ridge.penalty
-    return np.array(
-        [ridge_window_bound(rows, places, begin, problem.targets, replay.steps, penalty, declaration)]
+    norm = ridge_window_bound(
+        rows, places, begin, problem.targets, replay.steps, penalty, declaration, carried
     )
+    return np.array([norm])

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.trajectory_norm import energy_norm
@@ -99,19 +100,21 @@ class ShortTruth:
     def bounds(self, s: int) -> dict[int, TrajectoryBound]:
         """Bound C of the run of an s at its points."""
         if s not in self._bounds:
-            problem, exact, ends = self._problem, self.exact, list(self._points[s])
+            problem, declared, exact = self._problem, self._declaration, self.exact
+            ends = list(self._points[s])
             start = np.zeros(problem.samples)
-            head = (self.entries, exact.places, start)
+            carried = carried_weights(problem, declared, exact.places, start)
             if isinstance(exact.steps, SvmSteps):
                 loss = problem.hinge
                 self._bounds[s] = svm_trajectory_bound(
-                    *head, exact.steps, exact.errors, s, ends, loss.shift, loss.upper, self._declaration
-                )
+                    self.entries, exact.places, start, exact.steps, exact.errors, s, ends,
+                    loss.shift, loss.upper, declared, carried,
+                )  # fmt: skip
             else:
-                penalty = problem.ridge.penalty
                 self._bounds[s] = ridge_trajectory_bound(
-                    *head, problem.targets, exact.steps, exact.errors, s, ends, penalty, self._declaration
-                )
+                    self.entries, exact.places, start, problem.targets, exact.steps, exact.errors, s, ends,
+                    problem.ridge.penalty, declared, carried,
+                )  # fmt: skip
         return self._bounds[s]
 
     def distance(self, iteration: int, other: np.ndarray | list) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.comparison import compare, resolution
 from sstep_verify.checks.outcome import verdict_on, with_planted
-from sstep_verify.checks.short_runs import ShortTruth
+from sstep_verify.checks.short_runs import ShortTruth, short_length
 from sstep_verify.checks.terms import WindowFinding, term_records
 from sstep_verify.checks.windows import Window
 from sstep_verify.oracle.replay import Replay
@@ -164,7 +164,11 @@ def verdict_of(
         planned=len(points),
         executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
         terms=terms,
-        evidence={"points": [point.evidence() for point in points]},
+        evidence={
+            # Fewer where the exact trajectory of more would take too much work.
+            "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
+            "points": [point.evidence() for point in points],
+        },
     )
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.acting_overlap import overlap_weight
+from sstep_verify.checks.acting_terms import KERNEL, OMEGA, OVERLAP, term_weights
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.trajectory import Trajectory
 
 EVENTS = ("overlap", "clip low", "clip high", "free")
 
 WEIGHTY = 2.0**-20
-"""Weight of an overlap (`overlap_weight`) with which the search for one that acts ends."""
+"""Weight of a term (`term_weights`) with which the search for a window in which it acts ends."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Window:
     begin, end : int
         Iterations at which it starts and ends, counted from the run's beginning.
     tags : tuple of str
-        first, last, tail, sampled, acting overlap (where one was found first, `overlap_weight`), and the
-        events it holds: overlap, clip low, clip high, free.
+        first, last, tail, sampled, "<term> acts" (one window a term, `term_weights`), and the events it
+        holds: overlap, clip low, clip high, free.
     """
 
     begin: int
@@ -76,10 +76,9 @@ def choose_windows(
         if events & missing:
             chosen.setdefault(place, [])
             missing -= events
-    if problem.is_svm:
-        acting = _acting_overlap(problem, stream, trajectory, recorded, list(chosen))
-        if acting is not None:
-            chosen.setdefault(acting, []).append("acting overlap")
+    if problem.is_svm and trajectory.s > 1:
+        for term, place in _acting(problem, stream, trajectory, recorded, list(chosen)).items():
+            chosen.setdefault(place, []).append(f"{term} acts")
     return [
         Window(
             *recorded[place],
@@ -89,26 +88,29 @@ def choose_windows(
     ]
 
 
-def _acting_overlap(
+def _acting(
     problem: Problem,
     stream: IndexStream,
     trajectory: Trajectory,
     recorded: list[tuple[int, int]],
     first: list[int],
-) -> int | None:
-    """The first window in which an overlap acts with weight, or else the one where it acts most.
+) -> dict[str, int]:
+    """Per term the first window in which it acts with weight, or else the one where it acts most.
 
-    Looked at are the windows `first` and then all others.
+    With weight means both if it is changed and if it is left out. Looked at are the windows `first` and
+    then all others.
     """
-    heaviest, found = 0.0, None
+    wanted = {KERNEL, OVERLAP, OMEGA} if problem.hinge.shift else {KERNEL, OVERLAP}
+    heaviest, found = dict.fromkeys(wanted, 0.0), {}
     for place in dict.fromkeys([*first, *range(len(recorded))]):
+        if min(heaviest.values()) == WEIGHTY:
+            break
         begin, end = recorded[place]
         draws = stream.blocks(trajectory.start + begin, trajectory.start + end).ravel()
-        scaled, dropped = overlap_weight(problem, trajectory.at(begin), draws)
-        if min(scaled, dropped) >= WEIGHTY:
-            return place
-        if max(scaled, dropped) > heaviest:
-            heaviest, found = max(scaled, dropped), place
+        for term, weights in term_weights(problem, trajectory.at(begin), draws).items():
+            weight = WEIGHTY if min(weights) >= WEIGHTY else min(max(weights), WEIGHTY / 2)
+            if weight > heaviest[term]:
+                heaviest[term], found[term] = weight, place
     return found
 
 

@@ -118,7 +118,7 @@ def _shared_out(kept, verdict: dict):
     windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
     if not windows:
         return
-    window = max(windows, key=lambda one: math.inf if one["ratio"] is None else one["ratio"])
+    window = max(windows, key=lambda one: _largest_first(one["from data"]["ratio"]))
     begin, end = window["begin"], window["end"]
     found = explain_window(kept.case, kept.trajectories[run_key(kept.s)], begin, end)
     where = f"window of iterations {begin + 1}..{end}, largest ratio"
@@ -131,14 +131,23 @@ def _shared_out(kept, verdict: dict):
     yield from _rows([("source", "contribution", "share of the bound")])
     parts = sorted(found.parts.items(), key=lambda part: -part[1])
     yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
-    seen = [(name, _number(value), "") for name, value in window["detectable"].items()]
-    if seen:
-        yield from _rows([("term of the recurrence", "detectable", ""), *seen])
+    data, panel = (window.get(f"from {source}", {}).get("detectable", {}) for source in ("data", "panel"))
+    if data:
+        yield from _rows([("term of the recurrence", "detectable", "from the panel" if panel else "")])
+    yield from _rows(
+        (name, _number(value), _number(panel[name]) if name in panel else "")
+        for name, value in data.items()
+    )
+
+
+def _largest_first(ratio: float | None) -> float:
+    """A ratio that JSON has no number for is infinite."""
+    return math.inf if ratio is None else ratio
 
 
 def _rows(cells):
     for name, one, other in cells:
-        yield f"    {name:<62}{one:>14}{other:>20}".rstrip()
+        yield f"    {name:<60}{one:>23}{other:>23}".rstrip()
 
 
 def _terms(verdict: dict):

@@ -15,7 +15,7 @@ MOST_REFINEMENTS = 200
 NEGLIGIBLE = 1e-280
 """Residuals below this are zero to every precision used; float64 cannot hold much smaller ones."""
 
-SOLVED = 2.0**-0.5
+SOLVED = 2.0**-0.75
 """A system is solved when its residual is this to the power of the bits; its right-hand side is 1."""
 
 RANK_TOLERANCE = 1e-11
@@ -61,7 +61,7 @@ class Polisher:
         places = np.flatnonzero(free).tolist()
         if not places:
             return
-        matrix = self._float_matrix(places)
+        matrix = self._dual.signed(places)
         for solver in (_cholesky(matrix), self._ball_solver(places), _truncated(matrix)):
             if solver is not None and self._refine(places, solver):
                 return
@@ -105,12 +105,6 @@ class Polisher:
             elif dual.upper is not None and value > dual.upper:
                 self._at_upper[i] = True
 
-    def _float_matrix(self, places: list[int]) -> np.ndarray:
-        dual = self._dual
-        rows = [[float(dual.matrix[i, j]) for j in places] for i in places]
-        labels = np.array([dual.labels[i] for i in places], dtype=np.float64)
-        return np.array(rows) * labels[:, None] * labels + dual.problem.hinge.shift * np.eye(len(places))
-
     def _ball_solver(self, places: list[int]) -> Callable | None:
         """Solver of the free system in balls, made when first used."""
         dual = self._dual
@@ -121,9 +115,7 @@ class Polisher:
             nonlocal system
             with dual.arithmetic.working():
                 if system is None:
-                    system = dual.vector_type(
-                        size, size, [self._entry(i, j) for i in places for j in places]
-                    )
+                    system = dual.system(places)
                 try:
                     solution = system.solve(dual.vector_type(size, 1, residual), algorithm="approx")
                 except ZeroDivisionError:
@@ -132,11 +124,6 @@ class Polisher:
             return found if all(value.is_finite() for value in found) else None
 
         return solve
-
-    def _entry(self, i: int, j: int):
-        dual = self._dual
-        entry = dual.matrix[i, j] * (dual.labels[i] * dual.labels[j])
-        return entry + dual.shift if i == j else entry
 
 
 def _cholesky(matrix: np.ndarray) -> Callable | None:

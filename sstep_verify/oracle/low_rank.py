@@ -8,31 +8,15 @@ reduces to p x p (Woodbury), which is affordable with hundreds of bits.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
-
-HIGHEST_RANK = 200
-"""Dimensions of the feature space (p) up to which the high precision search is tried."""
-
-
-def feature_dimensions(problem: Problem) -> int | None:
-    """Dimensions of the kernel's feature space, None if they are infinite or beyond `HIGHEST_RANK`."""
-    kernel, n = problem.kernel, problem.features
-    if isinstance(kernel, LinearKernel):
-        p = n
-    elif isinstance(kernel, PolynomialKernel):
-        p = math.comb(n + (kernel.offset > 0) + kernel.degree - 1, kernel.degree)
-    else:
-        return None
-    return p if p <= min(HIGHEST_RANK, problem.samples // 2) else None
+from sstep_verify.oracle.feature_map import feature_rows
+from sstep_verify.problems import Problem
 
 
 class LowRankSystem:
@@ -51,7 +35,7 @@ class LowRankSystem:
     def __init__(self, problem: Problem, arithmetic: Balls):
         self._matrix: Any = require("flint", "exact").arb_mat
         self.samples = problem.samples
-        rows = _features(problem, arithmetic)
+        rows = _signed_features(problem, arithmetic)
         largest = max(float(sum((value * value for value in row), start=row[0] * 0)) for row in rows)
         # A power of four: its root is exact, and so are the box and the shift divided by it.
         self.scale = 4.0 ** math.ceil(math.log2(largest + problem.hinge.shift) / 2) if largest > 0 else 1.0
@@ -103,30 +87,7 @@ class LowRankSystem:
         return found
 
 
-def _features(problem: Problem, arithmetic: Balls) -> list[list]:
+def _signed_features(problem: Problem, arithmetic: Balls) -> list[list]:
     """Rows ``y_i phi(a_i)``, whose inner products are the entries of Q."""
-    samples = [[arithmetic.number(value) for value in row] for row in problem.dense.tolist()]
-    kernel = problem.kernel
-    if isinstance(kernel, PolynomialKernel):
-        if kernel.offset > 0:
-            root = arithmetic.number(kernel.offset).sqrt()
-            samples = [[*row, root] for row in samples]
-        monomials = list(combinations_with_replacement(range(len(samples[0])), kernel.degree))
-        weights = [_multinomial(arithmetic, monomial) for monomial in monomials]
-        samples = [
-            [
-                weight * math.prod(row[k] for k in monomial)
-                for weight, monomial in zip(weights, monomials, strict=True)
-            ]
-            for row in samples
-        ]
-    labels = [int(label) for label in problem.targets]
-    return [[label * value for value in row] for label, row in zip(labels, samples, strict=True)]
-
-
-def _multinomial(arithmetic: Balls, monomial: tuple[int, ...]) -> Any:
-    """Root of the multinomial coefficient of a monomial, given by its factors."""
-    count = math.factorial(len(monomial))
-    for repeated in Counter(monomial).values():
-        count //= math.factorial(repeated)
-    return arithmetic.number(count).sqrt()
+    rows = feature_rows(problem, arithmetic)
+    return [[int(y) * value for value in row] for y, row in zip(problem.targets, rows, strict=True)]

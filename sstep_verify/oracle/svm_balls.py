@@ -27,12 +27,18 @@ class Enclosed:
         The point in float64, inside the box.
     relative_width : float
         Upper bound on ``(P(a) - D(a)) / D(a)``; infinite if D(a) is not positive.
+    point : list of arb
+        The point itself, exact and inside the box.
+    products : list of arb
+        ``Q a`` there.
     """
 
     dual: Any
     primal: Any
     alpha: np.ndarray
     relative_width: float
+    point: list
+    products: list
 
 
 class BallDual:
@@ -78,6 +84,24 @@ class BallDual:
                 1 - product - self.shift * value for product, value in zip(products, alpha, strict=True)
             ]
 
+    def system(self, places: list[int]) -> Any:
+        """``Q + omega I`` on some coordinates, an arb_mat."""
+        with self.arithmetic.working():
+            entries = [self.entry(i, j) for i in places for j in places]
+            return self.vector_type(len(places), len(places), entries)
+
+    def entry(self, i: int, j: int) -> Any:
+        """Entry of ``Q + omega I``; to be called inside `working()`."""
+        value = self.matrix[i, j] * (self.labels[i] * self.labels[j])
+        return value + self.shift if i == j else value
+
+    def signed(self, places: list[int]) -> np.ndarray:
+        """``Q + omega I`` on some coordinates, rounded to float64."""
+        rows = [[float(self.matrix[i, j]) for j in places] for i in places]
+        labels = np.array([self.labels[i] for i in places], dtype=np.float64)
+        matrix = np.array(rows).reshape(len(places), -1) * labels[:, None] * labels
+        return matrix + self.problem.hinge.shift * np.eye(len(places))
+
     def enclosed(self, alpha: list) -> Enclosed:
         """Both objectives at an exact feasible point."""
         arithmetic, power = self.arithmetic, self.problem.hinge.power
@@ -90,7 +114,7 @@ class BallDual:
             losses = [arithmetic.clip(1 - product, zero, None) for product in products]
             primal = half_square + penalty * sum((loss**power for loss in losses), zero)
             width = upper((primal.upper() - dual.lower()) / dual.lower()) if dual.lower() > 0 else np.inf
-        return Enclosed(dual, primal, self._rounded(alpha), width)
+        return Enclosed(dual, primal, self._rounded(alpha), width, alpha, products)
 
     def _rounded(self, alpha: list) -> np.ndarray:
         """Rounding is monotone and the ends are float64 numbers, so this stays in the box."""

@@ -19,8 +19,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.measures.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.active_set import Polisher
 from sstep_verify.oracle.enclosure import interval
+from sstep_verify.oracle.feature_map import feature_dimensions
 from sstep_verify.oracle.interior_point import DenseSystem, Interior, interior_point
-from sstep_verify.oracle.low_rank import LowRankSystem, feature_dimensions
+from sstep_verify.oracle.low_rank import LowRankSystem
 from sstep_verify.oracle.svm_balls import BallDual, Enclosed
 from sstep_verify.problems import Problem
 
@@ -93,21 +94,59 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
+    found = search(problem, TARGET, PRECISIONS)
+    if found.best.relative_width <= TARGET:
+        return _optimum(found.best, f"{found.method}, active set in balls of {found.dual.arithmetic.bits} bits")
+    width = f"relative width {found.best.relative_width:.1e}"
+    return _optimum(
+        found.best, f"weak duality at the best point found, {width}: no active set was confirmed"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best point of a search.
+
+    Parameters
+    ----------
+    best : Enclosed
+        The narrowest enclosure.
+    dual : BallDual
+        The problem in the balls that the search ended with.
+    method : str
+        How the search began, for reports.
+    """
+
+    best: Enclosed
+    dual: BallDual
+    method: str
+
+
+def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Found:
+    """Search the optimum of a K-SVM with more and more bits.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    target : float
+        Relative width at which the search ends.
+    precisions : tuple of int
+        Bits of the balls, in the order tried; at least two.
+    """
     start = _float_search(problem)
-    method, precisions = "float64 interior point", list(PRECISIONS)
+    method, tried = "float64 interior point", list(precisions)
     if not start.finished and feature_dimensions(problem) is not None:
         start = _extended_search(problem)
-        method, precisions = f"interior point of {EXTENDED_BITS} bits (float64 failed)", precisions[1:]
+        method, tried = f"interior point of {EXTENDED_BITS} bits (float64 failed)", tried[1:]
     best: Enclosed | None = None
-    for bits in precisions:
-        best = _polished(problem, bits, start, best)
-        if best.relative_width <= TARGET:
-            return _optimum(best, f"{method}, active set in balls of {bits} bits")
-        if not best.relative_width <= HOPELESS:
+    for bits in tried:
+        dual = BallDual(problem, Balls(bits))
+        best = _polished(problem, bits, start, best, target, dual)
+        if not target < best.relative_width <= HOPELESS:
             break
     assert best is not None
-    width = f"relative width {best.relative_width:.1e}"
-    return _optimum(best, f"weak duality at the best point found, {width}: no active set was confirmed")
+    return Found(best, dual, method)
 
 
 def _float_search(problem: Problem) -> Interior:
@@ -125,15 +164,22 @@ def _extended_search(problem: Problem) -> Interior:
         return interior_point(LowRankSystem(problem, arithmetic), problem.hinge.upper)
 
 
-def _polished(problem: Problem, bits: int, start: Interior, best: Enclosed | None) -> Enclosed:
+def _polished(
+    problem: Problem,
+    bits: int,
+    start: Interior,
+    best: Enclosed | None,
+    target: float = TARGET,
+    dual: BallDual | None = None,
+) -> Enclosed:
     """Narrowest enclosure along the rounds of the active set method from `start`."""
-    dual = BallDual(problem, Balls(bits))
+    dual = dual or BallDual(problem, Balls(bits))
     polisher = Polisher(dual, start)
     for point in polisher.points():
         found = dual.enclosed(point)
         if best is None or found.relative_width < best.relative_width:
             best = found
-        if best.relative_width <= TARGET:
+        if best.relative_width <= target:
             break
     assert best is not None
     return best

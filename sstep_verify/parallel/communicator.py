@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+
+from sstep_verify.parallel.progress import CURRENT
 
 
 class Communicator(Protocol):
@@ -20,7 +22,26 @@ class Communicator(Protocol):
     size: int
 
     def allreduce(self, buffer: np.ndarray) -> None:
-        """Sum a float64 array over all ranks, in place; ``buffer.size`` words, one message."""
+        """Sum a contiguous float64 array over all ranks, in place; one collective."""
+        ...
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Sum over all ranks; rank p gets the ``counts[p]`` words that begin after those of ranks < p."""
+        ...
+
+    def allgather(self, value: Any) -> list[Any]:
+        """One object of every rank, by rank; for set-up and records, never within a window."""
+        ...
+
+    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Hand ``counts[p]`` items of `send`, those for lower ranks first, to rank p.
+
+        Returns what was sent here, that of lower ranks first; for set-up, never within a window.
+        """
+        ...
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here; for timers that separate waiting from transfer."""
         ...
 
 
@@ -32,3 +53,108 @@ class SelfCommunicator:
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Leave the buffer as it is."""
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Copy."""
+        receive[:] = send
+
+    def allgather(self, value: Any) -> list[Any]:
+        """The only value."""
+        return [value]
+
+    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """What is sent stays here."""
+        return send
+
+    def barrier(self) -> None:
+        """Nobody to wait for."""
+
+
+class MpiCommunicator:
+    """An mpi4py communicator, by buffers: nothing is pickled within a window.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        The communicator; its group is used as it is.
+    """
+
+    def __init__(self, comm: Any):
+        from mpi4py import MPI
+
+        self._comm, self._in_place = comm, MPI.IN_PLACE
+        self.rank: int = comm.rank
+        self.size: int = comm.size
+
+    def allreduce(self, buffer: np.ndarray) -> None:
+        """Sum a contiguous float64 array over all ranks, in place."""
+        CURRENT.enter("allreduce", buffer.size)
+        self._comm.Allreduce(self._in_place, buffer)
+        CURRENT.leave()
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Sum over all ranks and leave each rank its part."""
+        CURRENT.enter("reduce_scatter", send.size)
+        self._comm.Reduce_scatter(send, receive, counts)
+        CURRENT.leave()
+
+    def allgather(self, value: Any) -> list[Any]:
+        """One object of every rank, by rank."""
+        CURRENT.enter("allgather")
+        values = self._comm.allgather(value)
+        CURRENT.leave()
+        return values
+
+    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Hand each rank its part of a one-dimensional array; two collectives, one for the counts."""
+        CURRENT.enter("alltoallv")
+        outgoing = np.ascontiguousarray(counts, dtype=np.int64)
+        incoming = np.empty_like(outgoing)
+        self._comm.Alltoall(outgoing, incoming)
+        receive = np.empty(int(incoming.sum()), dtype=send.dtype)
+        self._comm.Alltoallv([send, outgoing], [receive, incoming])
+        CURRENT.leave()
+        return receive
+
+    def barrier(self) -> None:
+        """Wait until all ranks are here."""
+        CURRENT.enter("barrier")
+        self._comm.Barrier()
+        CURRENT.leave()
+
+
+class CountingCommunicator:
+    """Counts what passes through another communicator.
+
+    Parameters
+    ----------
+    inner : Communicator
+        Does the work.
+
+    Attributes
+    ----------
+    collectives, words : int
+        Reductions, and float64 words handed to them by this rank.
+    """
+
+    def __init__(self, inner: Communicator):
+        self._inner = inner
+        self.rank, self.size = inner.rank, inner.size
+        self.collectives = self.words = 0
+        self.allgather, self.barrier = inner.allgather, inner.barrier
+
+    def allreduce(self, buffer: np.ndarray) -> None:
+        """Count and sum."""
+        self.collectives += 1
+        self.words += buffer.size
+        self._inner.allreduce(buffer)
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Count and sum."""
+        self.collectives += 1
+        self.words += send.size
+        self._inner.reduce_scatter(send, receive, counts)
+
+    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Pass on: belongs to the set-up."""
+        return self._inner.alltoallv(send, counts)

@@ -51,7 +51,11 @@ class SparseDifferences:
         if not data.has_canonical_format:
             data = data.copy()
             data.sum_duplicates()
-        self._rows = (data.indptr.astype(np.int64), data.indices.astype(np.int32), data.data)
+        self._rows = (
+            data.indptr.astype(np.int64, copy=False),
+            data.indices.astype(np.int32, copy=False),
+            data.data,
+        )
 
     def into(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write ``sum_k (a_ik - a_jk)**2`` for i in `columns` and all j into `panel`, shape (c, m)."""

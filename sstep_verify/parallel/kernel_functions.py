@@ -17,15 +17,18 @@ from sstep_verify.problems import Kernel, PolynomialKernel, RBFKernel
 class KernelFunction(Protocol):
     """Turns a panel of inner products, or of squared distances, into kernel values."""
 
-    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
-        """Overwrite `panel`, shape (c, m), whose row p belongs to sample ``columns[p]``."""
+    def apply(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
+        """Overwrite `panel`, shape (c, k), whose row p belongs to sample ``columns[p]``.
+
+        Its columns are samples first, ..., first + k - 1: all m, or a rank's share of them.
+        """
         ...
 
 
 class Identity:
     """The linear kernel: inner products are kernel values."""
 
-    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+    def apply(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Leave the panel as it is."""
 
 
@@ -36,7 +39,7 @@ class Power:
         self._degree, self._offset = degree, offset
         self._base = np.empty(samples)
 
-    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+    def apply(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Overwrite inner products with ``(offset + product)**degree``."""
         raise_entries(panel, self._base, self._degree, self._offset)
 
@@ -55,9 +58,9 @@ class Gaussian:
     def __init__(self, sigma: float, squared_norms: np.ndarray):
         self._sigma, self._squared_norms = sigma, squared_norms
 
-    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+    def apply(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Overwrite inner products with RBF values; the distance of a sample to itself is 0."""
-        gaussian_exponents(panel, columns, self._squared_norms, self._sigma)
+        gaussian_exponents(panel, columns, first, self._squared_norms, self._sigma)
         np.exp(panel, out=panel)
 
 
@@ -73,7 +76,7 @@ class DistanceGaussian:
     def __init__(self, sigma: float):
         self._sigma = sigma
 
-    def apply(self, panel: np.ndarray, columns: np.ndarray) -> None:
+    def apply(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Overwrite squared distances with RBF values; that of a sample to itself is 0 as it comes."""
         np.multiply(panel, -self._sigma, out=panel)
         np.exp(panel, out=panel)
@@ -93,14 +96,16 @@ def raise_entries(panel, base, degree, offset):
 
 
 @compiled
-def gaussian_exponents(panel, columns, squared_norms, sigma):
+def gaussian_exponents(panel, columns, first, squared_norms, sigma):
     """Replace each inner product by the exponent -sigma * max(squared distance, 0)."""
+    norms = squared_norms[first : first + panel.shape[1]]
     for row in range(panel.shape[0]):
         own = squared_norms[columns[row]]
         for column in range(panel.shape[1]):
-            distance = own + squared_norms[column] - 2.0 * panel[row, column]
+            distance = own + norms[column] - 2.0 * panel[row, column]
             panel[row, column] = -sigma * max(distance, 0.0)
-        panel[row, columns[row]] = 0.0
+        if 0 <= columns[row] - first < panel.shape[1]:
+            panel[row, columns[row] - first] = 0.0
 
 
 def kernel_function_of(kernel: Kernel, samples: int, squared_norms) -> KernelFunction:

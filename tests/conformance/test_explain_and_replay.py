@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sstep_verify.bounds.window_split import CORRECTIONS, KERNEL, REST_SVM, STALE
 from sstep_verify.checks.explanations import explain, known_checks
 from sstep_verify.checks.registry import MODULES
 from sstep_verify.cli.main import main
@@ -219,12 +220,14 @@ def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch, c
         for name in ("measured", "bound", "ratio"):
             assert f"{name} {compared[name]:.6g}" in table
         rows = [line.rsplit(maxsplit=2) for line in table.splitlines() if line.endswith("%")]
-        assert len(rows) == 4
-        assert rows[0][0].strip() == "kernel entries (delta_K)"
-        # Every share is printed to half a tenth of a per cent.
-        assert abs(sum(float(share.rstrip("%")) for *_, share in rows) - 100) <= len(rows) * 0.05 + 1e-9
-        for term, value in compared["detectable"].items():
-            assert any(line.split()[:1] == [term] and len(line.split()) == 2 for line in table.splitlines())
+        contributions = [float(value) for _, value, _ in rows]
+        assert contributions == sorted(contributions, reverse=True)
+        assert {name.strip() for name, *_ in rows} == {KERNEL, STALE, CORRECTIONS, REST_SVM}
+        # Every share is printed in tenths of a per cent, to half a tenth.
+        tenths = [int(share.rstrip("%").replace(".", "")) for *_, share in rows]
+        assert 2 * abs(sum(tenths) - 1000) <= len(rows)
+        for term in compared["detectable"]:
+            assert f"\n    {term} " in table
 
 
 def _ratio(comparison: dict) -> float:

@@ -9,9 +9,10 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import message_count as check
-from sstep_verify.parallel import columns
+from sstep_verify.checks.exchange_counts import COUNTED
+from sstep_verify.parallel import columns, exchange_allreduce
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.solvers.production import ProductionSolver, solver
+from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel(0.3)]
@@ -28,7 +29,7 @@ def test_correct_runs_send_what_is_declared(loss, block, kernel, keep_gram):
     assert sorted(verdicts) == [1, 4, 16, 100]
     for verdict in verdicts.values():
         assert verdict.status is Status.PASS
-        assert verdict.executed == verdict.planned == len(check.COUNTED)
+        assert verdict.executed == verdict.planned == len(COUNTED)
 
 
 def test_the_formulas_by_hand():
@@ -36,7 +37,7 @@ def test_the_formulas_by_hand():
     expected = verdict.evidence["expected"]
     assert expected["windows"] == 5
     assert expected["collectives"] == 5 + 1
-    assert expected["words"] == 12 * (expected["panel columns"] + 1)
+    assert expected["words"] == 12 * (expected["panel columns"] + 1) + 2 * expected["collectives"]
     assert expected["panel columns"] < 75
 
 
@@ -58,8 +59,8 @@ def test_a_run_ended_early_is_counted_to_its_end():
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
-        (solver, '        counters["collectives"] += 1\n        counters["words"] += panel', '        counters["collectives"] += columns.size\n        counters["words"] += panel'),
-        (solver, 'counters["words"] += panel.size', 'counters["words"] += 2 * panel.size'),
+        (exchange_allreduce, "packet.reduce(words)", "packet.reduce(words), packet.reduce(0)"),
+        (exchange_allreduce, "packet.reduce(words)", "packet.reduce(words + samples)"),
         (columns, "if stamp[0, coordinate] != mark:", "if True:"),
     ],
 )  # fmt: skip

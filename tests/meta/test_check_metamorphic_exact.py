@@ -18,7 +18,8 @@ from sstep_verify.parallel import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solvers.production import run as run_module
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.0), PolynomialKernel(2, 1.5), RBFKernel(0.13)]
@@ -84,16 +85,11 @@ PLANTED = {
         {"targets-up", "targets-down"},
     ),
     "stream begun one too early": (
-        Ridge(0.05), None, solver,
-        (
-            "draws = self._request.stream.blocks(start + first, start + min(first + self._chunk, end))",
-            "start = max(start - 1, 0)\n"
-            "            draws = self._request.stream.blocks(start + first, start + min(first + self._chunk, end))",
-        ),
+        Ridge(0.05), None, run_module, ("        start = self._request.start\n        for", "        start = max(self._request.start - 1, 0)\n        for"),
         {"restart"},
     ),
     "start vector ignored": (
-        Hinge(0.5), None, solver, ("else request.initial", "else 0 * request.initial"), {"restart"}
+        Hinge(0.5), None, run_module, ("else request.initial", "else 0 * request.initial"), {"restart"}
     ),
 }  # fmt: skip
 

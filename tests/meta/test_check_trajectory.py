@@ -23,7 +23,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.solvers.production import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solvers.production import run as run_module
 from sstep_verify.verdict import Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
@@ -36,8 +37,8 @@ PLANTS = [
     (Hinge(0.5), 1, "frozen", svm_window, "value += delta[coordinate]", "value += 0.0"),
     (SquaredHinge(2.0), 1, "in-place", svm_window, "gradient[place] + shift * value", "gradient[place]"),
     (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[coordinate]", "value += 0.0"),
-    (Hinge(0.5), 1, "in-place", solver, "if full < draws.shape[0]:", "if False:"),
-    (Ridge(0.05), 3, "in-place", solver, "if full < draws.shape[0]:", "if False:"),
+    (Hinge(0.5), 1, "in-place", run_module, "draws[full:].reshape(1, -1)", "draws[:0].reshape(1, -1)"),
+    (Ridge(0.05), 3, "in-place", run_module, "draws[full:].reshape(1, -1)", "draws[:0].reshape(1, -1)"),
     (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed",
      "* row[draws[later]] * (signed * (1 + 1e-9))"),
 ]  # fmt: skip

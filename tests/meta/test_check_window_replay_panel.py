@@ -19,12 +19,16 @@ from sstep_verify.verdict import Status
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 LONG = {"features": 2000, "scale": 0.05}
-SVM = (svm_window, "* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 3e-13))")
+SVM = (svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 3e-13))"))
+# Gathered where few coordinates are touched, by one product where many are.
 RIDGE = (
-    ridge_window, "product += row[touched[0, item]] * delta[touched[0, item]]",
-    "product += row[touched[0, item]] * delta[touched[0, item]] * (1 + 3e-13)",
-)  # fmt: skip
-# The frozen form gathers its corrections whatever the size of the window.
+    ridge_window,
+    (
+        "product += row[touched[0, item]] * delta[touched[0, item]]",
+        "product += row[touched[0, item]] * delta[touched[0, item]] * (1 + 3e-13)",
+    ),
+    ("product += np.dot(row, delta)", "product += np.dot(row, delta) * (1 + 3e-13)"),
+)
 HIDDEN = [
     (SquaredHinge(2.0), 1, "in-place", SVM),
     (SquaredHinge(2.0), 1, "frozen", SVM),
@@ -39,8 +43,7 @@ def _case(loss, block, update, **options):
 
 @pytest.mark.parametrize(("loss", "block", "update", "planted"), HIDDEN)
 def test_an_error_below_delta_k_shows_from_the_panel_alone(loss, block, update, planted):
-    module, old, new = planted
-    with plant(module, (old, new)):
+    with plant(*planted):
         verdict = judged(check, *_case(loss, block, update, **LONG))[16]
     assert verdict.status is Status.FAIL
     assert verdict.evidence["from data"]["ratio"] <= 1

@@ -16,6 +16,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.parallel import differences
 from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
 from sstep_verify.parallel.kernel_functions import DistanceGaussian
+from sstep_verify.parallel.packet import TRAILER
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
@@ -140,7 +141,7 @@ def test_a_run_uses_the_distances(keep_gram, storage):
     expected = np.exp(-1e-3 * distances(problem.data, panel.columns))
     assert np.array_equal(panel.entries, expected)
     assert trajectory.counters["collectives"] == 1  # one window, or one block of rows; no norms
-    assert trajectory.counters["words"] == 13 * trajectory.counters["panel columns"]
+    assert trajectory.counters["words"] == 13 * trajectory.counters["panel columns"] + TRAILER
 
 
 def test_other_kernels_take_no_notice():

@@ -135,8 +135,19 @@ def test_raise_entries_compiled_or_not(function):
 def test_gaussian_exponents(function):
     # Samples 1 and 2 coincide, but their rounded distance would be negative: it is taken as 0.
     panel = np.array([[6.0, 9.0 + 1e-8, 9.0]])
-    function(panel, np.array([2]), np.array([4.0, 9.0, 9.0]), 0.5)
+    function(panel, np.array([2]), 0, np.array([4.0, 9.0, 9.0]), 0.5)
     assert panel.tolist() == [[-0.5, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("function", [gaussian_exponents, plain(gaussian_exponents)])
+def test_a_share_of_the_samples_has_their_norms_and_its_part_of_the_diagonal(function):
+    norms, products = np.array([4.0, 9.0, 16.0]), np.array([[6.0, 9.5, 2.0], [1.0, 2.0, 16.5]])
+    whole = products.copy()
+    function(whole, np.array([1, 2]), 0, norms, 0.5)
+    share = np.ascontiguousarray(products[:, 1:])
+    function(share, np.array([1, 2]), 1, norms, 0.5)
+    assert share.tolist() == whole[:, 1:].tolist()
+    assert share.diagonal().tolist() == [0.0, 0.0]
 
 
 def test_gaussian_is_one_on_the_diagonal_however_large_the_norms():

@@ -13,7 +13,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production import solver as solver_module
+from sstep_verify.solvers.production import run as run_module
 
 
 def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):
@@ -35,7 +35,7 @@ def test_it_is_a_solver_and_declares_itself():
 def test_chunk_borders_change_nothing(task, form, monkeypatch):
     """Windows are prepared in chunks; where one chunk ends must not show, to the last bit."""
     whole = run(task, 4, 54, record=(4, 28), **form)
-    monkeypatch.setattr(solver_module, "CHUNK_DRAWS", 25)
+    monkeypatch.setattr(run_module, "CHUNK_DRAWS", 25)
     chunked = run(task, 4, 54, record=(4, 28), **form)
     assert np.array_equal(whole.alphas, chunked.alphas)
     for name in ("windows", "panel columns", "collectives"):

@@ -21,29 +21,58 @@ class SvmRecurrence:
         Iterations per full window (s).
     frozen : bool
         Keep a frozen within a window (the paper's form).
+
+    Attributes
+    ----------
+    alpha : ndarray, shape (m,)
+        The dual vector.
+    vector : ndarray, shape (m,)
+        What kernel rows are multiplied with: a times the labels.
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
         self.alpha = np.array(alpha, dtype=np.float64)
         self._labels = problem.targets
-        self._weighted = self._labels * self.alpha
+        self.vector = self._labels * self.alpha
         self._stale, self._gradient = np.empty(width), np.empty(width)
-        self._delta = np.zeros(problem.samples)
-        self._shift, self._upper, self._frozen = problem.hinge.shift, problem.hinge.upper, frozen
+        self._slots = np.empty(width, dtype=np.int64)
+        self._delta, self._local = np.zeros(problem.samples), np.empty((4, min(width, problem.samples)))
+        self._constants = (problem.hinge.shift, problem.hinge.upper, frozen)
 
     def panel_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
         """Make one window; panel (c, m), positions and draws (s,)."""
         svm_window.svm_panel_window(
-            panel, positions, draws, self._labels, self.alpha, self._weighted, self._stale,
-            self._gradient, self._delta, self._shift, self._upper, self._frozen,
+            panel, positions, draws, self._labels, self.alpha, self.vector, self._stale, self._gradient,
+            self._delta, *self._constants,
         )  # fmt: skip
 
-    def gram_windows(self, gram: np.ndarray, draws: np.ndarray, width: int) -> None:
-        """Make many windows of `width` iterations from the kept Gram matrix; draws (H, 1)."""
-        svm_window.svm_gram_windows(
-            gram, draws.ravel(), width, self._labels, self.alpha, self._weighted, self._gradient,
-            self._delta, self._shift, self._upper, self._frozen,
+    def products(self, panel: np.ndarray) -> None:
+        """Take the stale products of a window's rows, apart from its updates."""
+        np.dot(panel, self.vector, out=self._stale[: panel.shape[0]])
+
+    def stale_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+        """Make the updates of the window whose `products` were just taken."""
+        svm_window.svm_stale_window(
+            panel, positions, draws, self._labels, self.alpha, self.vector, self._stale, self._gradient,
+            self._delta, *self._constants,
         )  # fmt: skip
+
+    def kept_windows(self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int) -> None:
+        """Make many windows of `width` iterations from kept rows; draws (H, 1)."""
+        svm_window.svm_kept_windows(
+            rows, slot_of, draws.ravel(), width, self._labels, self.alpha, self.vector, self._slots,
+            self._gradient, self._delta, *self._constants,
+        )  # fmt: skip
+
+    def small_window(
+        self, gram: np.ndarray, stale: np.ndarray, columns: np.ndarray, positions: np.ndarray
+    ) -> np.ndarray:
+        """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
+        svm_window.svm_small_window(
+            gram, stale, columns, positions, self._labels, self.alpha, self.vector, self._local,
+            self._gradient, self._delta[: columns.size], *self._constants,
+        )  # fmt: skip
+        return self._local[3, : columns.size]
 
 
 class RidgeRecurrence:
@@ -61,14 +90,20 @@ class RidgeRecurrence:
         Coordinates per block (b).
     frozen : bool
         Keep a frozen within a window (the paper's form).
+
+    Attributes
+    ----------
+    alpha, vector : ndarray, shape (m,)
+        The dual vector, under both names: kernel rows are multiplied with it as it is.
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool):
         samples = problem.samples
-        self.alpha = np.array(alpha, dtype=np.float64)
+        self.alpha = self.vector = np.array(alpha, dtype=np.float64)
         self._targets, self._block = problem.targets, block
-        self._reduced = np.empty(min(width * block, samples))
-        self._stale = np.empty((width, block))
+        most = min(width * block, samples)
+        self._reduced, self._local = np.empty(most), np.empty((3, most))
+        self._stale, self._slots = np.empty((width, block)), np.empty((width, block), dtype=np.int64)
         self._delta = np.zeros(samples)
         self._touched = np.zeros((2, samples), dtype=np.int64)
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
@@ -82,12 +117,36 @@ class RidgeRecurrence:
             self._penalty, self._frozen,
         )  # fmt: skip
 
-    def gram_windows(self, gram: np.ndarray, draws: np.ndarray, width: int) -> None:
-        """Make many windows of `width` iterations from the kept Gram matrix; draws (H, b)."""
-        ridge_window.ridge_gram_windows(
-            gram, draws, width, self._targets, self.alpha, self._stale, self._delta, self._touched,
-            self._system, self._rhs, self._penalty, self._frozen,
+    def products(self, panel: np.ndarray) -> None:
+        """Take the stale products of a window's rows, apart from its updates."""
+        np.dot(panel, self.alpha, out=self._reduced[: panel.shape[0]])
+
+    def stale_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+        """Make the updates of the window whose `products` were just taken."""
+        fresh = ridge_window.takes_fresh_products(draws.size, self.alpha.size, self._frozen)
+        ridge_window.ridge_stale_window(
+            panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
+            self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
+            self._penalty, self._frozen, fresh,
         )  # fmt: skip
+
+    def kept_windows(self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int) -> None:
+        """Make many windows of `width` iterations from kept rows; draws (H, b)."""
+        ridge_window.ridge_kept_windows(
+            rows, slot_of, draws, width, self._targets, self.alpha, self._slots, self._stale, self._delta,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen,
+        )  # fmt: skip
+
+    def small_window(
+        self, gram: np.ndarray, stale: np.ndarray, columns: np.ndarray, positions: np.ndarray
+    ) -> np.ndarray:
+        """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
+        ridge_window.ridge_small_window(
+            gram, stale, columns, positions.reshape(-1, self._block), self._targets, self.alpha,
+            self._local, self._stale, self._delta[: columns.size], self._touched, self._system, self._rhs,
+            self._penalty, self._frozen,
+        )  # fmt: skip
+        return self._local[2, : columns.size]
 
 
 def recurrence_of(problem: Problem, alpha, width: int, block: int, frozen: bool):

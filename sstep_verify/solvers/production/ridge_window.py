@@ -101,7 +101,20 @@ def row_products(rows, row_of, vector, products):
 
 @compiled
 def ridge_updates(
-    rows, row_of, blocks, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh
+    rows,
+    row_of,
+    blocks,
+    targets,
+    alpha,
+    stale,
+    delta,
+    touched,
+    system,
+    rhs,
+    samples,
+    penalty,
+    frozen,
+    fresh,
 ):
     """Make the block updates of one window from the stale products in `stale`.
 
@@ -124,6 +137,8 @@ def ridge_updates(
         on entry and exit.
     system, rhs : ndarray, shapes (b, b) and (b,)
         Scratch for the block system (G) and its right-hand side.
+    samples : int
+        Number of samples of the problem (m); the vectors may hold a part of them.
     penalty : float
         Regularisation (lambda).
     frozen : bool
@@ -131,7 +146,6 @@ def ridge_updates(
     fresh : bool
         Take each block's products with the current a instead; not with `frozen`.
     """
-    samples = alpha.size
     width = blocks.shape[1]
     count = 0
     for step in range(blocks.shape[0]):
@@ -143,8 +157,11 @@ def ridge_updates(
             row = rows[row_of[step, place]]
             product = stale[step, place]
             if not fresh:
-                for item in range(count):
-                    product += row[touched[0, item]] * delta[touched[0, item]]
+                if count * GATHER_FACTOR >= delta.size:
+                    product += np.dot(row, delta)
+                else:
+                    for item in range(count):
+                        product += row[touched[0, item]] * delta[touched[0, item]]
             value = alpha[coordinate]
             if frozen:
                 value += delta[coordinate]
@@ -171,40 +188,107 @@ def ridge_updates(
 
 
 @compiled
+def takes_fresh_products(draws, samples, frozen):
+    """Whether a window of so many draws takes products with the current a, and corrects no stale ones."""
+    return not frozen and draws * GATHER_FACTOR >= samples
+
+
+@compiled
+def ridge_stale_window(
+    rows, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
+    fresh,
+):  # fmt: skip
+    """One window from its rows, shape (c, m), and their products with a, `reduced`, shape (>= c,).
+
+    `positions`, shape (s, b), maps draws to rows; the rest is as in `ridge_updates`.
+    """
+    if not fresh:
+        for step in range(blocks.shape[0]):
+            for place in range(blocks.shape[1]):
+                stale[step, place] = reduced[positions[step, place]]
+    ridge_updates(
+        rows, positions, blocks, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
+        frozen, fresh,
+    )  # fmt: skip
+
+
+@compiled
 def ridge_panel_window(
     panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen
 ):
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
-    `panel` has shape (c, m); `positions`, shape (s, b), maps draws to rows; `reduced` is scratch of at
-    least c values; the rest is as in `ridge_updates`.
+    `reduced` is scratch of at least c values; the rest is as in `ridge_stale_window`.
     """
-    fresh = not frozen and blocks.size * GATHER_FACTOR >= alpha.size
+    fresh = takes_fresh_products(blocks.size, alpha.size, frozen)
     if not fresh:
         if panel.shape[0] == 1:
             reduced[0] = np.dot(panel[0], alpha)
         else:
             np.dot(panel, alpha, reduced[: panel.shape[0]])
-        for step in range(blocks.shape[0]):
-            for place in range(blocks.shape[1]):
-                stale[step, place] = reduced[positions[step, place]]
-    ridge_updates(
-        panel, positions, blocks, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh
-    )
+    ridge_stale_window(
+        panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty,
+        frozen, fresh,
+    )  # fmt: skip
 
 
 @compiled
-def ridge_gram_windows(
-    gram, blocks, width, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen
+def ridge_kept_windows(
+    rows, slot_of, blocks, width, targets, alpha, slots, stale, delta, touched, system, rhs, penalty, frozen
 ):
-    """Many windows from a kept Gram matrix, shape (m, m); `blocks` are cut into windows of `width`."""
+    """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` (s, b) is scratch.
+
+    `blocks` are cut into windows of `width`.
+    """
     for begin in range(0, blocks.shape[0], width):
         window = blocks[begin : begin + width]
-        fresh = not frozen and window.size * GATHER_FACTOR >= alpha.size
-        if not fresh:
-            for step in range(window.shape[0]):
-                for place in range(window.shape[1]):
-                    stale[step, place] = np.dot(gram[window[step, place]], alpha)
+        fresh = takes_fresh_products(window.size, alpha.size, frozen)
+        for step in range(window.shape[0]):
+            for place in range(window.shape[1]):
+                slots[step, place] = slot_of[window[step, place]]
+                if not fresh:
+                    stale[step, place] = np.dot(rows[slots[step, place]], alpha)
         ridge_updates(
-            gram, window, window, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh
-        )
+            rows, slots, window, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
+            frozen, fresh,
+        )  # fmt: skip
+
+
+@compiled
+def ridge_small_window(
+    gram, reduced, columns, positions, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
+    frozen,
+):  # fmt: skip
+    """One window from the kernel entries among its distinct coordinates.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (c, c)
+        Kernel entries among the window's distinct coordinates.
+    reduced : ndarray, shape (c,)
+        Products of their kernel rows with a.
+    columns : ndarray of int64, shape (c,)
+        The coordinates.
+    positions : ndarray of int64, shape (s, b)
+        Place of each draw's coordinate among them.
+    targets, alpha : ndarray, shape (m,)
+        Targets and dual vector (updated).
+    local : ndarray, shape (3, >= c)
+        Scratch; out: row 2 holds the changes of a at `columns`.
+    stale, delta, touched, system, rhs, penalty, frozen
+        As in `ridge_updates`, `delta` of c values.
+    """
+    count = columns.size
+    for place in range(count):
+        local[0, place] = targets[columns[place]]
+        local[1, place] = alpha[columns[place]]
+    for step in range(positions.shape[0]):
+        for place in range(positions.shape[1]):
+            stale[step, place] = reduced[positions[step, place]]
+    ridge_updates(
+        gram, positions, positions, local[0, :count], local[1, :count], stale, delta, touched, system, rhs,
+        alpha.size, penalty, frozen, False,
+    )  # fmt: skip
+    for place in range(count):
+        local[2, place] = local[1, place] - alpha[columns[place]]
+        alpha[columns[place]] = local[1, place]

@@ -67,28 +67,88 @@ def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, s
 
 
 @compiled
+def svm_stale_window(
+    rows, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+):
+    """One window from its rows, shape (c, m), and their products with `weighted`, `stale`, shape (>= c,).
+
+    `positions` maps draws to rows; the rest is as in `svm_updates`.
+    """
+    for place in range(draws.size):
+        gradient[place] = stale[positions[place]]
+    svm_updates(rows, positions, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+
+
+@compiled
 def svm_panel_window(
     panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
 ):
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
-    `panel` has shape (c, m), one row per distinct coordinate; `positions` maps draws to rows;
-    `stale` is scratch of at least c values; the rest is as in `svm_updates`.
+    `stale` is scratch of at least c values; the rest is as in `svm_stale_window`.
     """
     if panel.shape[0] == 1:
         stale[0] = np.dot(panel[0], weighted)
     else:
         np.dot(panel, weighted, stale[: panel.shape[0]])
-    for place in range(draws.size):
-        gradient[place] = stale[positions[place]]
-    svm_updates(panel, positions, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+    svm_stale_window(
+        panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+    )
 
 
 @compiled
-def svm_gram_windows(gram, draws, width, labels, alpha, weighted, gradient, delta, shift, upper, frozen):
-    """Many windows from a kept Gram matrix, shape (m, m); `draws` are cut into windows of `width`."""
+def svm_kept_windows(
+    rows, slot_of, draws, width, labels, alpha, weighted, slots, gradient, delta, shift, upper, frozen
+):
+    """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` is scratch.
+
+    `draws` are cut into windows of `width`.
+    """
     for begin in range(0, draws.size, width):
         window = draws[begin : begin + width]
         for place in range(window.size):
-            gradient[place] = np.dot(gram[window[place]], weighted)
-        svm_updates(gram, window, window, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+            slots[place] = slot_of[window[place]]
+            gradient[place] = np.dot(rows[slots[place]], weighted)
+        svm_updates(rows, slots, window, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+
+
+@compiled
+def svm_small_window(
+    gram, stale, columns, positions, labels, alpha, weighted, local, gradient, delta, shift, upper, frozen
+):
+    """One window from the kernel entries among its distinct coordinates.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (c, c)
+        Kernel entries among the window's distinct coordinates.
+    stale : ndarray, shape (c,)
+        Products of their kernel rows with `weighted`.
+    columns : ndarray of int64, shape (c,)
+        The coordinates.
+    positions : ndarray of int64, shape (s,)
+        Place of each draw's coordinate among them.
+    labels, alpha, weighted : ndarray, shape (m,)
+        Labels, dual vector (updated), and their product (updated).
+    local : ndarray, shape (4, >= c)
+        Scratch; out: row 3 holds the changes of `weighted` at `columns`.
+    gradient, delta, shift, upper, frozen
+        As in `svm_updates`, `delta` of c values.
+    """
+    count = columns.size
+    for place in range(count):
+        coordinate = columns[place]
+        local[0, place] = labels[coordinate]
+        local[1, place] = alpha[coordinate]
+        local[2, place] = weighted[coordinate]
+    for place in range(positions.size):
+        gradient[place] = stale[positions[place]]
+    svm_updates(
+        gram, positions, positions, local[0, :count], local[1, :count], local[2, :count], gradient, delta,
+        shift, upper, frozen,
+    )  # fmt: skip
+    for place in range(count):
+        coordinate = columns[place]
+        local[3, place] = local[2, place] - weighted[coordinate]
+        alpha[coordinate] = local[1, place]
+        weighted[coordinate] = local[2, place]

@@ -1,0 +1,117 @@
+"""A look-alike of news20.binary: its exact count of nonzeros in every column, everything else drawn.
+
+    python benchmarks/lookalike.py COUNTS.txt[.xz] OUT [--seed SEED]
+
+COUNTS holds the number of nonzeros of each column, one a line; OUT is written as svmlight text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+SAMPLES = 19_996
+SPREAD = 0.8  # standard deviation of the logarithm of a row's share: most texts short, a few very long
+DENSE_COLUMN = 500  # entries from which a column's rows are drawn at once, from all rows
+
+
+def column_counts(path: str | Path) -> np.ndarray:
+    """Nonzeros of each column, shape (n,), from a text file with one count a line."""
+    opened = lzma.open if Path(path).suffix == ".xz" else open
+    with opened(path, "rt") as handle:
+        return np.array(handle.read().split(), dtype=np.int64)
+
+
+def look_alike(
+    counts: np.ndarray, samples: int = SAMPLES, seed: int = 20
+) -> tuple[sp.csr_array, np.ndarray]:
+    """Draw a matrix with given column counts.
+
+    Long rows are more likely to hold any column, as long texts hold more words; values are positive and
+    rows have norm 1.
+
+    Parameters
+    ----------
+    counts : ndarray of int, shape (n,)
+        Nonzeros of each column, at most `samples`.
+    samples : int
+        Rows (m).
+    seed : int
+        Of everything drawn.
+
+    Returns
+    -------
+    data : csr_array, shape (m, n)
+        Values in (0, 1].
+    labels : ndarray, shape (m,)
+        -1 / +1, half of each.
+    """
+    generator = np.random.default_rng(seed)
+    shares = np.exp(SPREAD * generator.standard_normal(samples))
+    columns = np.repeat(np.arange(counts.size), counts)
+    rows = _rows(counts, columns, shares, generator)
+    values = generator.exponential(size=rows.size) + 0.1
+    norms = np.sqrt(np.bincount(rows, weights=values * values, minlength=samples))
+    entries = (values / norms[rows], (rows, columns))
+    data = sp.coo_array(entries, shape=(samples, counts.size)).tocsr()
+    return data, np.where(generator.permutation(samples) < samples / 2, 1.0, -1.0)
+
+
+def _rows(counts, columns, shares, generator) -> np.ndarray:
+    """Rows of all entries, those of one column distinct."""
+    samples, ends = shares.size, np.cumsum(counts)
+    rows = np.empty(columns.size, dtype=np.int64)
+    for column in np.flatnonzero(counts >= DENSE_COLUMN):
+        # The largest of exponential clocks: a draw without replacement, likelier where the share is large.
+        clocks = generator.exponential(size=samples) / shares
+        chosen = np.argpartition(clocks, counts[column] - 1)[: counts[column]]
+        rows[ends[column] - counts[column] : ends[column]] = chosen
+    below = np.cumsum(shares) / shares.sum()
+    left = np.flatnonzero(counts[columns] < DENSE_COLUMN)
+    taken = np.empty(0, dtype=np.int64)
+    while left.size:
+        drawn = np.searchsorted(below, generator.random(left.size)).clip(max=samples - 1)
+        keys = columns[left] * samples + drawn
+        _, first = np.unique(keys, return_index=True)
+        fresh = np.zeros(left.size, dtype=bool)
+        fresh[first] = True
+        fresh &= ~np.isin(keys, taken)
+        rows[left[fresh]] = drawn[fresh]
+        # Only the columns that still miss entries can clash again.
+        taken = np.concatenate([taken, keys[fresh]])
+        left = left[~fresh]
+        taken = taken[np.isin(taken // samples, columns[left])]
+    return rows
+
+
+def write_svmlight(path: str | Path, data: sp.csr_array, labels: np.ndarray) -> None:
+    """Write LIBSVM / svmlight text, values with 6 significant digits."""
+    with open(path, "w", encoding="ascii") as handle:
+        for row, label in enumerate(labels.tolist()):
+            part = slice(data.indptr[row], data.indptr[row + 1])
+            pairs = zip((data.indices[part] + 1).tolist(), data.data[part].tolist(), strict=True)
+            handle.write(f"{label:+.0f} {' '.join(f'{index}:{value:.6g}' for index, value in pairs)}\n")
+
+
+def main() -> None:
+    """Write a look-alike."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("counts")
+    parser.add_argument("out")
+    parser.add_argument("--seed", type=int, default=20)
+    options = parser.parse_args()
+    data, labels = look_alike(column_counts(options.counts), seed=options.seed)
+    write_svmlight(options.out, data, labels)
+    lengths = np.diff(data.indptr)
+    print(f"{options.out}: {data.shape[0]} x {data.shape[1]}, {data.nnz} nonzeros")
+    print(
+        f"nonzeros of a row: least {lengths.min()}, median {np.median(lengths):.0f}, most {lengths.max()}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,306 @@
+"""What every rank does in the MPI benchmark: load its columns, run, and time what the floor is made of."""
+
+from __future__ import annotations
+
+import gc
+import time
+import tracemalloc
+from dataclasses import dataclass
+from typing import Any
+
+import floor
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.reading import LocalData, load_local
+from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.run import Run
+
+SEED = 20
+
+_held: dict[str, Any] = {}
+"""The data, and the last problem made of them: kept between calls."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table.
+
+    Parameters
+    ----------
+    data, task, kernel, exchange : str
+        Data set; "svm" or "krr"; name of the kernel; what is communicated.
+    b, s : int
+        Coordinates per block, iterations per window.
+    """
+
+    data: str
+    task: str
+    kernel: str
+    b: int
+    s: int
+    exchange: str
+
+
+def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
+    """Load this rank's columns.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        The ranks.
+    name : str
+        Name of the data.
+    source : str or tuple of int
+        A file, or the shape (m, n) of a dense matrix to be drawn.
+
+    Returns
+    -------
+    dict
+        Seconds taken, largest load of a rank over the mean.
+    """
+    _held.clear()
+    gc.collect()
+    comm.Barrier()
+    begin = time.perf_counter()
+    drawn = not isinstance(source, str)
+    local = _drawn(comm, *source) if drawn else load_local(source, MpiCommunicator(comm))
+    comm.Barrier()
+    _held.update(name=name, local=local)
+    return {"seconds": time.perf_counter() - begin, "imbalance": local.partition.imbalance}
+
+
+def _drawn(comm, samples: int, features: int) -> LocalData:
+    """Columns of a dense matrix of normal numbers, with labels drawn alike on all ranks."""
+    from sstep_verify.parallel.partition import balanced_partition
+
+    partition = balanced_partition(np.full(features, samples), comm.size)
+    part = partition.columns(comm.rank)
+    generator = np.random.default_rng((SEED, comm.rank))
+    data = generator.standard_normal((samples, part.stop - part.start))
+    data /= np.sqrt(features)
+    labels = np.where(np.random.default_rng(SEED).random(samples) < 0.5, 1.0, -1.0)
+    return LocalData(data, labels, features, partition, part)
+
+
+def _problem(case: Case) -> Problem:
+    """The problem of a case, made once for neighbouring cases."""
+    wanted = (case.data, case.kernel, case.task)
+    if _held.get("problem of") != wanted:
+        _held.pop("problem", None)
+        local = _held["local"]
+        loss = Ridge(1.0) if case.task == "krr" else Hinge(1.0)
+        made = Problem(case.data, local.data, local.targets, kernel_from(case.kernel), loss)
+        _held.update({"problem of": wanted, "problem": made})
+    return _held["problem"]
+
+
+class Timed:
+    """Wall-clock and processor seconds of one piece of work."""
+
+    def __enter__(self):
+        self._begin = time.perf_counter(), time.thread_time()
+        return self
+
+    def __exit__(self, *unused):
+        self.seconds = time.perf_counter() - self._begin[0], time.thread_time() - self._begin[1]
+
+
+class Pieces:
+    """What the floor is made of, each piece alone.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        The ranks.
+    problem : Problem
+        This rank's columns.
+    case : Case
+        Exchange, kernel and size of windows.
+    """
+
+    def __init__(self, comm, problem: Problem, case: Case):
+        from mpi4py import MPI
+
+        self._comm, self._case, self._in_place = comm, case, MPI.IN_PLACE
+        if "products of" not in _held or _held["products of"] is not problem:
+            _held.update({"products of": problem, "products": floor.Products(problem.data)})
+        self._products, self._kernel = _held["products"], problem.kernel
+        samples = problem.samples
+        most = min(case.s * case.b, samples)
+        self._first = samples * comm.rank // comm.size
+        self._own = samples * (comm.rank + 1) // comm.size - self._first
+        self._sizes = np.diff(np.arange(comm.size + 1) * samples // comm.size)
+        self._panel = np.zeros((0 if case.exchange == "gram" else most, samples))
+        self._small = np.zeros(most * most + most)
+        self._receive = np.empty(most * self._own)
+        data = problem.data
+        squares = (
+            data.multiply(data).sum(axis=1) if sp.issparse(data) else np.einsum("ij,ij->i", data, data)
+        )
+        self._norms = np.array(squares, dtype=np.float64)
+        comm.Allreduce(MPI.IN_PLACE, self._norms)
+
+    def times(self, windows: list[np.ndarray]) -> dict[str, tuple[float, float]]:
+        """Wall-clock and processor seconds of each piece, for windows of these distinct coordinates."""
+        taken = {}
+        with Timed() as timed:
+            for columns in windows:
+                if self._case.exchange == "gram":
+                    square = columns.size * columns.size
+                    gram = self._small[:square].reshape(columns.size, columns.size)
+                    self._products.gram(columns, gram, self._small[square : square + columns.size])
+                else:
+                    self._products.panel(columns, self._panel[: columns.size])
+        taken["product"] = timed.seconds
+        taken["kernel function"] = self._function(windows)
+        self._comm.Barrier()
+        with Timed() as timed:
+            if self._comm.size > 1:
+                for columns in windows:
+                    self._collective(columns.size)
+        taken["collective"] = timed.seconds
+        return taken
+
+    def _function(self, windows: list[np.ndarray]) -> tuple[float, float]:
+        """The faster of the two ways to write it; the values on entry are of no matter, if not extreme."""
+        if self._case.kernel == "linear":
+            return 0.0, 0.0
+        part = slice(0, None)
+        if self._case.exchange == "reduce-scatter":
+            part = slice(self._first, self._first + self._own)
+        fastest = (np.inf, np.inf)
+        for compiled in (False, True):
+            panels = self._panel.ravel()
+            panels[:] = 0.0
+            norms = self._norms[part]
+            with Timed() as timed:
+                for columns in windows:
+                    panel = panels[: columns.size * norms.size].reshape(columns.size, norms.size)
+                    floor.apply_kernel(self._kernel, panel, self._norms[columns], norms, compiled)
+            fastest = min(fastest, timed.seconds)
+        return fastest
+
+    def _collective(self, count: int) -> None:
+        samples, small = self._norms.size, self._small[: count * count + count]
+        if self._case.exchange == "gram":
+            self._comm.Allreduce(self._in_place, small)
+            return
+        send = self._panel.ravel()[: count * samples]
+        if self._case.exchange == "allreduce":
+            self._comm.Allreduce(self._in_place, send)
+            return
+        receive = self._receive[: count * self._own]
+        self._comm.Reduce_scatter(send, receive, count * self._sizes)
+        self._comm.Allreduce(self._in_place, small)
+
+
+def _distinct(stream: IndexStream, begin: int, end: int, s: int) -> list[np.ndarray]:
+    """Distinct coordinates of whole windows, in order of first draw, as the solver asks for them."""
+    draws = stream.blocks(begin, end).reshape((end - begin) // s, -1)
+    return [np.array(list(dict.fromkeys(window.tolist()))) for window in draws]
+
+
+def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
+    """Time one case: one run, in whose pauses the pieces of its floor are timed.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        The ranks.
+    case : Case
+        What is run.
+    repeats : int
+        Stretches of the run.
+    seconds : float
+        Length of a stretch, and of the pieces in a pause, as far as whole windows allow.
+
+    Returns
+    -------
+    dict
+        Windows of a stretch, and of every stretch the wall-clock and processor seconds of a window: of
+        the run, and of each piece.
+    """
+    problem, s = _problem(case), case.s
+    sample = IndexStream("uniform", problem.samples, case.b, 4 * s, SEED)
+    pieces = Pieces(comm, problem, case)
+    pieces.times(_distinct(sample, 0, s, s))
+    trial = pieces.times(_distinct(sample, 0, 4 * s, s))
+    guess = max(comm.allgather(sum(wall for wall, _ in trial.values()))) / 4
+    count = int(np.clip(seconds / (guess + 1e-5), 1, 4096))
+    length = count * s
+    # One stretch more: the first compiles and warms up.
+    stream = IndexStream("uniform", problem.samples, case.b, (repeats + 1) * length, SEED)
+    request = RunRequest(problem, stream, s, stream.length)
+    # Not through the solver: what it records between stretches, such as the weights of exchange gram, is no
+    # part of an iteration.
+    made = Run(Options(exchange=case.exchange, columns="local"), MpiCommunicator(comm), request)
+    rounds = []
+    gc.disable()
+    for begin in range(0, stream.length, length):
+        comm.Barrier()
+        with Timed() as timed:
+            made.advance(begin, begin + length)
+        windows = _distinct(stream, begin, begin + length, s)
+        rounds.append({"run": timed.seconds, **pieces.times(windows)})
+    gc.enable()
+    per_window = [
+        {name: (wall / count, cpu / count) for name, (wall, cpu) in times.items()} for times in rounds[1:]
+    ]
+    return {"windows": count, "rounds": per_window}
+
+
+def memory(comm, case: Case) -> dict[str, int]:
+    """Bytes of arrays of this rank in a run: what it holds of the data, and the most that the run adds."""
+    problem = _problem(case)
+    stream = IndexStream("uniform", problem.samples, case.b, 4 * case.s, SEED)
+    request = RunRequest(problem, stream, case.s, 4 * case.s)
+    solver = ProductionSolver(MpiCommunicator(comm), exchange=case.exchange, columns="local")
+    small = Problem("warm", np.eye(4), problem.targets[:4], problem.kernel, problem.loss)
+    warm = IndexStream("uniform", 4, 1, 2, SEED)
+    solver.run(RunRequest(small, warm, 2, 2))
+    stream.blocks(0, 1)
+    gc.collect()
+    tracemalloc.start()
+    solver.run(request)
+    added = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    data, most = problem.data, min(case.s * case.b, problem.samples)
+    parts = (data.data, data.indices, data.indptr) if sp.issparse(data) else (data,)
+    held = sum(part.nbytes for part in (*parts, problem.targets))
+    words = 3 * data.nnz if sp.issparse(data) else data.size
+    panel, small_words = most * problem.samples, most * most + most
+    words += {
+        "allreduce": panel,
+        "reduce-scatter": panel + panel // comm.size + small_words,
+        "gram": small_words + data.shape[1],
+    }[case.exchange]
+    return {"bytes": held + added, "formula": 8 * words}
+
+
+def cache(comm, case: Case, repeats: int) -> dict[str, list[float]]:
+    """Seconds of an iteration after the first 10 m, with kernel rows kept and without, in turn."""
+    problem, s = _problem(case), case.s
+    window = s * -(-10 * problem.samples // s)
+    stream = IndexStream("uniform", problem.samples, case.b, 2 * window, SEED)
+    request = RunRequest(problem, stream, s, 2 * window, record=(window,))
+    found: dict[str, list[float]] = {"kept": [], "formed": []}
+    for _ in range(repeats + 1):
+        for name, words in (("kept", problem.samples**2), ("formed", 0)):
+            stamps: list[float] = []
+
+            def note(iteration: int, alpha: np.ndarray, stamps: list[float] = stamps) -> bool:
+                comm.Barrier()
+                stamps.append(time.perf_counter())
+                return False
+
+            solver = ProductionSolver(
+                MpiCommunicator(comm), exchange=case.exchange, cache=words, columns="local"
+            )
+            solver.run(request, note)
+            found[name].append((stamps[-1] - stamps[-2]) / window)
+    return {name: taken[1:] for name, taken in found.items()}

@@ -1,0 +1,148 @@
+/* Counts the collectives of a process, and the bytes it hands to them, outside of the program that makes them.
+
+   Built with the MPI's own compiler wrapper as a shared library and loaded before the program by LD_PRELOAD,
+   it stands between the program and the MPI library (the profiling interface of the MPI standard): every
+   MPI_X is counted and passed on to PMPI_X. Blocking and non-blocking forms are counted alike.
+
+   Kinds: 0 allreduce, 1 reduce-scatter (both forms), 2 any other collective.
+   Bytes: what this rank hands in; for a reduce-scatter the whole vector, before it is scattered. A scatter
+   counts as a call without bytes. Persistent collectives (MPI_X_init) are not counted. */
+
+#include <mpi.h>
+
+enum { ALLREDUCE, REDUCE_SCATTER, OTHER, KINDS };
+
+static long long calls[KINDS], bytes[KINDS];
+
+long long pmpi_count_calls(int kind) { return calls[kind]; }
+
+long long pmpi_count_bytes(int kind) { return bytes[kind]; }
+
+void pmpi_count_reset(void) {
+    for (int kind = 0; kind < KINDS; kind++) calls[kind] = bytes[kind] = 0;
+}
+
+static void note(int kind, long long handed) {
+    calls[kind]++;
+    bytes[kind] += handed;
+}
+
+/* Bytes of count elements; none where the buffer is in place and type and count are to be ignored. */
+static long long volume(const void *buffer, long long count, MPI_Datatype type) {
+    int size = 0;
+    if (buffer == MPI_IN_PLACE || type == MPI_DATATYPE_NULL) return 0;
+    PMPI_Type_size(type, &size);
+    return count * size;
+}
+
+static int size_of(MPI_Comm comm) {
+    int size = 0;
+    PMPI_Comm_size(comm, &size);
+    return size;
+}
+
+static long long sum_int(const int *counts, MPI_Comm comm) {
+    long long sum = 0;
+    for (int rank = size_of(comm) - 1; rank >= 0; rank--) sum += counts[rank];
+    return sum;
+}
+
+#define LIST(...) __VA_ARGS__
+#define PASTE(a, b, c) a##b##c
+#define NAME(a, b, c) PASTE(a, b, c)
+
+/* One collective in its blocking form (Upper) and its non-blocking form (lower, with a request). */
+#define WRAP(Upper, lower, kind, handed, parameters, arguments)                           \
+    int NAME(MPI_, Upper, SUFFIX)(LIST parameters) {                                      \
+        note(kind, handed);                                                               \
+        return NAME(PMPI_, Upper, SUFFIX)(LIST arguments);                                \
+    }                                                                                     \
+    int NAME(MPI_I, lower, SUFFIX)(LIST parameters, MPI_Request * request) {              \
+        note(kind, handed);                                                               \
+        return NAME(PMPI_I, lower, SUFFIX)(LIST arguments, request);                      \
+    }
+
+/* All collectives that have counts; COUNT and OFFSET are the types of counts and displacements. */
+#define COLLECTIVES                                                                                           \
+    WRAP(Allreduce, allreduce, ALLREDUCE, volume(0, count, type),                                             \
+         (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
+         (send, receive, count, type, op, comm))                                                              \
+    WRAP(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, volume(0, SUM(counts, comm), type),                  \
+         (const void *send, void *receive, const COUNT counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),\
+         (send, receive, counts, type, op, comm))                                                             \
+    WRAP(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER,                                          \
+         volume(0, (long long)count * size_of(comm), type),                                                   \
+         (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
+         (send, receive, count, type, op, comm))                                                              \
+    WRAP(Reduce, reduce, OTHER, volume(0, count, type),                                                       \
+         (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, int root,               \
+          MPI_Comm comm),                                                                                     \
+         (send, receive, count, type, op, root, comm))                                                        \
+    WRAP(Scan, scan, OTHER, volume(0, count, type),                                                           \
+         (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
+         (send, receive, count, type, op, comm))                                                              \
+    WRAP(Exscan, exscan, OTHER, volume(0, count, type),                                                       \
+         (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
+         (send, receive, count, type, op, comm))                                                              \
+    WRAP(Bcast, bcast, OTHER, volume(0, count, type),                                                         \
+         (void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),                             \
+         (buffer, count, type, root, comm))                                                                   \
+    WRAP(Allgather, allgather, OTHER, volume(send, count, type),                                              \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
+          MPI_Comm comm),                                                                                     \
+         (send, count, type, receive, got, as, comm))                                                         \
+    WRAP(Allgatherv, allgatherv, OTHER, volume(send, count, type),                                            \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, const COUNT got[],                 \
+          const OFFSET at[], MPI_Datatype as, MPI_Comm comm),                                                 \
+         (send, count, type, receive, got, at, as, comm))                                                     \
+    WRAP(Gather, gather, OTHER, volume(send, count, type),                                                    \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
+          int root, MPI_Comm comm),                                                                           \
+         (send, count, type, receive, got, as, root, comm))                                                   \
+    WRAP(Gatherv, gatherv, OTHER, volume(send, count, type),                                                  \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, const COUNT got[],                 \
+          const OFFSET at[], MPI_Datatype as, int root, MPI_Comm comm),                                       \
+         (send, count, type, receive, got, at, as, root, comm))                                               \
+    WRAP(Scatter, scatter, OTHER, 0,                                                                          \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
+          int root, MPI_Comm comm),                                                                           \
+         (send, count, type, receive, got, as, root, comm))                                                   \
+    WRAP(Scatterv, scatterv, OTHER, 0,                                                                        \
+         (const void *send, const COUNT counts[], const OFFSET from[], MPI_Datatype type, void *receive,      \
+          COUNT got, MPI_Datatype as, int root, MPI_Comm comm),                                               \
+         (send, counts, from, type, receive, got, as, root, comm))                                            \
+    WRAP(Alltoall, alltoall, OTHER, volume(send, (long long)count * size_of(comm), type),                     \
+         (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
+          MPI_Comm comm),                                                                                     \
+         (send, count, type, receive, got, as, comm))                                                         \
+    WRAP(Alltoallv, alltoallv, OTHER, send == MPI_IN_PLACE ? 0 : volume(send, SUM(counts, comm), type),       \
+         (const void *send, const COUNT counts[], const OFFSET from[], MPI_Datatype type, void *receive,      \
+          const COUNT got[], const OFFSET at[], MPI_Datatype as, MPI_Comm comm),                              \
+         (send, counts, from, type, receive, got, at, as, comm))
+
+#define COUNT int
+#define OFFSET int
+#define SUM sum_int
+#define SUFFIX
+COLLECTIVES
+WRAP(Barrier, barrier, OTHER, 0, (MPI_Comm comm), (comm))
+
+/* The forms with large counts, which mpi4py prefers; Open MPI 5.0 has none of them. */
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#undef COUNT
+#undef OFFSET
+#undef SUM
+#undef SUFFIX
+#define COUNT MPI_Count
+#define OFFSET MPI_Aint
+#define SUM sum_count
+#define SUFFIX _c
+
+static long long sum_count(const MPI_Count *counts, MPI_Comm comm) {
+    long long sum = 0;
+    for (int rank = size_of(comm) - 1; rank >= 0; rank--) sum += counts[rank];
+    return sum;
+}
+
+COLLECTIVES
+#endif

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Train on 4 nodes; the features are shared out over all ranks. Submit with: sbatch slurm-solve.sh
+#SBATCH --job-name=sstep-solve
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=16
+#SBATCH --cpus-per-task=1
+#SBATCH --time=02:00:00
+#SBATCH --requeue
+
+# Unpacked, since every rank would have to unpack a compressed file for itself; on a file system all nodes see.
+DATA=${DATA:-$HOME/data/news20.binary}
+RESULT=${RESULT:-$HOME/results/news20.npz}
+
+# One thread a rank: the ranks share the cores already.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+# --resume goes on from the checkpoint if there is one, so the same script serves a job that was requeued
+# or ran out of time: submit it again. It must run on as many ranks as before.
+# mpiexec is the one installed beside sstep-verify; it learns the nodes from SLURM. "mpiexec -n 2 sstep-verify
+# doctor" tells whether the ranks see one world.
+mpiexec -n "$SLURM_NTASKS" sstep-verify solve "$DATA" --task svm-l2 --kernel linear --C 1 \
+  --s 64 --tolerance 1e-4 --out "$RESULT" --resume

@@ -1,0 +1,144 @@
+"""What ``sstep-verify doctor`` finds out about MPI: launcher, library, and whether they belong together."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+from sstep_verify.cli.doctor_parts import Finding
+from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.launch import LaunchError, environment, in_place, run
+
+RANKS = 2
+"""Ranks of a trial: enough to tell one world from several."""
+
+SECONDS = 40.0
+"""Seconds that a trial may take."""
+
+SHOWN = 400
+"""Characters of an error that are shown."""
+
+INSTALL = "python -m pip install 'sstep-verify[mpich]'"
+
+RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+"""Variables by which launchers tell a process its rank."""
+
+SERIAL = "everything works on one process, nothing on several"
+
+TRIAL = "from mpi4py import MPI; print('world of', MPI.COMM_WORLD.size)"
+
+
+def is_silent_rank() -> bool:
+    """Whether this is a rank above 0 of a job, which has nothing to say."""
+    # Not from MPI: where the launcher belongs to another one, asking would end this process.
+    return in_place.active() and any(os.environ.get(name, "0") != "0" for name in RANK_VARIABLES)
+
+
+def mpi_findings() -> Iterator[Finding]:
+    """Look at the job at hand if this is one, else at the launcher, the library, and trials of both."""
+    if importlib.util.find_spec("mpi4py") is None:
+        yield Finding("mpi4py", "missing", "not installed", SERIAL, INSTALL)
+        return
+    version = metadata.version("mpi4py")
+    if in_place.active():
+        yield _this_job(version)
+        return
+    yield Finding("mpi4py", "ok", version)
+    found = _launcher()
+    yield found
+    if found.state != "ok":
+        return
+    yield _pool()
+    first = shutil.which("mpiexec")
+    if first is not None and os.path.realpath(first) != os.path.realpath(environment.launcher()):
+        yield _on_path(first)
+
+
+def library_of(communicator: Any) -> str:
+    """The MPI library that mpi4py uses; called on every rank of a trial."""
+    from mpi4py import MPI
+
+    return MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+
+
+def _this_job(version: str) -> Finding:
+    """Compare what the launcher promised with what MPI says; called by all ranks of the job."""
+    meaning, advice = (
+        "the processes do not find each other",
+        f"start the job with the mpiexec of: {INSTALL}",
+    )
+    try:
+        library = _library()
+        theirs, ours = "OMPI_COMM_WORLD_SIZE" in os.environ, library.startswith("Open MPI")
+        if theirs != ours:
+            # Not asked to begin: it would end the process instead of answering.
+            found = f"the launcher is {'' if theirs else 'not '}Open MPI's, but mpi4py uses {library}"
+            return Finding("MPI job", "wrong", found, meaning, advice)
+        from mpi4py import MPI
+
+        if not MPI.Is_initialized():
+            MPI.Init()
+        size = environment.world().size
+    except (InputError, ImportError, RuntimeError) as error:
+        return Finding("MPI job", "wrong", str(error), meaning, advice)
+    return Finding(
+        "MPI job", "ok", f"mpi4py {version}, {library}, a world of {size} as the launcher promised"
+    )
+
+
+def _library() -> str:
+    """The MPI library that mpi4py uses, found without a beginning of MPI."""
+    import mpi4py
+
+    mpi4py.rc.initialize, mpi4py.rc.finalize = False, True
+    from mpi4py import MPI
+
+    return MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+
+
+def _launcher() -> Finding:
+    try:
+        program = environment.launcher()
+        kind = environment.implementation()
+    except MissingExtraError:
+        found = "no mpiexec beside this Python and none on PATH"
+        return Finding("mpiexec", "missing", found, SERIAL, INSTALL)
+    except OSError as error:
+        return Finding("mpiexec", "wrong", f"cannot be run: {error}", SERIAL, INSTALL)
+    return Finding("mpiexec", "ok", f"{program}, {kind}")
+
+
+def _pool() -> Finding:
+    """Start ranks the way tests and checks do, which compares the world they see with what was asked."""
+    try:
+        library = run(RANKS, library_of, limit=SECONDS)[0]
+    except LaunchError as error:
+        meaning = "mpiexec and mpi4py do not work together"
+        advice = f"{INSTALL} in an environment of its own, without another MPI"
+        return Finding("MPI trial", "wrong", str(error).strip()[:SHOWN], meaning, advice)
+    return Finding("MPI trial", "ok", f"{RANKS} ranks see one world of {RANKS}, {library}")
+
+
+def _on_path(program: str) -> Finding:
+    """Start ranks with another mpiexec, the one that a shell would find."""
+    what = f"{program}, which a shell finds first"
+    advice = f"start with {environment.launcher()}, or put its folder first on PATH"
+    words = [program, "-n", str(RANKS), sys.executable, "-c", TRIAL]
+    try:
+        answer = subprocess.run(
+            words, env={**environment.OPEN_MPI, **environment.launch_variables()}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=SECONDS,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("mpiexec on PATH", "wrong", f"{what}: {error}", "", advice)
+    if answer.stdout.count(f"world of {RANKS}") == RANKS:
+        return Finding("mpiexec on PATH", "ok", f"{what}; works as well")
+    said = (answer.stdout + answer.stderr).strip()
+    meaning = "it belongs to another MPI than mpi4py"
+    return Finding("mpiexec on PATH", "wrong", f"{what}: {said[:SHOWN]}", meaning, advice)

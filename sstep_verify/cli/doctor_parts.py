@@ -1,0 +1,223 @@
+"""What ``sstep-verify doctor`` looks at beside MPI: packages, programs, data sets."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from sstep_verify.errors import InputError
+
+SECONDS = 30.0
+"""Seconds that a program may take to say its version."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The state of one part.
+
+    Parameters
+    ----------
+    part : str
+        What was looked at.
+    state : {"ok", "missing", "wrong"}
+        Works; an optional part is not there; is there and does not work.
+    found : str
+        What was found, with its version or its message.
+    meaning : str
+        What follows from it.
+    advice : str
+        What to do; empty if there is nothing to be done.
+    """
+
+    part: str
+    state: str
+    found: str
+    meaning: str = ""
+    advice: str = ""
+
+    def line(self) -> str:
+        """All of it on one line."""
+        told = " ".join("; ".join(filter(None, [self.found, self.meaning])).split())
+        return f"{self.state:8}{self.part:18}{told}" + (f". Do: {self.advice}" if self.advice else "")
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package that runs use.
+
+    Parameters
+    ----------
+    module, distribution : str
+        Name it is imported by, and name it is installed by.
+    extra : str
+        Extra of this distribution that brings it; empty if it always comes along.
+    without : str
+        What does not work without it.
+    exercise : callable, optional
+        Given the module, use it and say what is wrong, or return an empty string.
+    """
+
+    module: str
+    distribution: str
+    extra: str
+    without: str
+    exercise: Callable[[Any], str] = lambda module: ""
+
+
+def _compile(numba: Any) -> str:
+    if numba.config.DISABLE_JIT:
+        return "NUMBA_DISABLE_JIT is set, so loops run about a hundred times slower"
+    answer = numba.njit(lambda number: number + 1)(1)
+    return "" if answer == 2 else f"a compiled 1 + 1 is {answer}"
+
+
+def _divide(flint: Any) -> str:
+    return "" if (flint.arb(1) / 3).contains(flint.fmpq(1, 3)) else "a ball for 1 / 3 does not contain it"
+
+
+def _root(mpmath: Any) -> str:
+    with mpmath.workprec(200):
+        error = abs(mpmath.sqrt(2) ** 2 - 2)
+        return "" if error <= mpmath.mpf(2) ** -197 else f"sqrt(2)**2 is off by {error} at 200 bits"
+
+
+PACKAGES = (
+    Package("numba", "numba", "compiled", "inner loops run about a hundred times slower", _compile),
+    Package("flint", "python-flint", "exact", "no campaign can run: the oracles need balls", _divide),
+    Package("mpmath", "mpmath", "", "no oracle in high precision", _root),
+    Package("sklearn", "scikit-learn", "data", "no LIBSVM file can be read and no embedded set used"),
+    Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
+    Package("jinja2", "jinja2", "report", "no report is written as HTML"),
+    Package("matplotlib", "matplotlib", "report", "a report has no figures"),
+    Package("junitparser", "junitparser", "report", "a report has no JUnit file"),
+)
+"""Packages in the order in which they are reported."""
+
+
+def part_findings(directory: str | None) -> Iterator[Finding]:
+    """Look at all parts but MPI, one after another.
+
+    Parameters
+    ----------
+    directory : str or None
+        Folder of data sets beside ``$SSTEP_VERIFY_DATA``.
+    """
+    yield blas()
+    for wanted in PACKAGES:
+        yield package(wanted)
+    yield octave()
+    yield from data_sets(directory)
+
+
+def blas() -> Finding:
+    """The BLAS that NumPy has loaded, and its threads."""
+    import numpy  # noqa: F401  - loads its BLAS, so that threadpoolctl can see it
+    from threadpoolctl import threadpool_info
+
+    found = [item for item in threadpool_info() if item.get("user_api") == "blas"]
+    if not found:
+        return Finding(
+            "BLAS threads", "missing", "no BLAS that threadpoolctl knows",
+            "its threads cannot be limited from here", "export OMP_NUM_THREADS=1",
+        )  # fmt: skip
+    told = [
+        f"{item['internal_api']} {item.get('version') or '?'}, {item['num_threads']} threads"
+        for item in found
+    ]
+    many = max(item["num_threads"] for item in found) > 1
+    meaning = "campaigns and pools of ranks hold it to 1" if many else ""
+    advice = (
+        "export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 before mpiexec with a rank per core"
+        if many
+        else ""
+    )
+    return Finding("BLAS threads", "ok", ", ".join(told), meaning, advice)
+
+
+def package(wanted: Package) -> Finding:
+    """Whether a package is there, can be imported, and does a small piece of its work."""
+    part = wanted.distribution
+    again = f"python -m pip install --force-reinstall {part}"
+    if importlib.util.find_spec(wanted.module) is None:
+        if not wanted.extra:
+            return Finding(part, "wrong", "not installed", wanted.without, again)
+        install = f"python -m pip install 'sstep-verify[{wanted.extra}]'"
+        return Finding(part, "missing", "not installed", wanted.without, install)
+    try:
+        fault = wanted.exercise(importlib.import_module(wanted.module))
+    except Exception as error:
+        fault = f"{type(error).__name__}: {error}"
+    version = metadata.version(part)
+    if fault:
+        again = "unset NUMBA_DISABLE_JIT" if "NUMBA_DISABLE_JIT" in fault else again
+        return Finding(part, "wrong", f"{version}: {fault}", wanted.without, again)
+    return Finding(part, "ok", version)
+
+
+def octave() -> Finding:
+    """GNU Octave, which runs the MATLAB form of the algorithms."""
+    program = shutil.which("octave-cli")
+    install = "apt-get install octave"
+    again = "apt-get install --reinstall octave"
+    without = "only the tests against the MATLAB form need it"
+    if program is None:
+        return Finding("Octave", "missing", "no octave-cli on PATH", without, install)
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("Octave", "wrong", f"{program}: {error}", without, again)
+    if answer.returncode != 0:
+        said = (answer.stderr or answer.stdout).strip() or f"exit code {answer.returncode}"
+        return Finding("Octave", "wrong", f"{program}: {said}", without, again)
+    return Finding("Octave", "ok", answer.stdout.splitlines()[0] if answer.stdout else program)
+
+
+def data_sets(directory: str | None) -> Iterator[Finding]:
+    """The folders of data sets, and whether the files in them are the data sets they are named after."""
+    from sstep_verify.problems.datasets import FOLDER_VARIABLE, load
+    from sstep_verify.problems.registry import registry
+
+    named = {"--data": directory, f"${FOLDER_VARIABLE}": os.environ.get(FOLDER_VARIABLE)}
+    folders = {origin: Path(folder).expanduser() for origin, folder in named.items() if folder}
+    for origin, folder in folders.items():
+        if not folder.is_dir():
+            way_out = f"name an existing folder in {origin}, or leave it out"
+            yield Finding("data folder", "wrong", f"{origin} is {folder}: no folder", "", way_out)
+            return
+    if not folders:
+        way_out = f"export {FOLDER_VARIABLE}=FOLDER, or leave it to the download"
+        found = f"{FOLDER_VARIABLE} is not set"
+        yield Finding("data sets", "missing", found, "named sets are downloaded at first use", way_out)
+        return
+    if importlib.util.find_spec("sklearn") is None:
+        return
+    good, absent = [], []
+    for name in registry():
+        path = _stored(name, folders)
+        if path is None:
+            absent.append(name)
+            continue
+        try:
+            load(name, directory=path.parent)
+            good.append(name)
+        except InputError as error:
+            yield Finding("data set", "wrong", str(error), "", f"rm {path}, or put the right file there")
+    where = ", ".join(f"{origin} ({folder})" for origin, folder in folders.items())
+    meaning = f"downloaded at first use: {', '.join(absent)}" if absent else ""
+    yield Finding("data sets", "ok", f"{where}: as pinned: {', '.join(good) or 'none'}", meaning)
+
+
+def _stored(name: str, folders: dict[str, Path]) -> Path | None:
+    """File of a data set, looked for in the order in which loading does."""
+    from sstep_verify.problems.svmlight import SUFFIXES
+
+    paths = (folder / f"{name}{suffix}" for folder in folders.values() for suffix in SUFFIXES)
+    return next((path for path in paths if path.exists()), None)

@@ -1,0 +1,75 @@
+"""``sstep-verify solve``: train a K-SVM or K-RR, on one process or under mpiexec."""
+
+from __future__ import annotations
+
+import click
+
+from sstep_verify.cli.ranks import RankCommand, on_ranks
+
+NUMBER = click.IntRange(min=0)
+AT_LEAST_ONE = click.IntRange(min=1)
+
+
+@click.command("solve", cls=RankCommand)
+@click.argument("data", metavar="DATA")
+@click.option(
+    "--task", type=click.Choice(["svm-l1", "svm-l2", "krr"]), required=True, help="What to solve."
+)
+@click.option(
+    "--kernel", type=click.Choice(["linear", "polynomial", "rbf"]), default="linear", show_default=True
+)
+@click.option("--sigma", type=float, default=1.0, show_default=True, help="rbf: inverse squared width.")
+@click.option("--degree", type=int, default=3, show_default=True, help="polynomial: exponent.")
+@click.option("--offset", type=float, default=0.0, show_default=True, help="polynomial: constant.")
+@click.option("--C", "penalty_c", type=float, default=1.0, show_default=True, help="K-SVM: penalty.")
+@click.option(
+    "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
+)
+@click.option("--block", type=AT_LEAST_ONE, default=1, show_default=True, help="K-RR: coordinates a step.")
+@click.option("--s", "s", type=AT_LEAST_ONE, default=16, show_default=True, help="Iterations per window.")
+@click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
+@click.option(
+    "--tolerance", type=float, default=1e-6, show_default=True,
+    help="Relative duality gap (K-SVM) or relative residual (K-RR) at which to stop; 0: never.",
+)  # fmt: skip
+@click.option("--seed", type=NUMBER, default=0, show_default=True, help="Seed of the drawn coordinates.")
+@click.option(
+    "--exchange", type=click.Choice(["auto", "allreduce", "reduce-scatter", "gram"]), default="auto",
+    show_default=True, help="What is communicated in a window.",
+)  # fmt: skip
+@click.option(
+    "--cache", type=NUMBER, metavar="WORDS",
+    help="Words of kernel rows a rank may keep  [default: 67108864 with exchange auto, else 0]",
+)  # fmt: skip
+@click.option(
+    "--interval", type=AT_LEAST_ONE,
+    help="Iterations from one measurement and checkpoint to the next  [default: by cost]",
+)  # fmt: skip
+@click.option(
+    "--timers", type=click.Choice(["joined", "separate"]), default="joined", show_default=True,
+    help="separate: tell waiting from transfer, at the price of a barrier a window.",
+)  # fmt: skip
+@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.option("--out", required=True, type=click.Path(dir_okay=False), help="File of the result (.npz).")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint beside --out, if there is one.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--test", type=click.Path(dir_okay=False), help="LIBSVM file of samples to predict.")
+@click.option("--predictions", type=click.Path(dir_okay=False), help="File for the predictions.")
+def command(**given):
+    """Train a kernel machine by s-step dual coordinate descent.
+
+    DATA is a LIBSVM file or the name of a data set. Under mpiexec the features are shared out over all
+    ranks: mpiexec -n 4 sstep-verify solve DATA --task svm-l1 --out RESULT.npz
+
+    RESULT holds the dual vector `alpha`, what was measured, and the options. At the end of every interval
+    the gap or residual is measured and a checkpoint is written beside it (RESULT.npz.checkpoint): a killed
+    run loses at most one interval, and with --resume, on as many ranks, ends with the same alpha to the
+    last bit. --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
+    are only replaced with --force; RESULT and its checkpoint also with --resume.
+
+    Exit codes: 0 trained, be it to the tolerance or to the last iteration (the last lines say which);
+    2 usage or input error; 4 an error of a rank, which is named.
+    """
+    from sstep_verify.cli.solve_run import solve
+
+    on_ranks(lambda communicator: solve(communicator, given))

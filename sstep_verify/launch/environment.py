@@ -1,0 +1,105 @@
+"""Which launcher belongs to this interpreter, what it needs, and what world it made."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from sstep_verify.errors import InputError, MissingExtraError
+
+SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "MPI_LOCALNRANKS")
+"""Variables by which launchers tell a process how many of them there are."""
+
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""Open MPI refuses to run as root, or with more ranks than cores, unless told that it may."""
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@functools.cache
+def launcher() -> Path:
+    """The ``mpiexec`` of this interpreter's environment, or the one on the path.
+
+    Raises
+    ------
+    MissingExtraError
+        If there is none.
+    """
+    beside = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise MissingExtraError(
+            "no mpiexec beside this Python and none on PATH: it comes with the extra [mpich]. "
+            "Install it with: python -m pip install 'sstep-verify[mpich]'"
+        )
+    return Path(found)
+
+
+@functools.cache
+def implementation() -> str:
+    """Name of the launcher's MPI: "MPICH", "Open MPI", or "unknown"."""
+    answer = subprocess.run([str(launcher()), "--version"], capture_output=True, text=True, check=False)
+    text = answer.stdout + answer.stderr
+    if "HYDRA" in text or "mpich" in text.lower():
+        return "MPICH"
+    return "Open MPI" if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text else "unknown"
+
+
+def launch_variables() -> dict[str, str]:
+    """Environment for the ranks: one BLAS thread each, and what the launcher needs; ours come second."""
+    variables = {**ONE_THREAD, **os.environ}
+    for name in [*variables]:
+        # A launcher started by a rank must not take itself for that rank.
+        if name.startswith(("PMI_", "PMIX_", "HYDRA_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD", "PRTE_")):
+            del variables[name]
+    if implementation() == "Open MPI":
+        variables = {**OPEN_MPI, **variables}
+    return variables
+
+
+def promised_size() -> int:
+    """Processes that a launcher says it started together with this one; 1 without a launcher.
+
+    Raises
+    ------
+    InputError
+        If the launcher's variable is no number.
+    """
+    for name in SIZE_VARIABLES:
+        value = os.environ.get(name)
+        if value is not None:
+            if not value.isdigit():
+                raise InputError(f"{name} = {value!r} in the environment is no number of processes")
+            return int(value)
+    return 1
+
+
+def world():
+    """``MPI.COMM_WORLD``, if it is as large as the launcher promised.
+
+    Raises
+    ------
+    MissingExtraError
+        If mpi4py is not installed.
+    InputError
+        If the launcher belongs to another MPI, so that every process is a world of its own.
+    """
+    from sstep_verify.errors import require
+
+    MPI = require("mpi4py.MPI", "mpi")
+    promised, found = promised_size(), MPI.COMM_WORLD.size
+    if found != promised:
+        library = MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+        raise InputError(
+            f"the launcher started {promised} processes, but each of them sees a world of {found}: mpiexec "
+            f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
+        )
+    return MPI.COMM_WORLD

@@ -1,0 +1,205 @@
+"""What can become of a call on P ranks: typed errors that name the guilty ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sstep_verify.errors import SstepVerifyError
+
+
+class LaunchError(SstepVerifyError, RuntimeError):
+    """A call on P ranks did not end with a result from each of them."""
+
+    ranks: tuple[int, ...] = ()
+    """Ranks to blame, as far as is known."""
+
+
+@dataclass(frozen=True)
+class RankState:
+    """What a rank was doing when it was asked.
+
+    Parameters
+    ----------
+    rank : int
+        The rank.
+    inside : str
+        Collective that it waits in; empty if it is in none.
+    entered : int
+        Collectives that it has entered in this call, this one included.
+    stack : str
+        Stack of its main thread, innermost call last.
+    finished : bool
+        Whether it had ended its part and reported.
+    history : tuple of int
+        Digest of the kinds and lengths of the collectives entered, after each of the last ones.
+    """
+
+    rank: int
+    inside: str = ""
+    entered: int = 0
+    stack: str = ""
+    finished: bool = False
+    history: tuple[int, ...] = ()
+
+    def describe(self) -> str:
+        """One line."""
+        if self.finished:
+            return f"rank {self.rank} had ended its part (entered {self.entered})"
+        if not self.stack:
+            return f"rank {self.rank} did not answer (it is stopped or gone)"
+        where = f"waits in {self.inside}" if self.inside else "is in no counted collective"
+        return f"rank {self.rank} {where} (entered {self.entered})"
+
+
+class RankError(LaunchError):
+    """A rank raised an exception.
+
+    Parameters
+    ----------
+    function : str
+        What was called.
+    failures : mapping of int to tuple of str
+        Per rank that raised: name of the exception's type, its message, its traceback.
+    stuck : sequence of RankState
+        What the other ranks were doing if they could not go on.
+    """
+
+    def __init__(
+        self, function: str, failures: Mapping[int, tuple[str, str, str]], stuck: Sequence[RankState] = ()
+    ):
+        self.failures = dict(failures)
+        self.ranks = tuple(sorted(self.failures))
+        self.stuck = tuple(stuck)
+        kind, message, trace = self.failures[self.ranks[0]]
+        self.kind = kind
+        lines = [f"{function}: {_named(self.ranks)} raised {kind}: {message}"]
+        lines += [f"  {state.describe()}" for state in self.stuck]
+        super().__init__("\n".join([*lines, f"traceback of rank {self.ranks[0]}:", trace.rstrip()]))
+
+
+class RankLostError(LaunchError):
+    """A rank ended without a word: killed, crashed, or aborted.
+
+    Parameters
+    ----------
+    function : str
+        What was called.
+    ranks : sequence of int
+        Ranks that are gone; the first ones noticed come first.
+    log : str
+        What the ranks wrote, such as the stack that a crash leaves.
+    """
+
+    def __init__(self, function: str, ranks: Sequence[int], log: str):
+        self.ranks, self.log = tuple(ranks), log
+        super().__init__(
+            f"{function}: lost {_named(self.ranks)} (killed, crashed or aborted)\n{log}".rstrip()
+        )
+
+
+class HangError(LaunchError):
+    """Some ranks did not end in time.
+
+    Parameters
+    ----------
+    function : str
+        What was called.
+    limit : float
+        Seconds allowed.
+    states : sequence of RankState
+        What every rank was doing.
+    """
+
+    def __init__(self, function: str, limit: float, states: Sequence[RankState]):
+        self.states = tuple(states)
+        self.ranks = guilty(self.states)
+        lines = [f"{function}: no end within {limit:g} s; suspect: {_named(self.ranks)}"]
+        lines += [f"  {state.describe()}" for state in self.states]
+        lines += [
+            f"stack of rank {state.rank}:\n{state.stack}"
+            for state in self.states
+            if state.stack and not state.finished
+        ]
+        super().__init__("\n".join(lines))
+
+
+class MismatchError(LaunchError):
+    """The ranks did not enter the same collectives, though the call came to an end.
+
+    Parameters
+    ----------
+    function : str
+        What was called.
+    states : sequence of RankState
+        Where every rank stands.
+    failures : mapping of int to tuple of str
+        Complaints of the MPI library, by rank: type, message, traceback.
+    log : str
+        What the ranks wrote, where the library ended them.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        states: Sequence[RankState],
+        failures: Mapping[int, tuple[str, str, str]] | None = None,
+        log: str = "",
+    ):
+        self.states, self.failures = tuple(states), dict(failures or {})
+        self.ranks = dissenters(self.states)
+        lines = [
+            f"{function}: the ranks did not enter the same collectives with the same lengths; "
+            f"suspect: {_named(self.ranks)}"
+        ]
+        lines += [f"  {state.describe()}" for state in self.states]
+        lines += [
+            f"traceback of rank {rank}:\n{trace.rstrip()}"
+            for rank, (_, _, trace) in sorted(self.failures.items())
+        ]
+        super().__init__("\n".join([*lines, log]).rstrip())
+
+
+def guilty(states: Sequence[RankState]) -> tuple[int, ...]:
+    """Ranks that keep the others waiting, or that differ from most.
+
+    A rank that has not ended its part and waits in no collective is guilty for certain: it loops, or it is
+    stopped. Without such a rank they are those that entered another collective than most, the first time
+    that the ranks differ, or another number of them. They are all of them where there is no majority, as
+    with a collective too many or too few on one of two ranks.
+    """
+    running = tuple(state.rank for state in states if not state.finished and not state.inside)
+    return running or dissenters(states) or tuple(state.rank for state in states)
+
+
+def dissenters(states: Sequence[RankState]) -> tuple[int, ...]:
+    """Ranks that entered other collectives than most; all that differ where there is no majority.
+
+    A rank that has not come as far as the first difference is not judged by it.
+    """
+    digests = [
+        (count, digest, state.rank)
+        for state in states
+        for count, digest in enumerate(state.history, start=state.entered - len(state.history) + 1)
+    ]
+    for place in sorted({count for count, _, _ in digests}):
+        found = _minority([(digest, rank) for count, digest, rank in digests if count == place])
+        if found:
+            return found
+    return _minority([(state.entered, state.rank) for state in states])
+
+
+def _minority(votes: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Ranks of the (value, rank) pairs whose value is not the most frequent; all, if several are."""
+    ranks: dict[int, list[int]] = {}
+    for value, rank in votes:
+        ranks.setdefault(value, []).append(rank)
+    if len(ranks) == 1:
+        return ()
+    most = max(map(len, ranks.values()))
+    usual = [value for value in ranks if len(ranks[value]) == most]
+    return tuple(sorted(rank for value, rank in votes if len(usual) > 1 or value != usual[0]))
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return "rank " + (", ".join(map(str, ranks)) or "unknown")

@@ -1,0 +1,110 @@
+"""A witness of the collectives outside the program: a shared library between it and the MPI library.
+
+`build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
+with it in LD_PRELOAD read what it counted by `interposed_counts`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sstep_verify.errors import MissingExtraError
+from sstep_verify.launch.environment import launcher
+
+KINDS = ("allreduce", "reduce_scatter", "other")
+"""Kinds of collectives, in the order of the library's numbers."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Collectives of one kind that a process entered.
+
+    Parameters
+    ----------
+    calls : int
+        How many.
+    words : int
+        8-byte words that this process handed in; for a reduce-scatter the whole vector.
+    """
+
+    calls: int
+    words: int
+
+
+def build_interposer(source: Path, folder: Path) -> Path:
+    """Compile the library.
+
+    Parameters
+    ----------
+    source : Path
+        ``pmpi_count.c``, in the folder benchmarks/native of the source tree.
+    folder : Path
+        Where the library is written.
+
+    Returns
+    -------
+    Path
+        The library: hand it to the ranks by ``run(..., variables={"LD_PRELOAD": str(path)})``.
+
+    Raises
+    ------
+    MissingExtraError
+        If there is no compiler, no wrapper for it, or they do not work together.
+    """
+    wrapper = shutil.which(
+        "mpicc", path=os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
+    )
+    if wrapper is None or shutil.which("cc") is None:
+        raise MissingExtraError(
+            f"to count collectives from outside, mpicc (found: {wrapper}) and a C compiler (cc found: "
+            f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
+        )
+    library = folder / "pmpi_count.so"
+    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")
+    return library
+
+
+def interposed_counts() -> dict[str, Counted]:
+    """What was counted in this process since `forget_interposed_counts`, by kind.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    library = _loaded()
+    return {
+        kind: Counted(library.pmpi_count_calls(number), library.pmpi_count_bytes(number) // 8)
+        for number, kind in enumerate(KINDS)
+    }
+
+
+def forget_interposed_counts() -> None:
+    """Count from zero.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    _loaded().pmpi_count_reset()
+
+
+def _loaded() -> ctypes.CDLL:
+    library = ctypes.CDLL(None)  # all that is loaded
+    if not hasattr(library, "pmpi_count_calls"):
+        raise MissingExtraError(
+            f"no interposer in this process: LD_PRELOAD = {os.environ.get('LD_PRELOAD', '')!r} loads no "
+            "pmpi_count.so; start the ranks with run(..., variables={'LD_PRELOAD': path})"
+        )
+    for function in (library.pmpi_count_calls, library.pmpi_count_bytes):
+        function.restype, function.argtypes = ctypes.c_longlong, [ctypes.c_int]
+    return library

@@ -1,0 +1,279 @@
+"""A pool of ranks outside this process: started once, restarted after whatever a call did to it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any
+
+from sstep_verify.launch import task
+from sstep_verify.launch.environment import implementation, launch_variables, launcher
+from sstep_verify.launch.failures import (
+    HangError,
+    LaunchError,
+    MismatchError,
+    RankLostError,
+    RankState,
+    dissenters,
+)
+from sstep_verify.launch.traces import ABORTED as ABORTED_HERE
+from sstep_verify.launch.traces import COMPLAINED, CRASHED, Traces
+from sstep_verify.launch.worker import GREETINGS
+
+GRACE = 0.5
+"""Seconds that the other ranks get to end by themselves once one has raised."""
+
+ANSWER = 0.5
+"""Seconds within which a rank must say what it is doing."""
+
+CRASH = 0.1
+"""Seconds in which a fault handler writes a stack."""
+
+START = 30.0
+"""Seconds within which all ranks must have started."""
+
+END = 2.0
+"""Seconds that the launcher gets to end by itself when its ranks are gone."""
+
+WORKER = (
+    "import os, sys; sys.path[:] = os.environ['SSTEP_VERIFY_POOL_PATH'].split(os.pathsep); "
+    "from sstep_verify.launch.worker import main; main()"
+)
+
+ABORTED = re.compile(r"MPI_ABORT was invoked (?:on|by process) rank (\d+)")
+"""How Open MPI's launcher names the rank that called MPI_Abort."""
+
+LOG_TAIL = 8000
+"""Characters of the ranks' output that an error quotes."""
+
+
+class Pool:
+    """Workers on `ranks` ranks, each reached by sockets of its own.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (P).
+    variables : dict
+        Environment variables beside the usual ones.
+    """
+
+    def __init__(self, ranks: int, variables: dict[str, str]):
+        self._ranks, self._variables = ranks, variables
+        self._process: subprocess.Popen | None = None
+        self._channels: dict[str, dict[int, Connection]] = {}
+        self._pids: list[int] = []
+        self._traces: Traces | None = None
+        self._log: IO[bytes] | None = None
+        self._fresh = False
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the ranks; empty if they are not running."""
+        return list(self._pids)
+
+    @property
+    def launcher_pid(self) -> int | None:
+        """Process number of the launcher, which leads a session of its own; None if it is not running."""
+        return self._process.pid if self._process else None
+
+    def call(self, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
+        """Call a function on all ranks; see `sstep_verify.launch.run.run`."""
+        name = task.check_function(function)
+        call = task.pack_call(function, arguments, options)
+        try:
+            if self._traces is None:
+                self._start()
+            assert self._traces is not None
+            self._traces.begin()
+            for rank in range(self._ranks):
+                try:
+                    self._channels["tasks"][rank].send((self._fresh, call))
+                except OSError:
+                    raise self._lost(f"{name}, before it began", rank) from None
+            self._fresh = False
+            return self._collect(name, limit)
+        except BaseException:
+            # An interrupted call would leave answers that the next one would take for its own.
+            if not self._fresh:
+                self.kill()
+            raise
+
+    def _collect(self, name: str, limit: float) -> list[Any]:
+        channels, answers = self._channels["tasks"], dict[int, task.Answer]()
+        waiting = {channel.fileno(): rank for rank, channel in channels.items()}
+        end = time.monotonic() + limit
+        # epoll hands out events in the order in which they came, and a launcher kills all ranks once one
+        # is gone: the first end of a socket is the rank to blame.
+        with select.epoll() as events:
+            for descriptor in waiting:
+                events.register(descriptor, select.EPOLLIN)
+            while waiting and (left := end - time.monotonic()) > 0:
+                for descriptor, _ in events.poll(left):
+                    events.unregister(descriptor)
+                    rank = waiting.pop(descriptor)
+                    try:
+                        answers[rank] = task.read_answer(rank, channels[rank].recv_bytes())
+                    except (EOFError, OSError):
+                        raise self._lost(name, rank) from None
+                    if ABORTED_HERE.search(self._output(rank)):
+                        raise self._lost(name, rank)
+                    if answers[rank].failure:
+                        end = min(end, time.monotonic() + GRACE)
+        unfinished = self._states(sorted(waiting.values()))
+        if waiting and not any(answer.failure for answer in answers.values()):
+            states = {**unfinished, **{rank: answer.state for rank, answer in answers.items()}}
+            raise HangError(name, limit, [states[rank] for rank in range(self._ranks)])
+        failure = task.failure_of(name, answers, [*unfinished.values()])
+        if failure:
+            self._fresh = not waiting
+            raise failure
+        return [answers[rank].value for rank in range(self._ranks)]
+
+    def _lost(self, name: str, first: int) -> LaunchError:
+        """Name the ranks that crashed or called for the end; the one that vanished first if none did."""
+        # Whoever crashed or aborted has written so before its socket closed; the launcher still reports.
+        outputs = {rank: text for rank in range(self._ranks) if (text := self._output(rank))}
+        states = [self._traces.state(rank, "lost") for rank in range(self._ranks)] if self._traces else []
+        log = self.kill()
+        said = "".join(f"rank {rank} wrote:\n{text[-LOG_TAIL:]}\n" for rank, text in outputs.items()) + log
+        crashed = [rank for rank, text in outputs.items() if CRASHED in text]
+        aborted = [rank for rank, text in outputs.items() if ABORTED_HERE.search(text)]
+        aborted = aborted or [int(rank) for rank in ABORTED.findall(log)]
+        complained = any(COMPLAINED.search(text) for text in outputs.values())
+        if complained and not crashed and not aborted and dissenters(states):
+            return MismatchError(name, states, log=said)
+        return RankLostError(name, crashed or aborted[:1] or [first], said)
+
+    def _output(self, rank: int) -> str:
+        """What a rank has written in this call."""
+        return self._traces.output(rank) if self._traces else ""
+
+    def _states(self, unfinished: list[int]) -> dict[int, RankState]:
+        """Ask ranks what they are doing."""
+        for rank in unfinished:
+            with contextlib.suppress(OSError):
+                self._channels["control"][rank].send("state")
+        states = {}
+        for rank in unfinished:
+            control = self._channels["control"][rank]
+            try:
+                states[rank] = control.recv() if control.poll(ANSWER) else self._silent(rank)
+            except (EOFError, OSError):
+                states[rank] = RankState(rank)
+        return states
+
+    def _silent(self, rank: int) -> RankState:
+        """State of a rank that does not let its threads run: its fault handler knows the stack."""
+        assert self._traces is not None
+        before = len(self._output(rank))
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._pids[rank], signal.SIGUSR1)
+        time.sleep(CRASH)
+        return self._traces.state(rank, self._output(rank)[before:])
+
+    def _start(self) -> None:
+        folder = Path(
+            tempfile.mkdtemp(prefix="sstep-verify-")
+        )  # nobody else may enter, so no key is needed
+        address = str(folder / "socket")
+        variables = {
+            **launch_variables(),
+            **self._variables,
+            "SSTEP_VERIFY_POOL": address,
+            "SSTEP_VERIFY_POOL_PATH": os.pathsep.join(sys.path),
+        }
+        # Nothing stays on disk: this process may be killed at any time.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            self._traces = Traces(folder, self._ranks)
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(address)
+                listener.listen(len(GREETINGS) * self._ranks)
+                listener.settimeout(0.1)
+                self._process = subprocess.Popen(
+                    [str(launcher()), "-n", str(self._ranks), sys.executable, "-c", WORKER],
+                    env=variables, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )  # fmt: skip
+                self._accept(listener)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        for life in self._channels["life"].values():
+            life.send("all ranks are here")
+
+    def _accept(self, listener: socket.socket) -> None:
+        pids: dict[int, int] = {}
+        self._channels = {kind: {} for kind in GREETINGS}
+        end = time.monotonic() + START
+        assert self._process is not None
+        while sum(map(len, self._channels.values())) < len(GREETINGS) * self._ranks:
+            try:
+                channel = Connection(listener.accept()[0].detach())
+                kind, rank, size, pids[rank] = channel.recv()
+            except (TimeoutError, EOFError, ConnectionError):
+                if self._process.poll() is None and time.monotonic() < end:
+                    continue
+                log = self.kill()
+                raise LaunchError(f"{launcher()} did not start {self._ranks} ranks:\n{log}") from None
+            self._channels[kind][rank] = channel
+            if size != self._ranks:
+                raise LaunchError(
+                    f"{launcher()} ({implementation()}) started {self._ranks} processes, but each sees "
+                    f"a world of {size}: it belongs to another MPI than mpi4py's"
+                )
+        self._pids = [pids[rank] for rank in range(self._ranks)]
+
+    def kill(self) -> str:
+        """End all ranks at once, whatever they do; returns the end of what they wrote."""
+        for channels in self._channels.values():
+            for channel in channels.values():
+                channel.close()  # the kernel kills the rank
+        if self._process is not None:
+            try:
+                self._process.wait(END if self._channels else 0)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        log = ""
+        if self._log is not None:
+            log = os.pread(self._log.fileno(), 1 << 24, 0).decode(errors="replace")[-LOG_TAIL:]
+            self._log.close()
+        if self._traces is not None:
+            self._traces.close()
+        self._process, self._channels, self._pids, self._traces, self._log = None, {}, [], None, None
+        self._fresh = False
+        return log
+
+
+_pools: dict[tuple[int, tuple[tuple[str, str], ...]], Pool] = {}
+
+
+def pool_of(ranks: int, variables: dict[str, str]) -> Pool:
+    """The pool of a size and environment, kept until this process ends."""
+    return _pools.setdefault((ranks, tuple(sorted(variables.items()))), Pool(ranks, variables))
+
+
+def close_all() -> None:
+    """End all pools."""
+    for pool in _pools.values():
+        pool.kill()
+    _pools.clear()
+
+
+atexit.register(close_all)
+# A forked child must neither use nor end its parent's pools, nor keep their sockets open.
+os.register_at_fork(after_in_child=_pools.clear)

@@ -1,0 +1,81 @@
+"""What the ranks of a pool leave behind even if they crash: their output, and their place in the call."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import sys
+from pathlib import Path
+
+from sstep_verify.launch.failures import RankState
+from sstep_verify.parallel.progress import CURRENT, WORDS, Progress
+
+ABORTED = re.compile(r"called MPI_Abort\(")
+"""What MPICH makes a rank say that calls MPI_Abort, which then goes on for a while as if nothing were."""
+
+CRASHED = "Fatal Python error"
+"""First words of a fault handler."""
+
+COMPLAINED = re.compile(r"Fatal error in |An error occurred in MPI_")
+"""What MPI libraries make a rank say that met a collective it cannot complete."""
+
+
+class Traces:
+    """Files of a pool's ranks, from which nothing is left on disk once their folder is removed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are made; the ranks must know it.
+    ranks : int
+        Number of ranks.
+    """
+
+    def __init__(self, folder: Path, ranks: int):
+        self._output = [
+            os.open(folder / f"output.{rank}", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            for rank in range(ranks)
+        ]
+        self._read = [0] * ranks
+        with open(folder / "progress", "w+b") as file:
+            file.truncate(8 * WORDS * ranks)
+            self._memory = mmap.mmap(file.fileno(), 0)
+        words = memoryview(self._memory).cast("q")
+        self._progress = [Progress(words[WORDS * rank : WORDS * (rank + 1)]) for rank in range(ranks)]
+
+    def begin(self) -> None:
+        """What was written before belongs to earlier calls."""
+        self._read = [os.fstat(file).st_size for file in self._output]
+
+    def output(self, rank: int) -> str:
+        """What a rank has written in this call."""
+        begin = self._read[rank]
+        size = os.fstat(self._output[rank]).st_size - begin
+        return os.pread(self._output[rank], size, begin).decode(errors="replace") if size else ""
+
+    def state(self, rank: int, stack: str) -> RankState:
+        """Where a rank stands that cannot answer; nowhere, if it does not even show a stack."""
+        progress = self._progress[rank]
+        return RankState(
+            rank, progress.inside if stack else "", progress.entered, stack, False, progress.history
+        )
+
+    def close(self) -> None:
+        """Give the files back."""
+        for file in self._output:
+            os.close(file)
+        self._output = []
+
+
+def leave_traces(folder: str, rank: int) -> None:
+    """Write all output of this process, and its progress, where the runner reads it; on a rank."""
+    file = os.open(os.path.join(folder, f"output.{rank}"), os.O_WRONLY | os.O_APPEND)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
+    with open(os.path.join(folder, "progress"), "r+b") as shared:
+        words = memoryview(mmap.mmap(shared.fileno(), 0)).cast("q")
+    CURRENT.share(words[WORDS * rank : WORDS * (rank + 1)])

@@ -1,0 +1,66 @@
+"""Proves a certificate anew from the file and the data alone; shares no code with the search.
+
+It uses the reference's kernels in balls and the description of the problem, nothing else. Every statement of
+a certificate is recomputed, with more bits than it was made with, and must come out true. A statement that is
+true but weaker than it need be is accepted; that a file is the one that was written is what its digest says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sstep_verify.errors import InputError
+from sstep_verify.oracle.certificate import Certificate, CertificateError, RidgeCertificate
+from sstep_verify.oracle.verify_ridge import verify_ridge
+from sstep_verify.oracle.verify_svm import verify_svm
+from sstep_verify.problems import Problem
+from sstep_verify.problems.registry import values_digest
+
+
+def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Problem:
+    """Prove everything that a certificate states.
+
+    Parameters
+    ----------
+    certificate : RidgeCertificate or SvmCertificate
+        What is to be proved.
+    data : ndarray or csr_array, shape (m, n)
+        Samples by features (A).
+    targets : ndarray, shape (m,)
+        Labels -1 / +1 or real targets (y).
+
+    Returns
+    -------
+    Problem
+        The problem that the certificate is now known to be right about.
+
+    Raises
+    ------
+    CertificateError
+        If a statement is false or cannot be proved, or the data are others than those certified; the
+        first field at fault is named.
+    MissingExtraError
+        If python-flint is not installed.
+    """
+    subject = certificate.subject
+    try:
+        problem = subject.problem(data, targets)
+    except InputError as error:
+        raise CertificateError("subject", f"describes no problem over these data: {error}") from error
+    for name, found in (("samples", problem.samples), ("features", problem.features)):
+        if getattr(subject, name) != found:
+            raise CertificateError(
+                f"subject.{name}", f"states {getattr(subject, name)}, but the data have {found}"
+            )
+    digest = values_digest(problem.data, problem.targets)
+    if digest != subject.values_digest:
+        raise CertificateError(
+            "subject.values_digest", f"states {subject.values_digest}, but the data have {digest}"
+        )
+    if isinstance(certificate, RidgeCertificate) == problem.is_svm:
+        raise CertificateError("subject.task", f"is {subject.task!r}, but the statements are of another task")
+    if isinstance(certificate, RidgeCertificate):
+        verify_ridge(problem, certificate)
+    else:
+        verify_svm(problem, certificate)
+    return problem

@@ -1,0 +1,61 @@
+"""Exchange "allreduce" (the paper's): the partial panel of every window is summed onto all ranks.
+
+Words per window: m times the distinct columns, and the trailer. The kernel function and the gradient are
+computed on every rank alike.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.parallel.clock import FUNCTION, PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.packet import Packet
+from sstep_verify.parallel.panel import Panel
+
+
+class AllreduceExchange:
+    """Whole kernel rows on every rank.
+
+    Parameters
+    ----------
+    panel : Panel
+        Forms the rows.
+    packet : Packet
+        Sums them; holds at least as many rows as are asked for at once.
+    communicator : Communicator
+        For the barrier that tells waiting from transfer.
+    clock : Clock
+        Seconds per phase.
+    separate : bool
+        Tell waiting from transfer.
+    """
+
+    def __init__(
+        self, panel: Panel, packet: Packet, communicator: Communicator, clock: Clock, separate: bool
+    ):
+        self._panel, self._packet, self._clock = panel, packet, clock
+        self._communicator, self._separate = communicator, separate
+        self.columns = 0
+
+    def rows(self, columns: np.ndarray) -> np.ndarray:
+        """Kernel rows of `columns`, shape (c, m); valid until the next call."""
+        clock, packet, samples = self._clock, self._packet, self._panel.samples
+        clock.start()
+        words = columns.size * samples
+        rows = packet.payload(words).reshape(columns.size, samples)
+        if packet.failure is None:
+            try:
+                self._panel.partial(rows, columns)
+            except Exception as error:
+                packet.failure = error
+        clock.stop(PANEL)
+        if self._separate:
+            self._communicator.barrier()
+            clock.stop(WAITING)
+        packet.reduce(words)
+        clock.stop(TRANSFER)
+        self._panel.finish(rows, columns)
+        clock.stop(FUNCTION)
+        self.columns += columns.size
+        return rows

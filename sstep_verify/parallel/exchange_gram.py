@@ -1,0 +1,203 @@
+"""Exchange "gram": for the linear kernel, words that do not depend on the number of samples.
+
+Each rank carries its features of w, the weights (``A'(y a)`` for a K-SVM, ``A'a`` for K-RR). A window needs
+the inner products among its distinct columns and their products with w: ``c**2 + c`` words and the trailer.
+The weights are updated beside the dual vector and drift from it by rounding: declared state, which may be
+formed anew every some windows without any message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.parallel.clock import PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.compiled import compiled
+from sstep_verify.parallel.packet import Packet
+from sstep_verify.parallel.products import features_at_once, unsigned
+
+
+class GramExchange:
+    """Inner products among the drawn samples, and carried weights.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n_local)
+        This rank's columns of the data.
+    packet : Packet
+        Sums; holds ``c**2 + c`` words for the largest c.
+    communicator : Communicator
+        For the barrier that tells waiting from transfer.
+    clock : Clock
+        Seconds per phase.
+    rows : int
+        Largest number of distinct columns of a window.
+    separate : bool
+        Tell waiting from transfer.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n_local,)
+        This rank's part of w.
+    """
+
+    def __init__(
+        self,
+        data: np.ndarray | sp.csr_array,
+        packet: Packet,
+        communicator: Communicator,
+        clock: Clock,
+        rows: int,
+        separate: bool,
+    ):
+        self._packet, self._communicator = packet, communicator
+        self._clock, self._separate = clock, separate
+        self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
+        self.weights = np.zeros(data.shape[1])
+        self.columns = 0
+
+    def restart(self, vector: np.ndarray) -> None:
+        """Form the weights anew from the (weighted) dual vector, shape (m,)."""
+        self._local.weights(vector, self.weights)
+
+    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Inner products among `columns`, shape (c, c), and their products with w, shape (c,).
+
+        `vector` is not read: w stands for it. Both are valid until the next call.
+        """
+        clock, packet, count = self._clock, self._packet, columns.size
+        clock.start()
+        words = count * count + count
+        gram = packet.payload(words)[: count * count].reshape(count, count)
+        stale = packet.payload(words)[count * count :]
+        if packet.failure is None:
+            try:
+                self._local.among(columns, self.weights, gram, stale)
+            except Exception as error:
+                packet.failure = error
+        clock.stop(PANEL)
+        if self._separate:
+            self._communicator.barrier()
+            clock.stop(WAITING)
+        packet.reduce(words)
+        clock.stop(TRANSFER)
+        self.columns += count
+        return gram, stale
+
+    def moved(self, columns: np.ndarray, change: np.ndarray) -> None:
+        """Add what the window's changes of the (weighted) dual vector, shape (c,), mean for the weights."""
+        self._local.move(columns, change, self.weights)
+
+
+class DenseLocal:
+    """Operations on this rank's columns of dense data.
+
+    Parameters
+    ----------
+    data : ndarray, shape (m, n_local)
+        The columns.
+    rows : int
+        Largest number of samples asked for at once.
+    """
+
+    def __init__(self, data: np.ndarray, rows: int):
+        self._data = np.ascontiguousarray(data)
+        self._run = features_at_once(self._data, rows)
+
+    def among(
+        self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
+    ) -> None:
+        """Inner products among samples into `gram`, and with the weights into `products`."""
+        if columns.size == 1:
+            row = self._data[columns[0]]
+            gram[0, 0], products[0] = np.dot(row, row), np.dot(row, weights)
+            return
+        for left in range(0, max(weights.size, 1), self._run):
+            run = slice(left, left + self._run)
+            sampled = self._data[columns, run]
+            if left == 0:
+                np.dot(sampled, sampled.T, out=gram)
+                np.dot(sampled, weights[run], out=products)
+            else:
+                gram += np.dot(sampled, sampled.T)
+                products += np.dot(sampled, weights[run])
+            del sampled  # before the next run is copied
+
+    def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
+        """``weights += sum_p change[p] * sample(columns[p])``."""
+        dense_move(self._data, columns, change, weights)
+
+    def weights(self, vector: np.ndarray, weights: np.ndarray) -> None:
+        """``weights = sum_i vector[i] * sample(i)``."""
+        np.dot(vector, self._data, out=weights)
+
+
+class SparseLocal:
+    """Operations on this rank's columns of CSR data.
+
+    Parameters
+    ----------
+    data : csr_array, shape (m, n_local)
+        The columns.
+    """
+
+    def __init__(self, data: sp.csr_array):
+        self._rows = (data.indptr.astype(np.uint64), unsigned(data.indices), data.data)
+        self._scratch = np.zeros(data.shape[1])
+
+    def among(
+        self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
+    ) -> None:
+        """Inner products among samples into `gram`, and with the weights into `products`."""
+        sparse_among(*self._rows, columns, weights, self._scratch, gram, products)
+
+    def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
+        """``weights += sum_p change[p] * sample(columns[p])``."""
+        sparse_move(*self._rows, columns, change, weights)
+
+    def weights(self, vector: np.ndarray, weights: np.ndarray) -> None:
+        """``weights = sum_i vector[i] * sample(i)``."""
+        weights[:] = 0.0
+        sparse_move(*self._rows, np.arange(vector.size), vector, weights)
+
+
+@compiled
+def dense_move(data, columns, change, weights):
+    """Add multiples of dense rows to the weights."""
+    for place in range(columns.size):
+        factor = change[place]
+        if factor != 0.0:
+            row = data[columns[place]]
+            for feature in range(weights.size):
+                weights[feature] += factor * row[feature]
+
+
+@compiled
+def sparse_among(indptr, indices, values, columns, weights, scratch, gram, products):
+    """Inner products among sparse rows, one spread out at a time; `scratch` is zero on entry and exit."""
+    for place in range(columns.size):
+        begin, end = indptr[columns[place]], indptr[columns[place] + 1]
+        total = 0.0
+        for entry in range(begin, end):
+            scratch[indices[entry]] = values[entry]
+            total += values[entry] * weights[indices[entry]]
+        products[place] = total
+        for other in range(place, columns.size):
+            total = 0.0
+            for entry in range(indptr[columns[other]], indptr[columns[other] + 1]):
+                total += values[entry] * scratch[indices[entry]]
+            gram[place, other] = total
+            gram[other, place] = total
+        for entry in range(begin, end):
+            scratch[indices[entry]] = 0.0
+
+
+@compiled
+def sparse_move(indptr, indices, values, columns, change, weights):
+    """Add multiples of sparse rows to the weights."""
+    for place in range(columns.size):
+        factor = change[place]
+        if factor != 0.0:
+            for entry in range(indptr[columns[place]], indptr[columns[place] + 1]):
+                weights[indices[entry]] += factor * values[entry]

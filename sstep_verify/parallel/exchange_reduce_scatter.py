@@ -1,0 +1,128 @@
+"""Exchange "reduce-scatter": each rank gets the sums for its share of the samples only.
+
+Kernel function, gradient and finished panel are divided by P. What the window's updates need of it, the
+kernel entries among the drawn coordinates and their gradient, is then summed onto all ranks: two
+collectives a window, with m c + c**2 + c words and one trailer for c distinct columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.compiled import compiled
+from sstep_verify.parallel.packet import Packet
+from sstep_verify.parallel.panel import Panel
+from sstep_verify.parallel.products import TILE_WORDS
+
+PANEL_SHARE, LEAST_ROWS = 4, 8
+"""Rows formed at once before they are put in order: one in so many of the panel's, but at least so many."""
+
+
+class ReduceScatterExchange:
+    """Kernel rows by samples.
+
+    Parameters
+    ----------
+    panel : Panel
+        Forms the rows.
+    packet : Packet
+        Sums what the updates need; holds ``c**2 + c`` words for the largest c.
+    communicator : Communicator
+        Scatters the sums.
+    clock : Clock
+        Seconds per phase.
+    rows : int
+        Largest number of distinct columns of a window.
+    separate : bool
+        Tell waiting from transfer.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        packet: Packet,
+        communicator: Communicator,
+        clock: Clock,
+        rows: int,
+        separate: bool,
+    ):
+        self._panel, self._packet, self._communicator = panel, packet, communicator
+        self._clock, self._separate = clock, separate
+        samples, size = panel.samples, communicator.size
+        self._starts = np.arange(size + 1, dtype=np.int64) * samples // size
+        self._first, self._last = self._starts[communicator.rank : communicator.rank + 2].tolist()
+        self._sizes = np.diff(self._starts)
+        # Rows are formed in tiles, small beside the panel, and put in order from there.
+        tiles = max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
+        self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)
+        self._partial = np.empty((self._tile if communicator.size > 1 else 0, samples))
+        self._send = np.empty(rows * samples)
+        self._receive = np.empty(rows * (self._last - self._first))
+        self.columns = 0
+
+    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Kernel entries among `columns`, shape (c, c), and the products of their rows with `vector`, (c,).
+
+        Both are valid until the next call.
+        """
+        clock, packet, count = self._clock, self._packet, columns.size
+        clock.start()
+        send = self._send[: count * self._panel.samples]
+        if packet.failure is None:
+            try:
+                self._pack(send, columns)
+            except Exception as error:
+                packet.failure = error
+        clock.stop(PANEL)
+        if self._separate:
+            self._communicator.barrier()
+            clock.stop(WAITING)
+        own = self._last - self._first
+        receive = self._receive[: count * own]
+        self._communicator.reduce_scatter(send, receive, count * self._sizes)
+        clock.stop(TRANSFER)
+        block = receive.reshape(count, own)
+        words = count * count + count
+        gram = packet.payload(words)[: count * count].reshape(count, count)
+        stale = packet.payload(words)[count * count :]
+        if packet.failure is None:
+            try:
+                self._panel.finish(block, columns, self._first)
+            except Exception as error:
+                packet.failure = error
+        clock.stop(FUNCTION)
+        take_own(block, columns, self._first, gram)
+        np.dot(block, vector[self._first : self._last], out=stale)
+        clock.stop(GRADIENT)
+        packet.reduce(words)
+        clock.stop(TRANSFER)
+        self.columns += count
+        return gram, stale
+
+    def moved(self, columns: np.ndarray, change: np.ndarray) -> None:
+        """Nothing is carried from window to window."""
+
+    def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:
+        """Partial sums, one block of samples for each rank after the other."""
+        if self._communicator.size == 1:
+            self._panel.partial(send.reshape(columns.size, -1), columns)
+            return
+        for top in range(0, columns.size, self._tile):
+            some = columns[top : top + self._tile]
+            partial = self._partial[: some.size]
+            self._panel.partial(partial, some)
+            for begin, end in zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True):
+                block = send[columns.size * begin : columns.size * end].reshape(columns.size, end - begin)
+                block[top : top + some.size] = partial[:, begin:end]
+
+
+@compiled
+def take_own(block, columns, first, gram):
+    """Copy the entries of the drawn samples that this rank has, zeros for the others; gram (c, c)."""
+    for place in range(columns.size):
+        own = columns[place] - first
+        here = 0 <= own < block.shape[1]
+        for row in range(columns.size):
+            gram[row, place] = block[row, own] if here else 0.0

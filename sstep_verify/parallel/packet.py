@@ -1,0 +1,152 @@
+"""One reduction with a trailer: a status word and a signature travel with the data, at no extra message.
+
+The status word says that some rank failed since the last reduction, so all ranks raise in the same window
+instead of waiting for each other for ever. The signature is a digest of the replicated dual vector: if the
+ranks no longer hold the same bits, the sum of their signatures is not P times one's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from sstep_verify.errors import SstepVerifyError
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.compiled import compiled
+
+TRAILER = 2
+"""Words that every reduction carries beside its payload: status and signature."""
+
+SIGNATURE_BITS = 32
+"""Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""
+
+
+class WindowError(SstepVerifyError, RuntimeError):
+    """Some rank failed; raised on all ranks in the same window.
+
+    Parameters
+    ----------
+    window : int
+        Window of the run, counted from 0, in which it became known.
+    failures : dict of int to str
+        What happened, by rank.
+    """
+
+    def __init__(self, window: int, failures: dict[int, str]):
+        self.window, self.failures = window, failures
+        said = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(failures.items()))
+        super().__init__(f"window {window}: {said}")
+
+
+class IncoherenceError(SstepVerifyError, RuntimeError):
+    """The ranks no longer hold the same dual vector, bit for bit.
+
+    Parameters
+    ----------
+    window : int
+        First window, counted from 0, after which they differ.
+    ranks : tuple of int
+        Ranks that differ from most.
+    """
+
+    def __init__(self, window: int, ranks: tuple[int, ...]):
+        self.window, self.ranks = window, ranks
+        super().__init__(
+            f"after window {window} rank {', '.join(map(str, ranks))} holds another dual vector than most: "
+            "the reduction gave them different bits, or they drew different coordinates"
+        )
+
+
+class Packet:
+    """The buffer of a reduction, with room for its trailer.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        Where it is summed.
+    words : int
+        Largest payload.
+
+    Attributes
+    ----------
+    failure : Exception or None
+        What went wrong on this rank since the last reduction; sent with the next.
+    signature : ndarray of uint64, shape (1,)
+        Digest of the replicated dual vector, see `sign`.
+    window : int
+        Window under way, for messages.
+    """
+
+    def __init__(self, communicator: Communicator, words: int):
+        self._communicator = communicator
+        self._flat = np.zeros(words + TRAILER)
+        self.failure: Exception | None = None
+        self.signature = np.zeros(1, dtype=np.uint64)
+        self.window = 0
+
+    def payload(self, words: int) -> np.ndarray:
+        """The first `words` words of the buffer."""
+        return self._flat[:words]
+
+    def reduce(self, words: int) -> None:
+        """Sum the payload over all ranks.
+
+        Raises
+        ------
+        WindowError
+            If some rank failed; its own failure where this is the only rank.
+        IncoherenceError
+            If the ranks' signatures differ.
+        """
+        communicator, size = self._communicator, self._communicator.size
+        if size == 1:
+            if self.failure is not None:
+                raise self.failure
+            communicator.allreduce(self._flat[: words + TRAILER])
+            return
+        own = self._signature_word()
+        self._flat[words] = 0.0 if self.failure is None else 1.0
+        self._flat[words + 1] = own
+        communicator.allreduce(self._flat[: words + TRAILER])
+        if self._flat[words] != 0.0:
+            self.raise_failures()
+        if self._flat[words + 1] != size * own:
+            found = communicator.allgather(own)
+            usual = Counter(found).most_common(1)[0][0]
+            raise IncoherenceError(
+                self.window - 1, tuple(rank for rank, value in enumerate(found) if value != usual)
+            )
+
+    def _signature_word(self) -> float:
+        """The digest, both halves joined, as a whole number that float64 holds."""
+        digest = int(self.signature[0])
+        return float((digest >> SIGNATURE_BITS) ^ (digest & ((1 << SIGNATURE_BITS) - 1)))
+
+    def raise_failures(self) -> None:
+        """Tell all ranks what happened where, if anything did; called by all ranks together."""
+        failure, self.failure = self.failure, None
+        text = f"{type(failure).__name__}: {failure}" if failure is not None else ""
+        failures = {rank: said for rank, said in enumerate(self._communicator.allgather(text)) if said}
+        if failures:
+            raise WindowError(self.window, failures) from failure
+
+
+@compiled
+def sign(signature, bits, columns):
+    """Go on with the digest of a dual vector after its values at `columns` may have changed.
+
+    Parameters
+    ----------
+    signature : ndarray of uint64, shape (1,)
+        The digest, updated: rotated by 13 bits and joined (xor) with the bits of each value, so that one
+        changed bit always changes it.
+    bits : ndarray of uint64, shape (m,)
+        The bits of the dual vector.
+    columns : ndarray of int64, shape (c,)
+        Coordinates of the window.
+    """
+    digest = signature[0]
+    for column in columns:
+        digest = ((digest << np.uint64(13)) | (digest >> np.uint64(51))) ^ bits[column]
+    signature[0] = digest

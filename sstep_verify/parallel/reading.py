@@ -1,0 +1,211 @@
+"""Data by their columns: no rank ever holds a whole file, and of a whole matrix only the first rank.
+
+A file is shared out by bytes: each rank parses the lines that begin in its share, all together count the
+nonzeros of every column, the counts decide the partition, and the entries travel to the ranks that own
+their columns. Text can be entered anywhere. A compressed file cannot: rank 0 unpacks it once to find the
+length of its text, then every rank unpacks it as far as its share goes and keeps nothing of what it
+skips. The memory is shared out, the unpacking is not: for many ranks, unpack the file before.
+
+Memory of a rank beside what it ends with: the entries it parsed or has under way, 28 bytes each at most,
+the longest line, and some words for each column of the whole matrix while columns are counted.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.partition import Partition, balanced_partition, column_nonzeros
+from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
+from sstep_verify.parallel.shares import failure_of, parse_shares
+from sstep_verify.problems.datasets import DENSE_ABOVE, TASKS, load, names
+from sstep_verify.problems.labels import describe_mapping, two_classes
+from sstep_verify.problems.svmlight import require_content
+
+
+@dataclass(frozen=True, eq=False)
+class LocalData:
+    """What one rank holds of a data set.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n_local)
+        This rank's columns of the data (A), float64, C order if dense; read-only.
+    targets : ndarray, shape (m,)
+        Labels or targets (y) of all samples, on every rank; read-only.
+    features : int
+        Columns of the whole matrix (n).
+    partition : Partition
+        Which rank holds which columns; the same on all ranks.
+    columns : slice
+        Those of this rank.
+    task : {"", "classification", "regression"}
+        Task the targets are made for; empty if they are as they were found.
+    notes : tuple of str
+        What a reader of a report should know, such as the mapping of labels.
+    """
+
+    data: np.ndarray | sp.csr_array
+    targets: np.ndarray
+    features: int
+    partition: Partition
+    columns: slice
+    task: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        matrix = self.data
+        for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
+            part.setflags(write=False)
+        self.targets.setflags(write=False)
+
+
+def load_local(
+    name_or_path: str | Path,
+    communicator: Communicator,
+    *,
+    directory: str | Path | None = None,
+    task: str | None = None,
+) -> LocalData:
+    """Load a data set by name, or any LIBSVM file by path, with the meaning of `problems.datasets.load`.
+
+    A file is read by all ranks together. A named set is loaded, and checked against what is pinned of
+    it, by rank 0, which then hands out the columns.
+
+    Parameters
+    ----------
+    name_or_path, directory, task
+        As for `problems.datasets.load`.
+    communicator : Communicator
+        The ranks.
+
+    Raises
+    ------
+    InputError, DataError, MissingExtraError
+        As `problems.datasets.load` does; on all ranks.
+    """
+    if task is not None and task not in TASKS:
+        raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
+    named = name_or_path in names() or not os.path.exists(name_or_path)
+    if not communicator.allgather(named)[0]:
+        return _for_task(read_local(name_or_path, communicator), Path(name_or_path), task)
+    found, failure, cause = None, None, None
+    if communicator.rank == 0:
+        try:
+            found = load(name_or_path, directory=directory, task=task)
+        except Exception as error:
+            failure, cause = failure_of(error), error
+    failure = communicator.allgather(failure)[0]
+    if failure is not None:
+        raise failure.error() from cause
+    about = communicator.allgather((found.task, found.notes) if found else None)[0]
+    local = scatter_local(found.data if found else None, found.targets if found else None, communicator)
+    return replace(local, task=about[0], notes=about[1])
+
+
+def read_local(path: str | Path, communicator: Communicator, *, features: int | None = None) -> LocalData:
+    """Read one LIBSVM / svmlight file by all ranks together, each ending with its columns.
+
+    The columns of all ranks side by side are the matrix that `problems.datasets.load` makes of the
+    file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
+    Ranks may outnumber lines and columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for `problems.svmlight.read_svmlight`; the same file on every rank.
+    communicator : Communicator
+        The ranks.
+    features : int, optional
+        Number of features (n) the file is known to have; without it, the largest index met.
+
+    Returns
+    -------
+    LocalData
+        Targets are as the file has them.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be used, with the message of the serial reader, or is not the same on all
+        ranks; on all ranks.
+    MissingExtraError
+        If scikit-learn is not installed.
+    ReadingError
+        If a rank failed for another reason.
+    """
+    block, reports = parse_shares(Path(path), communicator, features)
+    samples = sum(report.samples for report in reports)
+    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
+    features = features or max(report.features for report in reports)
+    dense = sum(report.nonzeros for report in reports) > DENSE_ABOVE * samples * features
+    targets = np.concatenate(communicator.allgather(block.targets))
+    matrix: Any = block.matrix
+    matrix.resize((matrix.shape[0], features))
+    del block
+    counts = np.full(features, samples) if dense else _counted(matrix, communicator)
+    partition = balanced_partition(counts, communicator.size)
+    part = partition.columns(communicator.rank)
+    if communicator.size == 1:
+        return LocalData(matrix.toarray() if dense else matrix, targets, features, partition, part)
+    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]))
+    del matrix, counts
+    entries.exchange(partition, communicator)
+    return LocalData(entries.assembled(samples, part, dense), targets, features, partition, part)
+
+
+def scatter_local(
+    data: np.ndarray | sp.csr_array | None, targets: np.ndarray | None, communicator: Communicator
+) -> LocalData:
+    """Hand out the columns of a matrix that rank 0 holds.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n), or None
+        Samples by features (A) on rank 0, CSR with sorted indices; None on the others.
+    targets : ndarray, shape (m,), or None
+        Labels or targets (y) on rank 0; None on the others.
+    communicator : Communicator
+        The ranks.
+
+    Returns
+    -------
+    LocalData
+        Dense or CSR as `data`; rank 0 still holds the whole as well.
+    """
+    head = None
+    if data is not None:
+        partition = balanced_partition(column_nonzeros(data), communicator.size)
+        own = np.array(targets, dtype=np.float64)
+        head = (data.shape[1], sp.issparse(data), pieces(data), partition, own)
+    features, sparse, cuts, partition, shared = communicator.allgather(head)[0]
+    whole: Any = data
+    local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
+    return LocalData(local, shared, features, partition, partition.columns(communicator.rank))
+
+
+def _counted(matrix: sp.csr_array, communicator: Communicator) -> np.ndarray:
+    """Nonzeros of each column, over all ranks."""
+    counts = column_nonzeros(matrix).astype(np.float64)
+    communicator.allreduce(counts)
+    return counts.astype(np.int64)
+
+
+def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
+    """The same with targets made for a task, by the rules of `problems.datasets.load`."""
+    if task is None:
+        task = "classification" if np.unique(local.targets).size == 2 else "regression"
+    if task == "regression":
+        return replace(local, task=task)
+    try:
+        labels, mapping = two_classes(local.targets)
+    except InputError as error:
+        raise InputError(f"{path.name} ({path}): {error}") from error
+    return replace(local, targets=labels, task=task, notes=tuple(filter(None, [describe_mapping(mapping)])))

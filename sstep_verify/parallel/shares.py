@@ -1,0 +1,141 @@
+"""Parsing a file in shares, one a rank, so that all ranks end alike: with their lines or with one error."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.problems.svmlight import Block, read_block, text_length
+from sstep_verify.problems.svmlight_lines import LineError
+
+
+class ReadingError(SstepVerifyError, RuntimeError):
+    """A rank failed for a reason that is not the input's, such as its memory; raised on all ranks."""
+
+
+class Failure(NamedTuple):
+    """Why a rank could not go on, in a form that travels.
+
+    Parameters
+    ----------
+    kind : type
+        Error to raise.
+    text : str
+        Its message.
+    place : tuple of (Path, int) or None
+        File and line at fault, the line counted from the first of the rank's share.
+    """
+
+    kind: type[SstepVerifyError]
+    text: str
+    place: tuple[Path, int] | None = None
+
+    def error(self, *, lines_before: int = 0, prefix: str = "") -> SstepVerifyError:
+        """The error to raise, with the line counted from the file's first."""
+        if self.place is None:
+            return self.kind(prefix + self.text)
+        path, line = self.place
+        return LineError(path, lines_before + line, self.text)
+
+
+class Report(NamedTuple):
+    """What a rank found in its share of a file.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of the file as stored.
+    lines, samples, features : int
+        Lines, those of them with a sample, and the largest index met.
+    stored, nonzeros : int
+        Values on the lines, and those that differ from 0.
+    failure : Failure or None
+        Why there is nothing of all this.
+    """
+
+    size: int = 0
+    lines: int = 0
+    samples: int = 0
+    features: int = 0
+    stored: int = 0
+    nonzeros: int = 0
+    failure: Failure | None = None
+
+
+def failure_of(error: Exception) -> Failure:
+    """What the other ranks are told of an error."""
+    if isinstance(error, LineError):
+        return Failure(LineError, error.fault, (error.path, error.line))
+    for kind in (DataError, InputError, MissingExtraError):
+        if isinstance(error, kind):
+            return Failure(kind, str(error))
+    return Failure(ReadingError, f"{type(error).__name__}: {error}")
+
+
+def parse_shares(
+    path: Path, communicator: Communicator, features: int | None
+) -> tuple[Block, list[Report]]:
+    """Parse this rank's share of a file's lines; called by all ranks together.
+
+    Parameters
+    ----------
+    path : Path
+        The file, the same on every rank.
+    communicator : Communicator
+        The ranks.
+    features : int or None
+        Number of features (n) the file is known to have.
+
+    Returns
+    -------
+    block : Block
+        The lines of this rank, zeros dropped.
+    reports : list of Report
+        What each rank found, by rank.
+
+    Raises
+    ------
+    DataError, MissingExtraError, ReadingError
+        What the first rank that failed met, on all ranks; a line is counted from the file's first.
+    """
+    begin, end = _share(path, communicator)
+    block, cause = None, None
+    try:
+        block = read_block(path, begin=begin, end=end, features=features)
+        matrix, stored = block.matrix, block.matrix.nnz
+        matrix.eliminate_zeros()
+        own = Report(os.stat(path).st_size, block.lines, *matrix.shape, stored, matrix.nnz)
+    except Exception as error:
+        own, cause = Report(failure=failure_of(error)), error
+    reports = communicator.allgather(own)
+    _raise_first(reports, cause)
+    sizes = [report.size for report in reports]
+    if len(set(sizes)) > 1:
+        raise DataError(
+            f"{path}: is not the same file on all ranks, its bytes are {sizes} by rank; "
+            "put it where all ranks see it"
+        )
+    assert block is not None
+    return block, reports
+
+
+def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
+    """First byte of this rank's share of the text, and the first after it."""
+    rank, size = communicator.rank, communicator.size
+    length = communicator.allgather(text_length(path) if rank == 0 and size > 1 else None)[0]
+    if length is None:
+        # One rank, or a text whose end cannot be found: rank 0 will say on which line that is.
+        return 0, None if rank == 0 else 0
+    return length * rank // size, length * (rank + 1) // size
+
+
+def _raise_first(reports: list[Report], cause: Exception | None) -> None:
+    for rank, report in enumerate(reports):
+        if report.failure is not None:
+            everywhere = all(other.failure == report.failure for other in reports)
+            prefix = "" if everywhere else f"rank {rank}: "
+            before = sum(earlier.lines for earlier in reports[:rank])
+            raise report.failure.error(lines_before=before, prefix=prefix) from cause

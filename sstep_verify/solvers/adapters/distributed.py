@@ -1,0 +1,75 @@
+"""The production solver on P ranks, driven from outside the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.launch import run
+from sstep_verify.launch.run import LIMIT
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.rank import run_on_rank
+from sstep_verify.trajectory import Trajectory
+
+
+class DistributedSolver:
+    """A solver for checks and campaigns: every run is one call on `ranks` ranks.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (P).
+    limit : float
+        Seconds that a run may take before it counts as hanging.
+    **options
+        See `sstep_verify.solvers.production.options.Options`.
+
+    Raises
+    ------
+    InputError
+        If an option is unusable.
+    """
+
+    def __init__(self, ranks: int, *, limit: float = LIMIT, **options: Any):
+        self._ranks, self._limit, self._options = ranks, limit, Options(**options)
+        self.declaration = self._options.declaration(ranks)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run on all ranks.
+
+        The observer lives out here, where no rank can ask it, so all iterations are made; where it would
+        have ended the run, the run is made again up to there, so that its counts are its own.
+
+        Raises
+        ------
+        RankError, RankLostError, HangError
+            If a rank raised, vanished, or did not end in time.
+        """
+        found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+        whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
+        if observe is None:
+            return whole
+        for iteration, alpha in zip(whole.iterations.tolist(), whole.alphas, strict=True):
+            if observe(iteration, alpha):
+                if iteration == whole.length:
+                    return replace(whole, stopped="observer")
+                record = tuple(stop for stop in request.stops if stop <= iteration)
+                return replace(
+                    self.run(replace(request, iterations=iteration, record=record)), stopped="observer"
+                )
+        return whole
+
+
+def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Largest seconds of each phase over the ranks; mean and smallest under names that say so."""
+    merged: dict[str, float] = {}
+    for phase in timers[0]:
+        seconds = [one[phase] for one in timers]
+        merged[phase] = max(seconds)
+        merged[f"{phase}, mean"] = float(np.mean(seconds))
+        merged[f"{phase}, min"] = min(seconds)
+    return merged

@@ -1,0 +1,244 @@
+"""What the solver says of its own result: duality gap, objectives and residual at a dual vector.
+
+They need one product of the whole kernel matrix with a vector. With the linear kernel that is a product
+with the data and one with its transpose, and a reduction of m words; with a kept Gram matrix nothing is
+communicated; otherwise the kernel rows of all coordinates that are not 0 are formed in panels and reduced,
+m words each. None of it belongs to a window: it is counted apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.parallel.clock import Clock
+from sstep_verify.parallel.communicator import Communicator, CountingCommunicator
+from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.parallel.packet import Packet
+from sstep_verify.parallel.panel import Panel
+from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.trajectory import Claim
+
+PANEL_WORDS = 1 << 20
+"""Words of the panels that are formed for a product with the kernel matrix."""
+
+SHARE = 10
+"""Windows between two measurements form at least this many times the kernel rows of a measurement."""
+
+LEAST_INTERVAL = 1000
+"""Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
+
+
+class Values(NamedTuple):
+    """Numbers at one dual vector.
+
+    Parameters
+    ----------
+    gap, primal, dual : float
+        Duality gap and objectives; the dual one is the negative of what is minimised.
+    residual : float
+        K-RR: 2-norm of ``y - M a``; NaN for K-SVM.
+    relative : float
+        K-SVM: gap over dual value, which is never less than gap over optimal value; infinite while the
+        dual value is not positive. K-RR: residual over ``||y||``.
+    """
+
+    gap: float
+    primal: float
+    dual: float
+    residual: float
+    relative: float
+
+    def claims(self, iterations: int) -> dict[str, Claim]:
+        """What a trajectory of some iterations, with this end, reports about itself."""
+        told = {"gap": self.gap, "primal": self.primal, "dual": self.dual}
+        if not math.isnan(self.residual):
+            told["residual"] = self.residual
+        return {name: Claim(value) for name, value in told.items()} | {"iterations": Claim(iterations)}
+
+
+class Monitor:
+    """Measures dual vectors of one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, its data this rank's columns.
+    rbf : {"norm-expansion", "difference"}
+        How squared distances of the RBF kernel are formed.
+    communicator : Communicator
+        The ranks.
+
+    Attributes
+    ----------
+    columns : int
+        Kernel rows formed so far.
+    """
+
+    def __init__(self, problem: Problem, rbf: str, communicator: Communicator):
+        self._problem, self._rbf = problem, rbf
+        self._communicator = CountingCommunicator(communicator)
+        self.columns = 0
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Kernel rows formed, collectives, words handed to them by this rank."""
+        counted = self._communicator
+        return {"panel columns": self.columns, "collectives": counted.collectives, "words": counted.words}
+
+    def measure(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> Values:
+        """Measure a dual vector, shape (m,), the same on all ranks; called by all together.
+
+        Parameters
+        ----------
+        alpha : ndarray, shape (m,)
+            Dual vector (a).
+        gram : ndarray, shape (m, m), optional
+            The kernel matrix, where it is kept.
+
+        Returns
+        -------
+        Values
+            Those of rank 0, so that all ranks decide alike.
+
+        Raises
+        ------
+        WindowError
+            If a rank could not form its share.
+        """
+        problem = self._problem
+        with np.errstate(over="ignore", invalid="ignore"):
+            if problem.is_svm:
+                labels = problem.targets
+                values = svm_values(problem, labels * self._product(labels * alpha, gram), alpha)
+            else:
+                values = ridge_values(problem, self._product(alpha, gram), alpha)
+        return self._communicator.allgather(values)[0]
+
+    def _product(self, vector: np.ndarray, gram: np.ndarray | None) -> np.ndarray:
+        """The kernel matrix times a vector, shape (m,)."""
+        if gram is not None:
+            return gram @ vector
+        if isinstance(self._problem.kernel, LinearKernel):
+            return linear_product(self._problem.data, self._problem.data, vector, self._communicator)
+        products, used = np.zeros(vector.size), np.flatnonzero(vector)
+        self.columns += used.size
+        for columns, rows in kernel_rows(self._problem, self._rbf, used, self._communicator):
+            products += vector[columns] @ rows
+        return products
+
+
+def linear_product(left, right, vector: np.ndarray, communicator: Communicator) -> np.ndarray:
+    """``left right' vector``, summed over all ranks in one collective.
+
+    Parameters
+    ----------
+    left : ndarray or csr_array, shape (k, n_local)
+        Samples to multiply with, this rank's columns.
+    right : ndarray or csr_array, shape (m, n_local)
+        Samples that the vector combines.
+    vector : ndarray, shape (m,)
+        Their factors.
+    communicator : Communicator
+        The ranks.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+    """
+    packet = Packet(communicator, left.shape[0])
+    try:
+        packet.payload(left.shape[0])[:] = left @ (right.T @ vector)
+    except Exception as error:
+        packet.failure = error
+    packet.reduce(left.shape[0])
+    return packet.payload(left.shape[0])
+
+
+def kernel_rows(problem: Problem, rbf: str, columns: np.ndarray, communicator: Communicator):
+    """Form the kernel rows of some coordinates, some at a time.
+
+    Parameters
+    ----------
+    problem : Problem
+        Kernel, and data of which this rank holds its columns.
+    rbf : {"norm-expansion", "difference"}
+        How squared distances are formed.
+    columns : ndarray of int64, shape (c,)
+        Coordinates.
+    communicator : Communicator
+        The ranks.
+
+    Yields
+    ------
+    columns : ndarray of int64, shape (k,)
+        The next ones.
+    rows : ndarray, shape (k, m)
+        Their kernel rows; valid until the next.
+    """
+    if columns.size == 0:
+        return
+    samples = problem.samples
+    step = min(max(PANEL_WORDS // samples, 1), columns.size)
+    packet = Packet(communicator, step * samples)
+    panel = Panel(problem.data, problem.kernel, rbf, step, packet)
+    exchange = AllreduceExchange(panel, packet, communicator, Clock(), separate=False)
+    for begin in range(0, columns.size, step):
+        some = columns[begin : begin + step]
+        yield some, exchange.rows(some)
+
+
+def svm_values(problem: Problem, margins: np.ndarray, alpha: np.ndarray) -> Values:
+    """Values of a K-SVM from its margins ``Q a``, shape (m,).
+
+    The gap is summed from terms that are not negative for feasible a, so that it keeps its digits when it
+    is small: with ``h_i = max(0, 1 - (Qa)_i)``, L1 ``(C - a_i) h_i`` where the margin is short, else
+    ``a_i ((Qa)_i - 1)``; L2 ``a_i max((Qa)_i - 1, 0) + (a_i - 2 C h_i)^2 / (4 C)``.
+    """
+    hinge = problem.hinge
+    short, excess = np.maximum(1.0 - margins, 0.0), np.maximum(margins - 1.0, 0.0)
+    if hinge.power == 1:
+        gap = float(np.sum((hinge.C - alpha) * short + alpha * excess))
+    else:
+        gap = float(np.sum(alpha * excess + (alpha - 2 * hinge.C * short) ** 2 / (4 * hinge.C)))
+    half_square = float(alpha @ margins) / 2
+    primal = half_square + hinge.C * float(np.sum(short**hinge.power))
+    dual = float(np.sum(alpha)) - half_square - hinge.shift / 2 * float(alpha @ alpha)
+    return Values(gap, primal, dual, math.nan, gap / dual if dual > 0 else _without_scale(gap))
+
+
+def ridge_values(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> Values:
+    """Values of a K-RR from ``K a``, shape (m,); its gap is exactly ``||y - M a||^2 / (2 m)``."""
+    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
+    misfit = targets - products / penalty
+    residual = float(np.linalg.norm(misfit - samples * alpha))
+    half_square = float(alpha @ products) / (2 * penalty)
+    primal = half_square + float(misfit @ misfit) / (2 * samples)
+    dual = float(targets @ alpha) - half_square - samples * float(alpha @ alpha) / 2
+    scale = float(np.linalg.norm(targets))
+    relative = residual / scale if scale > 0 else _without_scale(residual)
+    return Values(residual * residual / (2 * samples), primal, dual, residual, relative)
+
+
+def _without_scale(value: float) -> float:
+    """A value relative to nothing: 0 stays 0, NaN stays NaN."""
+    return value if value == 0 or math.isnan(value) else math.inf
+
+
+def default_interval(samples: int, block: int, s: int, light: bool) -> int:
+    """Iterations between two measurements, a multiple of s.
+
+    Parameters
+    ----------
+    samples, block, s : int
+        Number of samples (m), coordinates per block (b), iterations per window.
+    light : bool
+        Whether a measurement costs little more than one kernel row, and nothing that the windows keep is
+        lost at it: then a pass over the samples will do. Otherwise a measurement forms at most m rows,
+        and `SHARE` times m are formed by the windows between two of them, in expectation of uniform draws.
+    """
+    distinct = samples * (1 - (1 - block / samples) ** s)
+    windows = math.ceil((1 if light else SHARE) * samples / distinct)
+    return s * max(windows, math.ceil(LEAST_INTERVAL / s))

@@ -1,0 +1,132 @@
+"""Options of the production solver, and what they make it declare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.compiled import AVAILABLE
+from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.solver import Declaration
+
+GRAM_ROWS = 256
+"""Rows of a kept Gram matrix that are formed, and reduced, at once."""
+
+EXCHANGES = ("allreduce", "reduce-scatter", "gram")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the production solver runs.
+
+    Parameters
+    ----------
+    update : {"in-place", "frozen"}
+        Update a within the window, or keep the paper's form with a frozen and the increments summed.
+    rbf : {"norm-expansion", "difference"}
+        Form squared distances of the RBF kernel from inner products and norms, at the speed of a matrix
+        product, or from differences, which keeps all digits of data far from the origin.
+    exchange : {"allreduce", "reduce-scatter", "gram"}
+        What is communicated in a window; gram is for the linear kernel.
+    keep_gram : bool
+        Form the whole Gram matrix once (m*m words) and take every panel from it; with allreduce.
+    gram_limit : int
+        Largest Gram matrix that may be kept, in words.
+    cache : int
+        Words that kernel rows may take to be kept from window to window; 0 for none; with allreduce.
+    recompute : int
+        Windows after which the weights of exchange gram are formed anew; 0 for never.
+    columns : {"whole", "local"}
+        Whether the problem of a request holds all features, of which each rank takes its share, or only
+        those of this rank.
+    separate_timers : bool
+        Tell waiting from transfer (a barrier a window) and the gradient from the recurrence.
+
+    Raises
+    ------
+    InputError
+        If a value is unknown or two do not go together.
+    """
+
+    update: str = "in-place"
+    rbf: str = "norm-expansion"
+    exchange: str = "allreduce"
+    keep_gram: bool = False
+    gram_limit: int = 1 << 26
+    cache: int = 0
+    recompute: int = 0
+    columns: str = "whole"
+    separate_timers: bool = False
+
+    def __post_init__(self):
+        for name, known in (
+            ("update", ("in-place", "frozen")),
+            ("rbf", ("norm-expansion", "difference")),
+            ("exchange", EXCHANGES),
+            ("columns", ("whole", "local")),
+        ):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} = {getattr(self, name)!r}; known: {', '.join(known)}")
+        for name in ("gram_limit", "cache", "recompute"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} = {getattr(self, name)}, but it must be >= 0")
+        if self.exchange != "allreduce" and (self.keep_gram or self.cache):
+            raise InputError(
+                f"exchange {self.exchange!r} leaves no rank with whole kernel rows, so none can be kept: "
+                "drop keep_gram and cache, or use exchange 'allreduce'"
+            )
+        if self.keep_gram and self.cache:
+            raise InputError("keep_gram keeps every kernel row: a cache beside it has no use; drop one")
+        if self.recompute and self.exchange != "gram":
+            raise InputError(f"recompute is for exchange 'gram', but exchange is {self.exchange!r}")
+
+    @property
+    def frozen(self) -> bool:
+        """Whether a is kept frozen within a window."""
+        return self.update == "frozen"
+
+    def cached_rows(self, samples: int) -> int:
+        """Kernel rows of m words that fit the cache, at most m."""
+        return min(self.cache // samples, samples)
+
+    def refuse(self, problem: Problem) -> None:
+        """Refuse a problem that these options cannot run.
+
+        Raises
+        ------
+        InputError
+            If the Gram matrix would exceed its limit, or exchange gram meets another kernel.
+        """
+        samples = problem.samples
+        if self.keep_gram and samples * samples > self.gram_limit:
+            raise InputError(
+                f"{problem.name}: a Gram matrix of {samples} x {samples} = {samples**2} words exceeds the "
+                f"limit of {self.gram_limit}; run without keep_gram or raise gram_limit"
+            )
+        if self.exchange == "gram" and not isinstance(problem.kernel, LinearKernel):
+            raise InputError(
+                f"{problem.name}: exchange 'gram' carries weights, which only the linear kernel has; "
+                "use 'allreduce' or 'reduce-scatter'"
+            )
+
+    def declaration(self, ranks: int) -> Declaration:
+        """What the solver is with these options on some ranks."""
+        whole = self.exchange == "allreduce"
+        return Declaration(
+            name="production",
+            update=self.update,
+            increments="summed",
+            rbf=self.rbf,
+            panels=whole,
+            exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
+            state=("weights",) if self.exchange == "gram" else (),
+            level=3,
+            options={
+                "gram kept": self.keep_gram,
+                "compiled": AVAILABLE,
+                "ranks": ranks,
+                **({"gram rows": GRAM_ROWS} if self.keep_gram else {}),
+                **({"cache words": self.cache} if self.cache else {}),
+                **({"recompute": self.recompute} if self.recompute else {}),
+            },
+        )

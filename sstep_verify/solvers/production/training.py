@@ -1,0 +1,250 @@
+"""Training: a run made interval by interval, measured and kept at the end of each.
+
+Every interval is a run of its own that begins with the dual vector the last one left, so that a run which
+was killed goes on as if nothing had happened, to the last bit (see `checkpoint`). Of what a run keeps only
+a kept Gram matrix lives longer: it is formed from the data alone, in the same order whenever it is formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.clock import PHASES
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.packet import IncoherenceError, WindowError
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.monitor import Monitor, Values
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.run import Run
+from sstep_verify.trajectory import Trajectory
+
+PROGRESS_DRAWS = 1 << 12
+"""Coordinates drawn between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train.
+
+    Parameters
+    ----------
+    s : int
+        Iterations per window.
+    iterations : int
+        Most iterations (H).
+    interval : int
+        Iterations between two measurements; a multiple of s.
+    tolerance : float
+        Relative gap (K-SVM) or residual (K-RR) at which training ends; 0 for never.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
+
+    s: int
+    iterations: int
+    interval: int
+    tolerance: float
+
+    def __post_init__(self):
+        if self.s < 1 or self.iterations < 0:
+            raise InputError(f"s = {self.s}, iterations = {self.iterations}: needed are s >= 1 and H >= 0")
+        if self.interval < 1 or self.interval % self.s:
+            raise InputError(
+                f"interval = {self.interval} is no multiple of s = {self.s}, but windows are not cut; "
+                f"use {max(round(self.interval / self.s), 1) * self.s}"
+            )
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"tolerance = {self.tolerance!r}, but it must be finite and >= 0")
+
+    def end(self, begin: int) -> int:
+        """Where the interval that begins at an iteration ends."""
+        return min(begin + self.interval - begin % self.interval, self.iterations)
+
+
+class Measured(NamedTuple):
+    """Values at an iteration, counted from the first of all."""
+
+    iteration: int
+    values: Values
+
+
+class Place(NamedTuple):
+    """Where training stands: a measurement, and the dual vector measured, shape (m,)."""
+
+    found: Measured
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What training leaves.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        First and last dual vector, with the solver's claims; counters are those of the windows, with the
+        set-up of every interval.
+    monitoring : dict of str to int
+        Counters of the measurements.
+    history : tuple of Measured
+        All measurements.
+    """
+
+    trajectory: Trajectory
+    monitoring: dict[str, int]
+    history: tuple[Measured, ...]
+
+    @property
+    def iteration(self) -> int:
+        """Iterations made, those before a resumption included."""
+        return self.history[-1].iteration
+
+    @property
+    def values(self) -> Values:
+        """The last measurement."""
+        return self.history[-1].values
+
+
+def train(
+    problem: Problem,
+    stream: IndexStream,
+    plan: Plan,
+    options: Options,
+    communicator: Communicator,
+    *,
+    place: Place | None = None,
+    progress: Callable[[int], object] = lambda iteration: None,
+    measured: Callable[[Measured], object] = lambda found: None,
+    keep: Callable[[Place], object] = lambda place: None,
+) -> Trained:
+    """Train until the tolerance or the last iteration is reached; called by all ranks together.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its data are this rank's columns.
+    stream : IndexStream
+        At least as many blocks as the plan has iterations.
+    plan : Plan
+        How long.
+    options : Options
+        How to run; `columns` must be "local".
+    communicator : Communicator
+        The ranks.
+    place : Place, optional
+        Where an earlier training stood at the end of an interval; absent, all begins at 0.
+    progress : callable
+        Told the iteration from time to time.
+    measured : callable
+        Told every measurement.
+    keep : callable
+        Given the place at the end of every whole interval, on all ranks.
+
+    Raises
+    ------
+    InputError
+        If the problem does not go with the options, the place is no end of an interval of the plan, or the
+        dual vector overflows.
+    WindowError, IncoherenceError
+        See `ProductionSolver.run`; with a note on the iteration from which windows are counted.
+    """
+    options.refuse(problem)
+    training = _Training(problem, stream, plan.s, options, communicator)
+    if place is None:
+        zero = np.zeros(problem.samples)
+        place = Place(Measured(0, training.measure(0, zero)), zero)
+    start, first, alpha = place.found.iteration, place.alpha, place.alpha
+    if start % plan.interval or start > plan.iterations:
+        raise InputError(
+            f"training cannot go on from iteration {start}: not the end of an interval of {plan.interval} "
+            f"iterations, or beyond the last, {plan.iterations}"
+        )
+    history = [place.found]
+    while history[-1].iteration < plan.iterations and history[-1].values.relative > plan.tolerance:
+        begin = history[-1].iteration
+        end = plan.end(begin)
+        alpha = training.advance(begin, end, alpha, progress)
+        history.append(Measured(end, training.measure(end, alpha)))
+        measured(history[-1])
+        if end % plan.interval == 0:
+            keep(Place(history[-1], alpha))
+    made, values = history[-1].iteration - start, history[-1].values
+    trajectory = Trajectory(
+        s=plan.s,
+        start=start,
+        iterations=np.array([0, made] if made else [0], dtype=np.int64),
+        alphas=np.array([first, alpha] if made else [first]),
+        counters=dict(training.counters),
+        timers=dict(zip(PHASES, training.seconds.tolist(), strict=True)),
+        stopped="tolerance" if values.relative <= plan.tolerance else "iterations",
+        claims=values.claims(made),
+    )
+    return Trained(trajectory, training.monitor.counters, tuple(history))
+
+
+class _Training:
+    """What lives longer than an interval: counters, seconds, a kept Gram matrix."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        stream: IndexStream,
+        s: int,
+        options: Options,
+        communicator: Communicator,
+    ):
+        self._problem, self._stream, self._s = problem, stream, s
+        self._options, self._communicator = options, communicator
+        self.monitor = Monitor(problem, options.rbf, communicator)
+        self.counters: Counter[str] = Counter()
+        self.seconds = np.zeros(len(PHASES))
+        self._gram: np.ndarray | None = None
+
+    def measure(self, iteration: int, alpha: np.ndarray) -> Values:
+        """Measure; refuse to go on with what is no number."""
+        values = self.monitor.measure(alpha, self._gram)
+        if not math.isfinite(values.gap):
+            raise InputError(
+                f"{self._problem.label}: at iteration {iteration} the duality gap is {values.gap}: kernel "
+                "entries or the dual vector overflow float64; scale the data, or choose another kernel"
+            )
+        return values
+
+    def advance(
+        self, begin: int, end: int, alpha: np.ndarray, progress: Callable[[int], object]
+    ) -> np.ndarray:
+        """Make one interval; the dual vector at its end, shape (m,)."""
+        request = RunRequest(self._problem, self._stream, self._s, end - begin, begin, alpha)
+        step = max(PROGRESS_DRAWS // (self._s * self._stream.block), 1) * self._s
+        try:
+            run = Run(self._options, self._communicator, request, self._gram)
+            for first in range(0, end - begin, step):
+                run.advance(first, min(first + step, end - begin))
+                progress(begin + min(first + step, end - begin))
+            digests, _ = run.settle(stop=False)
+            self._require_coherence(digests, run.windows)
+        except (WindowError, IncoherenceError) as error:
+            error.add_note(f"windows are counted from iteration {begin}, {self._s} iterations each")
+            raise
+        if self._options.keep_gram:
+            self._gram = run.gram
+        self.counters.update(run.counters)
+        self.seconds += run.clock.seconds
+        return run.alpha.copy()
+
+    def _require_coherence(self, digests: tuple[str, ...], windows: int) -> None:
+        usual = Counter(digests).most_common(1)
+        others = tuple(rank for rank, digest in enumerate(digests) if digest != usual[0][0])
+        if others:
+            raise IncoherenceError(windows - 1, others)

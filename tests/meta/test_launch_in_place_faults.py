@@ -1,0 +1,114 @@
+"""Faults of one rank under ``mpiexec -n P python -m pytest``: the run ends, says who, and leaves nothing."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from launched import PYTEST, run_marked
+
+from sstep_verify.launch.environment import launcher
+
+pytestmark = pytest.mark.pool_only
+
+MINUTE = 60.0
+
+SUITE = """
+import launch_faults as faults
+from hypothesis import given, settings, strategies as st
+from sstep_verify.launch import run
+
+P, FAULT, GUILTY, WHERE = {ranks}, {fault!r}, {guilty}, {where}
+
+def test_right():
+    assert run(P, faults.rounds) == [float(P**3)] * P
+
+def test_faulty():
+    run(P, faults.rounds, FAULT, GUILTY, WHERE, limit=1.0)
+
+@settings(database=None, derandomize=True, deadline=None)
+@given(st.integers(0, 5000))
+def test_shrunk(value):
+    answers = run(P, faults.wrong_above, value, 1000, "wrong value", P - 1)
+    assert answers == answers[:1] * P
+"""
+
+
+def suite_in_place(folder, ranks: int, fault: str = "", guilty: int = -1, where: int = 1, *options: str):
+    """Run the little suite under mpiexec."""
+    (folder / "test_suite.py").write_text(
+        SUITE.format(ranks=ranks, fault=fault, guilty=guilty, where=where)
+    )
+    command = [str(launcher()), "-n", str(ranks), *PYTEST, *options, "test_suite.py"]
+    return run_marked(command, folder, MINUTE)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_errors_are_ordinary_failures_where_all_ranks_end(tmp_path, size):
+    code, output, left = suite_in_place(tmp_path, size, "raise", size - 1, 3)
+    assert code == 1, output
+    assert f"rank {size - 1} raised ValueError: planted" in output
+    assert "value=1001" in output
+    assert "2 failed, 1 passed" in output
+    assert left == []
+
+
+def test_without_a_fault_the_job_ends_well(tmp_path):
+    code, output, left = suite_in_place(tmp_path, 2, "", -1, 1, "-k", "not shrunk")
+    assert (code, left) == (0, []), output
+    assert "2 passed" in output
+
+
+def test_a_run_that_collects_nothing_lets_the_followers_go(tmp_path):
+    command = [str(launcher()), "-n", "2", *PYTEST, "--help"]
+    code, output, left = run_marked(command, tmp_path, MINUTE)
+    assert (code, left) == (0, []), output
+
+
+@pytest.mark.parametrize(
+    ("size", "fault", "guilty", "said"),
+    [
+        (2, "raise", 1, "rank 1 raised ValueError: planted"),
+        (2, "raise", 0, "rank 0 raised ValueError: planted"),
+        (4, "raise", 2, "rank 2 raised ValueError: planted"),
+        (2, "loop", 1, "suspect: rank 1\n"),
+        (4, "loop", 2, "suspect: rank 2\n"),
+        (2, "loop with the lock", 0, "suspect: rank 0\n"),
+        (2, "loop with the lock", 1, "suspect: rank 1\n"),
+        (4, "stopped", 3, "suspect: rank 3\n"),
+        (2, "skipped", 1, "suspect: rank 0, 1\n"),
+        (4, "skipped", 1, "suspect: rank 1\n"),
+        (4, "reordered", 3, "suspect: rank 3\n"),
+        (2, "killed", 1, "lost rank 1 "),
+        (4, "killed", 2, "lost rank 2 "),
+        (2, "killed", 0, "lost rank 0 "),
+        (2, "segfault", 1, "lost rank 1 "),
+        (2, "abort", 1, "rank 1 in comm"),
+    ],
+)
+def test_what_ends_the_job_names_the_guilty_rank(tmp_path, size, fault, guilty, said):
+    code, output, left = suite_in_place(tmp_path, size, fault, guilty, 1, "-k", "not shrunk")
+    assert code != 0, output
+    assert said in output, output
+    assert left == []
+
+
+def test_a_launcher_of_another_mpi_is_refused(tmp_path):
+    """Two worlds of size 1 would pass every test without testing anything."""
+    (tmp_path / "test_nothing.py").write_text("def test_nothing(): pass\n")
+    code, output, left = run_marked(
+        [*PYTEST, "test_nothing.py"], tmp_path, MINUTE, OMPI_COMM_WORLD_SIZE="2"
+    )
+    assert code != 0
+    assert "the launcher started 2 processes, but each of them sees a world of 1" in output
+    assert left == []
+
+
+def test_a_script_without_followers_is_told_to_join(tmp_path):
+    script = "import launch_faults as f; from sstep_verify.launch import run; run(2, f.rounds)"
+    code, output, left = run_marked(
+        [str(launcher()), "-n", "2", sys.executable, "-c", script], tmp_path, MINUTE
+    )
+    assert code != 0
+    assert "call sstep_verify.launch.join() on every rank first" in output
+    assert left == []

@@ -1,0 +1,233 @@
+"""Defects planted in what runs inside the ranks: each ends in the right error or turns its check red."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import planted_ranks as ranks_do
+import pytest
+from judged import judged
+from planted_ranks import PlantedSolver
+
+from sstep_verify.checks import message_count, rank_coherence, residual_gap, window_replay
+from sstep_verify.checks.case import Case
+from sstep_verify.launch import RankError, run
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
+
+SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
+PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
+ALLREDUCE, SCATTER = f"{PARALLEL}.exchange_allreduce", f"{PARALLEL}.exchange_reduce_scatter"
+PACKET, RUN = f"{PARALLEL}.packet", f"{PRODUCTION}.run"
+
+EXCHANGES = {
+    "allreduce": {}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
+    "cache": {"cache": S * SAMPLES},
+}  # fmt: skip
+
+
+def request_of(s: int = S, kernel=None, loss=None) -> RunRequest:
+    generator = np.random.default_rng(11)
+    data = generator.standard_normal((SAMPLES, FEATURES)) + 0.5
+    targets = np.resize([1.0, -1.0, 1.0], SAMPLES)
+    problem = Problem("planted", data, targets, kernel or LinearKernel(), loss or SquaredHinge(2.0))
+    stream = IndexStream("uniform", SAMPLES, 1, ITERATIONS, seed=3)
+    return RunRequest(problem, stream, s, ITERATIONS)
+
+
+def case_of(request: RunRequest, solver: PlantedSolver) -> Case:
+    ends = (*range(S, ITERATIONS, S), ITERATIONS)
+    return Case(
+        "planted", request.problem, request.stream, (S,), ITERATIONS, solver.declaration,
+        points={S: ends}, windows=len(ends), replay_command="again",
+    )  # fmt: skip
+
+
+def status(check, request: RunRequest, ranks: int, edits, own=None, guilty: int = -1, **options) -> Status:
+    solver = PlantedSolver(ranks, edits, own, guilty, **options)
+    return judged(check, case_of(request, solver), solver)[S].status
+
+
+def window_of(error: RankError) -> int:
+    """The window that all ranks name."""
+    texts = [said for _, said, _ in error.failures.values()]
+    windows = {int(found) for text in texts for found in re.findall(r"^(?:after )?window (\d+)", text)}
+    assert len(windows) == 1, texts
+    return windows.pop()
+
+
+@pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 0), (4, 2)])
+def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty, exchange):
+    request, options = request_of(s=1), Options(**EXCHANGES[exchange])
+    assert len(run(ranks, ranks_do.run_with_other_stream, request, options, -1)) == ranks
+    with pytest.raises(RankError) as caught:
+        run(ranks, ranks_do.run_with_other_stream, request, options, guilty)
+    assert caught.value.kind == "IncoherenceError"
+    assert caught.value.ranks == tuple(range(ranks)), "all ranks raise together"
+    own = request.stream.blocks(0, ITERATIONS).ravel()
+    other = IndexStream("uniform", SAMPLES, 1, ITERATIONS, seed=4).blocks(0, ITERATIONS).ravel()
+    first = int(np.argmax(own != other))
+    if exchange == "allreduce":
+        assert window_of(caught.value) == first
+    else:
+        # Two coordinates that start from zero may get the same new value: only the next ones tell.
+        assert first <= window_of(caught.value) < ITERATIONS
+    if ranks > 2:
+        assert f"rank {guilty} holds another" in caught.value.failures[0][1]
+
+
+FAILING = {
+    "panel": ({ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
+                            "                self._panel.partial(rows, columns)\n"
+                            "                0 / (packet.window != 2)\n")]}, {}, 2),
+    "panel, scattered": ({SCATTER: [("                self._pack(send, columns)\n",
+                                     "                0 / (packet.window != 2)\n")]},
+                         EXCHANGES["reduce-scatter"], 2),
+    "kernel function": ({ALLREDUCE: [("        self._panel.finish(rows, columns)\n",
+                                      "        0 / (packet.window != 2)\n")]}, {}, 3),
+    "kernel function, scattered": ({SCATTER: [("                self._panel.finish(block, columns, self._first)\n",
+                                               "                0 / (packet.window != 2)\n")]},
+                                   EXCHANGES["reduce-scatter"], 2),
+    "recurrence": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws)\n",
+                           "            self.recurrence.panel_window(rows, positions, draws)\n"
+                           "            0 / (self.windows != 2)\n")]}, {}, 3),
+    "last window": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws)\n",
+                            "            self.recurrence.panel_window(rows, positions, draws)\n"
+                           "            0 / (self.windows != 7)\n")]}, {}, 7),
+    "local product": ({f"{PARALLEL}.exchange_gram": [
+        ("                self._local.among(columns, self.weights, gram, stale)\n",
+         "                0 / (packet.window != 2)\n")]}, EXCHANGES["gram"], 2),
+    "weights": ({RUN: [("        exchange.moved(columns, change)\n",
+                        "        exchange.moved(columns, change)\n"
+                        "        0 / (self.windows != 2)\n")]}, EXCHANGES["gram"], 3),
+    "cached row": ({RUN: [("                    cache.rows[slots] = exchange.rows(missing)\n",
+                           "                    exchange.rows(missing)\n"
+                           "                    0 / (self.windows != 0)\n")]}, EXCHANGES["cache"], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", FAILING)
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 0), (3, 2)])
+def test_an_error_of_one_rank_is_raised_on_all_in_the_same_window(ranks, guilty, place):
+    edits, options, window = FAILING[place]
+    with pytest.raises(RankError) as caught:
+        PlantedSolver(ranks, {}, edits, guilty, **options).run(request_of())
+    assert caught.value.kind == "WindowError"
+    assert caught.value.ranks == tuple(range(ranks)), "all ranks raise together"
+    assert window_of(caught.value) == window
+    for _, said, _ in caught.value.failures.values():
+        assert f"rank {guilty}: ZeroDivisionError" in said
+
+
+def test_a_status_word_that_is_ignored_lets_all_ranks_go_on():
+    edits = FAILING["panel"][0] | {PACKET: [("if self._flat[words] != 0.0:", "if False:")]}
+    with pytest.raises(RankError) as caught:
+        PlantedSolver(2, edits).run(request_of())
+    # Not until the record at the end do they speak of window 2.
+    assert window_of(caught.value) == -(-ITERATIONS // S) - 1
+
+
+CUBIC = PolynomialKernel(3, 1.0)
+DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
+UNREDUCED = {f"{PARALLEL}.panel": [("            packet.reduce(self.samples)\n", "")]}
+WRONG = {
+    "kernel function before the reduction": (
+        {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
+                      "                self._panel.partial(rows, columns)\n"
+                      "                self._panel.finish(rows, columns)\n"),
+                     ("        self._panel.finish(rows, columns)\n        clock", "        clock")]},
+        window_replay, CUBIC, {}),
+    "a column lost between two ranks": (
+        {f"{PARALLEL}.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
+        window_replay, LinearKernel(), {}),
+    "a column held twice": (
+        {f"{PARALLEL}.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
+        window_replay, LinearKernel(), {}),
+    "an error swallowed with the status word": (
+        {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
+                      "                self._panel.partial(rows, columns)\n"
+                      "                0 / (packet.window != 2)\n"),
+                     ("                packet.failure = error\n", "                rows[:] = 0.0\n")]},
+        window_replay, LinearKernel(), {}),
+    "a cached row that belongs to another": (
+        {f"{PARALLEL}.column_cache": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
+        window_replay, LinearKernel(), EXCHANGES["cache"]),
+    "a scattered panel in another order": (
+        {SCATTER: [("= partial[:, begin:end]", "= partial[:, begin:end][:, ::-1]")]},
+        window_replay, LinearKernel(), EXCHANGES["reduce-scatter"]),
+    "a rank that takes its peer's samples for its own": (
+        {SCATTER: [("np.dot(block, vector[self._first : self._last], out=stale)",
+                    "np.dot(block, np.roll(vector, 1)[self._first : self._last], out=stale)")]},
+        window_replay, LinearKernel(), EXCHANGES["reduce-scatter"]),
+    "weights not moved by a repeated column": (
+        {RUN: [("        exchange.moved(columns, change)\n",
+                "        exchange.moved(columns, change * (np.bincount(positions) == 1))\n")]},
+        residual_gap, LinearKernel(), EXCHANGES["gram"]),
+    "norms not reduced": (UNREDUCED | DEAF, window_replay, RBFKernel(0.1), {}),
+    "norms not reduced, counted": (UNREDUCED | DEAF, message_count, RBFKernel(0.1), {}),
+    "a message beside the declared ones": (
+        {ALLREDUCE: [("        packet.reduce(words)\n",
+                      "        packet.reduce(words)\n        self._communicator.barrier()\n"
+                      "        packet._communicator.allreduce(np.zeros(1))\n")]},
+        message_count, LinearKernel(), {}),
+    "a column sent as often as it is drawn": (
+        {RUN: [("            own = columns[window, :count]\n",
+                "            own, positions[window] = draws[window], np.arange(draws.shape[1])\n")]},
+        message_count, LinearKernel(), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks, name):
+    edits, check, kernel, options = WRONG[name]
+    request = request_of(kernel=kernel)
+    assert status(check, request, ranks, {}, **options) is Status.PASS
+    assert status(check, request, ranks, edits, **options) is Status.FAIL
+
+
+OWN_WAY = {RUN: [("        self.clock.stop(RECURRENCE)\n\n    def _small_window(",
+                  "        self.alpha[columns[0]] = np.nextafter(self.alpha[columns[0]], 9.0)\n"
+                  "        self.clock.stop(RECURRENCE)\n\n    def _small_window(")]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1), (4, 3)])
+def test_one_bit_on_one_rank_is_seen_in_the_next_window(ranks, guilty):
+    request = request_of(loss=Ridge(0.5))
+    with pytest.raises(RankError) as caught:
+        PlantedSolver(ranks, {}, OWN_WAY, guilty).run(request)
+    assert caught.value.kind == "IncoherenceError"
+    assert window_of(caught.value) == 0
+    if ranks > 2:
+        assert f"rank {guilty} holds another" in caught.value.failures[0][1]
+
+
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])
+def test_one_bit_on_one_rank_is_red_though_the_signature_is_ignored(ranks, guilty):
+    request = request_of(loss=Hinge(1.0))
+    assert status(rank_coherence, request, ranks, DEAF) is Status.PASS
+    assert status(rank_coherence, request, ranks, DEAF, OWN_WAY, guilty) is Status.FAIL
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_with_other_norms_no_longer_hold_the_same_vector(ranks):
+    with pytest.raises(RankError) as caught:
+        PlantedSolver(ranks, UNREDUCED).run(request_of(kernel=RBFKernel(0.1)))
+    assert caught.value.kind == "IncoherenceError"
+    assert window_of(caught.value) == 0

@@ -1,0 +1,53 @@
+"""What the ranks do in the tests of reading: read or scatter, and hand back what each of them holds."""
+
+import numpy as np
+
+from sstep_verify.parallel import redistribute
+from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.reading import load_local, read_local, scatter_local
+
+
+def read(comm, path, features=None):
+    return read_local(path, MpiCommunicator(comm), features=features)
+
+
+def load(comm, name, directory=None, task=None):
+    return load_local(name, MpiCommunicator(comm), directory=directory, task=task)
+
+
+def scatter(comm, data, targets, piece):
+    redistribute.PIECE, usual = piece, redistribute.PIECE
+    try:
+        root = comm.rank == 0
+        return scatter_local(data if root else None, targets if root else None, MpiCommunicator(comm))
+    finally:
+        redistribute.PIECE = usual
+
+
+def read_own(comm, paths):
+    """Each rank reads a file of its own."""
+    return read_local(paths[comm.rank], MpiCommunicator(comm))
+
+
+def read_without_memory(comm, path, guilty):
+    """One rank runs out of memory while it parses."""
+    from sstep_verify.parallel import shares
+
+    parse = shares.read_block
+
+    def failing(*arguments, **options):
+        raise MemoryError("no room")
+
+    if comm.rank == guilty:
+        shares.read_block = failing
+    try:
+        return read_local(path, MpiCommunicator(comm))
+    finally:
+        shares.read_block = parse
+
+
+def all_to_all(comm, seed):
+    """Every rank sends numbers that tell from whom and to whom they go."""
+    counts = np.random.default_rng([seed, comm.rank]).integers(0, 4, comm.size)
+    send = np.concatenate([np.full(count, 100 * comm.rank + to) for to, count in enumerate(counts)])
+    return counts, MpiCommunicator(comm).alltoallv(send.astype(np.int32), counts)

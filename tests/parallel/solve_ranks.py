@@ -1,0 +1,82 @@
+"""What the ranks do in the tests of training: train on their columns, predict, and hand back what they have."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.monitor import Monitor
+from sstep_verify.solvers.production.prediction import predict, read_new_samples
+from sstep_verify.solvers.production.training import train
+
+
+def own(problem, communicator):
+    """The problem with this rank's columns."""
+    part = balanced_partition(column_nonzeros(problem.data), communicator.size).columns(communicator.rank)
+    return replace(problem, data=local_columns(problem.data, part))
+
+
+def trained(comm, problem, stream, plan, options, place=None):
+    """Result and the places that were kept."""
+    communicator, places = MpiCommunicator(comm), []
+    result = train(
+        own(problem, communicator), stream, plan, options, communicator, place=place, keep=places.append
+    )
+    return result, places
+
+
+def by_intervals(comm, problem, stream, plan, options):
+    """The dual vector that the library's solver reaches, called once an interval."""
+    form = {**asdict(options), "columns": "whole"}
+    solver, alpha = ProductionSolver(MpiCommunicator(comm), **form), None
+    for begin in range(0, plan.iterations, plan.interval):
+        count = min(plan.interval, plan.iterations - begin)
+        alpha = solver.run(RunRequest(problem, stream, plan.s, count, begin, alpha)).final
+    return alpha
+
+
+def at_once(comm, problem, stream, plan, options):
+    """The dual vector that the library's solver reaches in one run."""
+    form = {**asdict(options), "columns": "whole"}
+    request = RunRequest(problem, stream, plan.s, plan.iterations)
+    return ProductionSolver(MpiCommunicator(comm), **form).run(request).final
+
+
+def diverging(comm, problem, stream, plan, options, guilty):
+    """One rank draws other coordinates than the others, as many different ones in every window."""
+    if comm.rank == guilty:
+        stream = replace(stream, relabel=1)
+    return trained(comm, problem, stream, plan, options)
+
+
+def measured(comm, problem, alpha, rbf="norm-expansion"):
+    communicator = MpiCommunicator(comm)
+    monitor = Monitor(own(problem, communicator), rbf, communicator)
+    return monitor.measure(alpha), monitor.counters
+
+
+def predicted(comm, problem, alpha, path):
+    communicator = MpiCommunicator(comm)
+    partition = balanced_partition(column_nonzeros(problem.data), comm.size)
+    new = read_new_samples(path, partition, communicator)
+    return predict(own(problem, communicator), alpha, new.data, "norm-expansion", communicator), new.targets
+
+
+def failing_to_measure(comm, problem, guilty):
+    """One rank has no memory for its share of a measurement."""
+    from sstep_verify.parallel.panel import Panel
+
+    usual = Panel.partial
+
+    def failing(self, panel, columns):
+        raise MemoryError("no room")
+
+    if comm.rank == guilty:
+        Panel.partial = failing
+    try:
+        return measured(comm, problem, np.ones(problem.samples))
+    finally:
+        Panel.partial = usual

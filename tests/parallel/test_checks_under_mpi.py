@@ -1,0 +1,151 @@
+"""The checks of one process hold on P ranks: every exchange, cache and storage, on drawn and given problems."""
+
+from __future__ import annotations
+
+import pytest
+from checked_runs import (
+    FORMS,
+    ITERATIONS,
+    KERNELS,
+    LOSSES,
+    MOST,
+    case_of,
+    fits,
+    options_of,
+    problem_of,
+    verdicts,
+)
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sstep_verify.checks.case import Case
+from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.problems.strategies import acting_scenarios, scenarios
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status, Verdict
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
+
+BAD = (Status.FAIL, Status.INCONCLUSIVE)
+
+ON_DRAWN = ("window-replay", "rank-coherence", "message-count")
+"""Checks whose runs may begin from any start vector."""
+
+ON_GIVEN = (
+    *ON_DRAWN, "determinism", "trajectory", "sstep-equals-classical", "metamorphic-exact",
+    "metamorphic-bounded", "kernel-entries", "box", "residual-gap",
+)  # fmt: skip
+
+each_task = pytest.mark.parametrize("task", LOSSES)
+each_ranks = pytest.mark.parametrize("ranks", range(1, 5))
+
+
+def assert_right(found: list[Verdict]) -> None:
+    assert not [(verdict.check, verdict.s, verdict.reason) for verdict in found if verdict.status in BAD]
+
+
+def judged_scenario(scenario: Scenario, form: str) -> list[Verdict]:
+    """Verdicts on a run of the scenario on its ranks, every window replayed."""
+    s, length = scenario.s, scenario.iterations
+    options = options_of(form, scenario.samples, s * scenario.block)
+    solver = DistributedSolver(scenario.ranks, **options)
+    ends = (*range(s, length, s), length)
+    case = Case(
+        scenario.id, scenario.problem(), scenario.stream(), (s,), length, solver.declaration,
+        points={s: ends}, windows=len(ends),
+    )  # fmt: skip
+    return verdicts(case, solver, ON_DRAWN, initial=scenario.initial())
+
+
+@settings(max_examples=60)
+@given(
+    scenarios(max_ranks=MOST, max_samples=16, max_iterations=30, max_s=20), st.sampled_from(sorted(FORMS))
+)
+def test_no_right_run_of_a_drawn_problem_is_failed(scenario, form):
+    assume(fits(form, scenario.kernel))
+    assert_right(judged_scenario(scenario, form))
+
+
+@settings(max_examples=15)
+@given(acting_scenarios(max_ranks=MOST, max_samples=24), st.sampled_from(sorted(FORMS)))
+def test_runs_in_which_every_term_acts_pass(scenario, form):
+    """Where terms carry weight the verdict is PASS, and not for want of anything to see."""
+    assume(fits(form, scenario.kernel))
+    for verdict in judged_scenario(scenario, form):
+        if verdict.check != "message-count":
+            assert verdict.status is Status.PASS, (verdict.check, verdict.reason)
+        assert verdict.status not in BAD, verdict.reason
+
+
+@pytest.mark.parametrize("form", FORMS)
+@each_ranks
+def test_every_check_holds_for_every_exchange(ranks, form):
+    """Three features: on four ranks one has no column. s = 12 draws more coordinates than there are."""
+    number = list(FORMS).index(form) + ranks
+    task = list(LOSSES)[number % 3]
+    for kernel in (name for name, described in KERNELS.items() if fits(form, described)):
+        problem = problem_of(task, kernel, sparse=bool(number % 2))
+        solver = DistributedSolver(ranks, **options_of(form, problem.samples, 24))
+        case = case_of(problem, solver, (12,) if number % 2 else (4,))
+        # A cache is empty where a run begins again, so rows are formed in other panels: within the bounds
+        # the same, but not bit for bit.
+        ids = [name for name in ON_GIVEN if "cached" not in form or name != "metamorphic-exact"]
+        found = verdicts(case, solver, ids)
+        assert_right(found)
+        passed = {verdict.check for verdict in found if verdict.status is Status.PASS}
+        needed = {"window-replay", "trajectory", "determinism"}
+        needed |= {"rank-coherence"} if ranks > 1 else set()
+        needed |= {"residual-gap"} if form == "gram" else set()
+        assert passed >= needed, needed - passed
+
+
+@each_task
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_other_exchanges_are_variants_of_the_same_window(ranks, task):
+    """Two exchanges, or another number of ranks, from one a to one window end: within both bounds."""
+    problem = problem_of(task, "rbf")
+    solver = DistributedSolver(ranks)
+    others = {
+        "scattered": DistributedSolver(ranks, exchange="reduce-scatter"),
+        "kept": DistributedSolver(ranks, keep_gram=True),
+        "one rank": DistributedSolver(1),
+    }
+    variants = {name: other.declaration for name, other in others.items()}
+    found = verdicts(
+        case_of(problem, solver, (4,), variants=variants),
+        solver,
+        ["metamorphic-bounded"],
+        variants=others,
+    )
+    assert_right(found)
+    seen = {term.name for verdict in found for term in verdict.terms if term.status is Status.PASS}
+    assert seen >= {f"variant-{name}" for name in others}
+
+
+@pytest.mark.parametrize("features", [1, 2])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+def test_more_ranks_than_columns(features, sparse):
+    for form in ("allreduce", "reduce-scatter", "gram", "few rows cached", "kept gram"):
+        problem = problem_of("svm-l2", "linear", sparse=sparse, features=features)
+        solver = DistributedSolver(MOST, **options_of(form, problem.samples, 4))
+        assert_right(verdicts(case_of(problem, solver, (4,)), solver, (*ON_DRAWN, "trajectory")))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@each_ranks
+def test_the_same_bits_every_time_and_as_without_mpi_on_one_rank(ranks, form):
+    kernel = "linear" if fits(form, KERNELS["linear"]) else "rbf"
+    problem = problem_of(list(LOSSES)[ranks % 3], kernel)
+    options = options_of(form, problem.samples, 8)
+    solver = DistributedSolver(ranks, **options)
+    request = RunRequest(problem, case_of(problem, solver).stream, 4, ITERATIONS)
+    one, other = solver.run(request), solver.run(request)
+    assert one.final.any()
+    assert one.final.tobytes() == other.final.tobytes()
+    if ranks == 1:
+        alone = ProductionSolver(**options).run(request)
+        assert one.final.tobytes() == alone.final.tobytes()
+        assert one.counters == alone.counters

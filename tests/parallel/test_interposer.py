@@ -1,0 +1,67 @@
+"""Collectives and words counted outside the program, against the counting communicator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import collective_ranks as ranks_do
+import pytest
+
+from sstep_verify.errors import MissingExtraError
+from sstep_verify.launch import RankError, run
+from sstep_verify.launch.interposer import Counted, build_interposer
+
+pytestmark = pytest.mark.pool_only
+
+SOURCE = Path(__file__).parents[2] / "benchmarks" / "native" / "pmpi_count.c"
+
+
+@pytest.fixture(scope="module")
+def preload(tmp_path_factory) -> dict[str, str]:
+    try:
+        return {"LD_PRELOAD": str(build_interposer(SOURCE, tmp_path_factory.mktemp("interposer")))}
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("length", [1, 7])
+@pytest.mark.parametrize(
+    "sequence",
+    [(), ("allreduce",) * 3, ("reduce_scatter",) * 2, ("allreduce", "reduce_scatter", "allreduce")],
+)
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_counts_equal_the_counting_communicator(preload, ranks, sequence, length):
+    for collectives, words, reductions, everything in run(
+        ranks, ranks_do.counted, sequence, length, variables=preload
+    ):
+        summed, scattered = sequence.count("allreduce"), sequence.count("reduce_scatter")
+        assert reductions == {
+            "allreduce": Counted(summed, summed * length),
+            "reduce_scatter": Counted(scattered, scattered * length * ranks),
+            "other": Counted(0, 0),
+        }
+        assert (collectives, words) == (
+            sum(counted.calls for counted in reductions.values()),
+            sum(counted.words for counted in reductions.values()),
+        )
+        assert everything["allreduce"] == reductions["allreduce"]
+        assert everything["other"].calls >= 2  # the barrier, and objects of all ranks
+
+
+def test_ranks_without_it_say_so():
+    with pytest.raises(RankError, match="no interposer in this process") as caught:
+        run(1, ranks_do.uncounted)
+    assert caught.value.kind == "MissingExtraError"
+
+
+def test_a_missing_compiler_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtraError, match="cc found: None"):
+        build_interposer(SOURCE, tmp_path)
+
+
+def test_a_compiler_that_fails_is_quoted(tmp_path, preload):
+    broken = tmp_path / "broken.c"
+    broken.write_text("int main(void) { return missing; }\n")
+    with pytest.raises(MissingExtraError, match="missing"):
+        build_interposer(broken, tmp_path)

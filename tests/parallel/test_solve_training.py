@@ -1,0 +1,213 @@
+"""Training in intervals: the library's iterates, honest claims, and resumption to the last bit, on any ranks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import solve_ranks as ranks_do
+
+from sstep_verify.launch import RankError, run
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.training import Plan
+
+SAMPLES, FEATURES = 18, 7
+SIZES = (1, 2, 3)
+LOSSES = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.2)}
+KERNELS = {"linear": LinearKernel(), "polynomial": PolynomialKernel(2, 0.5), "rbf": RBFKernel(0.1)}
+LOCAL = {"columns": "local"}
+FORMS = {
+    "allreduce": Options(**LOCAL),
+    "reduce-scatter": Options(exchange="reduce-scatter", **LOCAL),
+    "all rows kept": Options(keep_gram=True, **LOCAL),
+    "some rows kept": Options(cache=16 * SAMPLES, **LOCAL),
+    "gram": Options(exchange="gram", **LOCAL),
+}
+KERNEL_OF = {"svm-l1": "rbf", "svm-l2": "polynomial", "krr": "linear"}
+CASES = [
+    (size, task, "linear" if form == "gram" else kernel, form)
+    for size in SIZES
+    for task, kernel in KERNEL_OF.items()
+    for form in FORMS
+]
+each_case = pytest.mark.parametrize(("size", "task", "kernel", "form"), CASES)
+
+
+def problem_of(task: str, kernel: str, sparse: bool = False) -> Problem:
+    generator = np.random.default_rng(5)
+    data = generator.normal(size=(SAMPLES, FEATURES))
+    if sparse:
+        data = sp.csr_array(np.where(generator.random(data.shape) < 0.4, data, 0.0))
+    targets = (
+        generator.normal(size=SAMPLES) if task == "krr" else np.where(np.arange(SAMPLES) % 3, 1.0, -1.0)
+    )
+    return Problem("drawn", data, targets, KERNELS[kernel], LOSSES[task])
+
+
+def stream_of(task: str, length: int = 90) -> IndexStream:
+    return IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, length, seed=4)
+
+
+def plan_of(iterations: int = 90, tolerance: float = 0.0) -> Plan:
+    return Plan(s=4, iterations=iterations, interval=24, tolerance=tolerance)
+
+
+@each_case
+def test_training_makes_the_librarys_iterates(size, task, kernel, form):
+    problem, stream, plan = problem_of(task, kernel, sparse=kernel == "linear"), stream_of(task), plan_of()
+    found = run(size, ranks_do.trained, problem, stream, plan, FORMS[form])
+    alphas = [result.trajectory.final for result, _ in found]
+    expected = run(size, ranks_do.by_intervals, problem, stream, plan, FORMS[form])[0]
+    for alpha in alphas:
+        np.testing.assert_array_equal(alpha, expected)
+    if form in ("allreduce", "reduce-scatter", "all rows kept"):
+        # Nothing is kept from interval to interval, or nothing that depends on where it begins.
+        whole = run(size, ranks_do.at_once, problem, stream, plan, FORMS[form])[0]
+        np.testing.assert_array_equal(expected, whole)
+    result, places = found[0]
+    assert [found.iteration for found in result.history] == [0, 24, 48, 72, 90]
+    assert [place.found.iteration for place in places] == [24, 48, 72]
+    assert result.trajectory.counters["windows"] == 23
+
+
+@each_case
+def test_a_resumed_run_ends_with_the_same_bits(size, task, kernel, form):
+    problem, stream, plan = problem_of(task, kernel), stream_of(task), plan_of()
+    whole, places = run(size, ranks_do.trained, problem, stream, plan, FORMS[form])[0]
+    for place in places:
+        rest, later = run(size, ranks_do.trained, problem, stream, plan, FORMS[form], place)[0]
+        np.testing.assert_array_equal(rest.trajectory.final, whole.trajectory.final)
+        assert rest.values[:3] == whole.values[:3]
+        assert rest.trajectory.start == place.found.iteration
+        assert rest.iteration == 90
+        assert len(later) == sum(other.found.iteration > place.found.iteration for other in places)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_more_iterations_go_on_as_if_they_had_been_asked_for_at_once(size):
+    problem = problem_of("svm-l2", "linear")
+    short = run(size, ranks_do.trained, problem, stream_of("svm-l2", 60), plan_of(60), FORMS["gram"])[0]
+    place = short[1][-1]
+    assert place.found.iteration == 48
+    longer = (problem, stream_of("svm-l2", 90), plan_of(90), FORMS["gram"])
+    resumed = run(size, ranks_do.trained, *longer, place)[0][0]
+    at_once = run(size, ranks_do.trained, *longer)[0][0]
+    np.testing.assert_array_equal(resumed.trajectory.final, at_once.trajectory.final)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("task", LOSSES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("form", ["reduce-scatter", "all rows kept"])
+def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    from sstep_verify.checks import claim_honesty
+    from sstep_verify.checks.case import Case, run_key
+    from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.verdict import Status
+
+    problem, stream = problem_of(task, kernel), stream_of(task)
+    result, _ = run(size, ranks_do.trained, problem, stream, plan_of(), FORMS[form])[0]
+    case = Case("drawn", problem, stream, (4,), 90, FORMS[form].declaration(size))
+    (verdict,) = claim_honesty.judge(case, {run_key(4): result.trajectory}, Oracle(problem))
+    assert verdict.status is Status.PASS, verdict.reason
+    assert verdict.executed == verdict.planned == (5 if task == "krr" else 4)
+    if task == "krr":
+        assert result.values.gap == result.values.residual**2 / (2 * SAMPLES)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("task", LOSSES)
+def test_it_ends_where_the_tolerance_is_first_met(size, task):
+    problem, stream = problem_of(task, "rbf"), stream_of(task)
+    whole, _ = run(size, ranks_do.trained, problem, stream, plan_of(), FORMS["allreduce"])[0]
+    third = whole.history[2].values.relative
+    assert third < whole.history[1].values.relative
+    ended, _ = run(size, ranks_do.trained, problem, stream, plan_of(tolerance=third), FORMS["allreduce"])[0]
+    assert (ended.iteration, ended.trajectory.stopped) == (48, "tolerance")
+    assert ended.history == whole.history[:3] or math.isnan(ended.values.residual)
+    assert whole.trajectory.stopped == "iterations"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_collectives_of_measurements_are_counted_apart(size):
+    alpha = np.zeros(SAMPLES)
+    alpha[[2, 5, 11]] = 0.5
+    words = SAMPLES + 2
+    for kernel, expected in (
+        ("linear", {"panel columns": 0, "collectives": 1, "words": words}),
+        ("polynomial", {"panel columns": 3, "collectives": 1, "words": 3 * SAMPLES + 2}),
+        ("rbf", {"panel columns": 3, "collectives": 2, "words": words + 3 * SAMPLES + 2}),
+    ):
+        _, counters = run(size, ranks_do.measured, problem_of("svm-l1", kernel), alpha)[0]
+        assert counters == expected
+    result, _ = run(size, ranks_do.trained, problem_of("krr", "linear"), stream_of("krr"), plan_of(), FORMS["gram"])[0]  # fmt: skip
+    assert result.trajectory.counters["collectives"] == 23
+    assert result.monitoring == {"panel columns": 0, "collectives": 5, "words": 5 * words}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("size", [3])
+def test_a_rank_that_draws_other_coordinates_is_named(size, form):
+    problem, stream = problem_of("svm-l2", "linear"), stream_of("svm-l2")
+    with pytest.raises(RankError) as caught:
+        run(size, ranks_do.diverging, problem, stream, plan_of(), FORMS[form], 1)
+    assert caught.value.kind == "IncoherenceError"
+    assert "rank 1 holds another dual vector" in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_rank_without_memory_for_a_measurement_is_named_on_all(size):
+    with pytest.raises(RankError, match=f"rank {size - 1}: MemoryError: no room") as caught:
+        run(size, ranks_do.failing_to_measure, problem_of("svm-l1", "rbf"), size - 1)
+    assert caught.value.ranks == tuple(range(size))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_predictions_are_the_kernel_with_the_new_samples(tmp_path, size, kernel, task, sparse):
+    """Whole numbers of few bits: sums and products are exact in any order, and so are the distances."""
+    generator = np.random.default_rng(8)
+    data = generator.integers(-2, 3, size=(6, 5)).astype(float)
+    new = generator.integers(-2, 3, size=(9, 5)).astype(float)
+    new[0] = 0.0
+    held = sp.csr_array(data) if sparse else data
+    problem = Problem("whole", held, np.where(np.arange(6) % 2, 1.0, -1.0), KERNELS[kernel], LOSSES[task])
+    alpha = np.zeros(6)
+    alpha[[1, 4] if kernel != "rbf" else [4]] = 2.0
+    path = tmp_path / "new"
+    lines = [" ".join(f"{k + 1}:{value:g}" for k, value in enumerate(row) if value) for row in new]
+    path.write_text("".join(f"{k} {line}\n" for k, line in enumerate(lines)), encoding="ascii")
+    entries = {
+        "linear": new @ data.T,
+        "polynomial": (new @ data.T + 0.5) ** 2,
+        "rbf": np.exp(-0.1 * ((new[:, None] - data) ** 2).sum(axis=2)),
+    }[kernel]
+    expected = entries @ (problem.targets * alpha if task == "svm-l1" else alpha)
+    expected = expected if task == "svm-l1" else expected / 0.2
+    for values, targets in run(size, ranks_do.predicted, problem, alpha, path):
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(targets, np.arange(9.0))
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_feature_that_was_not_trained_on_is_refused(tmp_path, size):
+    path = tmp_path / "new"
+    path.write_text("1 1:1\n1 8:1\n", encoding="ascii")
+    with pytest.raises(RankError, match=r"line 2: index '8' in '8:1' is outside 1\.\.7") as caught:
+        run(size, ranks_do.predicted, problem_of("svm-l1", "rbf"), np.ones(SAMPLES), path)
+    assert caught.value.ranks == tuple(range(size))

@@ -1,0 +1,54 @@
+"""What the solver counts is what the MPI library was asked for, and what the formulas say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import partition_ranks as ranks_do
+import pytest
+from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of, problem_of
+
+from sstep_verify.checks.exchange_counts import expected_counts
+from sstep_verify.errors import MissingExtraError
+from sstep_verify.launch import run
+from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.solver import ProductionSolver
+
+pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
+
+pytestmark = pytest.mark.pool_only
+
+SOURCE = Path(__file__).parents[2] / "benchmarks" / "native" / "pmpi_count.c"
+FORMS = (
+    "allreduce", "reduce-scatter", "gram", "all rows cached", "few rows cached", "kept gram", "difference"
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def preload(tmp_path_factory) -> dict[str, str]:
+    try:
+        return {"LD_PRELOAD": str(build_interposer(SOURCE, tmp_path_factory.mktemp("witness")))}
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_solver_counts_what_the_library_sees(preload, ranks, form):
+    for number, kernel in enumerate(name for name, described in KERNELS.items() if fits(form, described)):
+        problem = problem_of(list(LOSSES)[number], kernel)
+        for s in (1, 5, 12):
+            options = options_of(form, problem.samples, s * 2)
+            case = case_of(problem, ProductionSolver(**options), (s,))
+            request = RunRequest(problem, case.stream, s, ITERATIONS)
+            expected = expected_counts(case, s, ProductionSolver(**options).run(request))[0]
+            for counters, seen in run(
+                ranks, ranks_do.witnessed, request, Options(**options), variables=preload
+            ):
+                reductions = (seen["allreduce"], seen["reduce_scatter"])
+                assert counters == expected
+                assert sum(one.calls for one in reductions) == expected["collectives"]
+                assert sum(one.words for one in reductions) == expected["words"]
+                assert (seen["reduce_scatter"].calls > 0) is ("scatter" in form)

@@ -1,0 +1,108 @@
+"""The runner refuses a green report where a check compared nothing, and says which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.runner import Plan, run_campaign
+from sstep_verify.checks import box, trajectory
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+CAMPAIGN = """
+[campaign]
+name = "small"
+title = "Small"
+description = "A few iterations."
+[campaign.tolerated_vacuous_per_check]
+box = 2
+
+[[family]]
+data = ["{folder}/points.svm"]
+task = ["svm-l1"]
+kernel = [{{ name = "linear" }}]
+s = [1, 4]
+iterations = 40
+replay_limit = {limit}
+checks = ["window-replay", "trajectory", "box", "kernel-entries"]
+"""
+
+
+@pytest.fixture
+def results(tmp_path):
+    points = [f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(12)]
+    (tmp_path / "points.svm").write_text("\n".join(points) + "\n", encoding="ascii")
+
+    def run(limit=1 << 20):
+        path = tmp_path / "small.toml"
+        path.write_text(CAMPAIGN.format(folder=tmp_path, limit=limit), encoding="utf-8")
+        return run_campaign(Plan(read_definition(str(path))))
+
+    return run
+
+
+def _emptied(check):
+    """The check's judge, but nothing of s = 4 was executed."""
+    judge = check.judge
+
+    def emptied(case, trajectories, oracle):
+        return [
+            replace(verdict, executed=0) if verdict.s == 4 else verdict
+            for verdict in judge(case, trajectories, oracle)
+        ]
+
+    return emptied
+
+
+def test_enough_executed_is_green_and_the_minimums_are_reported(results):
+    found = results()
+    assert found.summary.exit_code == 0, found.summary.sentence
+    assert found.campaign.parameters["minimum_executed"]["window-replay"] == 2
+    assert found.campaign.parameters["minimum_executed"]["trajectory"] == 1
+    assert found.campaign.parameters["tolerated_vacuous_per_check"] == {"box": 2}
+
+
+def test_a_check_that_compared_nothing_is_no_green_run(results, monkeypatch):
+    monkeypatch.setattr(trajectory, "judge", _emptied(trajectory))
+    found = results()
+    assert found.summary.exit_code == 3
+    (note,) = [note for note in found.campaign.notes if note.startswith("too few")]
+    for word in ("trajectory", "points", "s = 4", "0 of"):
+        assert word in note
+        assert word in found.summary.sentence
+
+
+def test_more_vacuous_verdicts_of_a_check_than_tolerated_are_no_green_run(results, monkeypatch):
+    judge = trajectory.judge
+
+    def vacuous(*arguments):
+        return [replace(verdict, status=Status.VACUOUS) for verdict in judge(*arguments)]
+
+    monkeypatch.setattr(trajectory, "judge", vacuous)
+    found = results()
+    assert found.summary.exit_code == 3
+    assert "2 vacuous verdicts of trajectory, 0 tolerated" in found.summary.sentence
+
+
+def test_as_many_vacuous_verdicts_as_tolerated_are(results, monkeypatch):
+    judge = box.judge
+
+    def vacuous(*arguments):
+        return [replace(verdict, status=Status.VACUOUS) for verdict in judge(*arguments)]
+
+    monkeypatch.setattr(box, "judge", vacuous)
+    assert results().summary.exit_code == 0
+
+
+def test_what_is_left_out_for_its_cost_has_verdicts(results):
+    found = results(limit=12)
+    left_out = [verdict for verdict in found.verdicts if verdict["executed"] == 0]
+    assert {(verdict["check"], verdict["s"]) for verdict in left_out} == {
+        ("window-replay", 4), ("kernel-entries", 4)
+    }  # fmt: skip
+    assert all("Left out for its cost" in verdict["reason"] for verdict in left_out)
+    assert found.summary.exit_code == 3

@@ -1,0 +1,89 @@
+"""Launchers: which one, what it promised, what the ranks inherit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.launch import environment
+
+
+@pytest.fixture(autouse=True)
+def no_launcher(monkeypatch):
+    """Tests may themselves run under a launcher."""
+    for name in environment.SIZE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_without_a_launcher_there_is_one_process():
+    assert environment.promised_size() == 1
+
+
+@pytest.mark.parametrize("name", environment.SIZE_VARIABLES)
+def test_a_launcher_promises_a_size(monkeypatch, name):
+    monkeypatch.setenv(name, "3")
+    assert environment.promised_size() == 3
+    monkeypatch.setenv(name, "many")
+    with pytest.raises(InputError, match=f"{name} = 'many'"):
+        environment.promised_size()
+
+
+def test_a_rank_does_not_pass_its_place_on(monkeypatch):
+    monkeypatch.setenv("PMI_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.setenv("UNRELATED", "kept")
+    variables = environment.launch_variables()
+    assert not {"PMI_RANK", "OMPI_COMM_WORLD_SIZE"} & variables.keys()
+    assert variables["UNRELATED"] == "kept"
+    assert variables["OMP_NUM_THREADS"] == "2"
+    assert variables["MKL_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize(("implementation", "allowed"), [("MPICH", False), ("Open MPI", True)])
+def test_open_mpi_is_told_what_it_may_do(monkeypatch, implementation, allowed):
+    for name in environment.OPEN_MPI:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(environment, "implementation", lambda: implementation)
+    assert (environment.launch_variables().keys() >= environment.OPEN_MPI.keys()) is allowed
+
+
+@pytest.mark.parametrize(
+    ("answer", "implementation"),
+    [
+        ("HYDRA build details", "MPICH"),
+        ("mpiexec (OpenRTE) 4.1.4", "Open MPI"),
+        ("mpiexec (Open MPI) 5.0.11", "Open MPI"),
+        ("something else", "unknown"),
+    ],
+)
+def test_implementation_is_read_from_the_launcher(monkeypatch, answer, implementation):
+    monkeypatch.setattr(environment, "launcher", lambda: "mpiexec")
+    monkeypatch.setattr(
+        subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, stdout=answer, stderr="")
+    )
+    assert environment.implementation.__wrapped__() == implementation
+
+
+def test_no_launcher_anywhere_names_the_extra(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(environment.sysconfig, "get_path", lambda _: str(tmp_path))
+    with pytest.raises(MissingExtraError, match=r"sstep-verify\[mpich\]"):
+        environment.launcher.__wrapped__()
+
+
+def test_a_broken_promise_is_an_error():
+    """As under a launcher of another MPI: every process is a world of its own."""
+    pytest.importorskip("mpi4py", reason="the extra [mpi] is absent")
+    made = subprocess.run(
+        [sys.executable, "-c", "from sstep_verify.launch.environment import world; world()"],
+        env={**environment.launch_variables(), "OMPI_COMM_WORLD_SIZE": "2"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode != 0
+    assert "the launcher started 2 processes, but each of them sees a world of 1" in made.stderr

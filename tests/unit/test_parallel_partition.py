@@ -1,0 +1,103 @@
+"""Feature partition: contiguous, complete, and with the smallest possible largest load."""
+
+from __future__ import annotations
+
+import lzma
+from itertools import combinations_with_replacement, pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+
+COLUMN_COUNTS = "news20.binary.colnnz.txt.xz"
+
+counts_of = st.lists(st.integers(0, 9) | st.integers(0, 1000), max_size=8)
+
+
+def least_largest_load(counts: list[int], ranks: int) -> int:
+    """Smallest largest load over all ways to cut the columns into runs."""
+    columns = len(counts)
+    return min(
+        max(sum(counts[begin:end]) for begin, end in pairwise((0, *cuts, columns)))
+        for cuts in combinations_with_replacement(range(columns + 1), ranks - 1)
+    )
+
+
+@given(counts_of, st.integers(1, 4))
+def test_the_largest_load_is_the_least_possible(counts, ranks):
+    partition = balanced_partition(np.array(counts, dtype=np.int64), ranks)
+    assert partition.loads.max() == least_largest_load(counts, ranks)
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 80))
+def test_runs_are_contiguous_and_hold_every_column_once(counts, ranks):
+    partition = balanced_partition(np.array(counts, dtype=np.int64), ranks)
+    assert partition.starts.shape == (ranks + 1,)
+    assert (partition.starts[0], partition.starts[-1]) == (0, len(counts))
+    assert (np.diff(partition.starts) >= 0).all()
+    held = [column for rank in range(ranks) for column in range(len(counts))[partition.columns(rank)]]
+    assert held == list(range(len(counts)))
+    assert partition.loads.tolist() == [sum(counts[partition.columns(rank)]) for rank in range(ranks)]
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 60))
+def test_imbalance_is_largest_over_mean(counts, ranks):
+    partition = balanced_partition(np.array(counts), ranks)
+    assert partition.imbalance == max(partition.loads) * ranks / sum(counts)
+
+
+def test_nothing_to_balance_is_even():
+    assert balanced_partition(np.zeros(5, dtype=int), 3).imbalance == 1.0
+    empty = balanced_partition(np.empty(0, dtype=int), 2)
+    assert (empty.starts.tolist(), empty.imbalance) == ([0, 0, 0], 1.0)
+
+
+def test_the_last_rank_does_not_get_the_remnants():
+    """Cutting every run as long as the least largest load allows would leave nothing for the last rank."""
+    assert balanced_partition(np.full(9, 1), 4).loads.min() == 2
+    assert balanced_partition(np.full(100, 1), 30).loads.min() == 3
+
+
+def test_unusable_input_is_refused():
+    with pytest.raises(InputError, match="ranks = 0"):
+        balanced_partition(np.ones(3, dtype=int), 0)
+    with pytest.raises(InputError, match="column 1 has -2 nonzeros"):
+        balanced_partition(np.array([3, -2]), 2)
+
+
+def test_nonzeros_and_columns_of_dense_and_sparse_data():
+    data = np.array([[1.0, 0.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0]])
+    sparse = sp.csr_array(data)
+    assert column_nonzeros(sparse).tolist() == [2, 0, 1, 0]
+    assert column_nonzeros(data).tolist() == [2, 2, 2, 2]
+    for part in (slice(0, 2), slice(1, 1), slice(2, 4)):
+        assert np.array_equal(local_columns(data, part), data[:, part])
+        assert local_columns(data, part).flags.c_contiguous
+        assert np.array_equal(local_columns(sparse, part).toarray(), data[:, part])
+
+
+@pytest.fixture(scope="module")
+def news20_counts(data_directory) -> np.ndarray:
+    path = data_directory / COLUMN_COUNTS
+    if not path.exists():
+        pytest.skip(f"{COLUMN_COUNTS} is absent from the folder named by SSTEP_VERIFY_DATA")
+    with lzma.open(path, "rt") as lines:
+        return np.array([int(line) for line in lines], dtype=np.int64)
+
+
+def test_news20_on_few_ranks_is_even(news20_counts):
+    assert balanced_partition(news20_counts, 4).imbalance <= 1.1
+    # Columns of equal number would not be.
+    halves = np.array_split(news20_counts, 4)
+    assert max(part.sum() for part in halves) * 4 / news20_counts.sum() > 1.1
+
+
+def test_news20_on_many_ranks_is_near_its_densest_column(news20_counts):
+    ranks = 896
+    floor = max(news20_counts.max(), news20_counts.sum() / ranks)
+    assert balanced_partition(news20_counts, ranks).loads.max() <= 1.1 * floor

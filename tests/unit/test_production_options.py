@@ -1,0 +1,74 @@
+"""Options of the production solver: what goes together, what is refused, what is declared."""
+
+from __future__ import annotations
+
+import pytest
+from production_runs import KERNELS, problem_of
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import LinearKernel
+from sstep_verify.solvers.production.options import GRAM_ROWS, Options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"update": "twice"}, "update = 'twice'; known: in-place, frozen"),
+        ({"rbf": "guess"}, "rbf = 'guess'; known: norm-expansion, difference"),
+        ({"exchange": "gossip"}, "exchange = 'gossip'; known: allreduce, reduce-scatter, gram"),
+        ({"columns": "mine"}, "columns = 'mine'; known: whole, local"),
+        ({"gram_limit": -1}, "gram_limit = -1, but it must be >= 0"),
+        ({"cache": -8}, "cache = -8, but it must be >= 0"),
+        ({"recompute": -2}, "recompute = -2, but it must be >= 0"),
+        ({"exchange": "gram", "cache": 10}, "use exchange 'allreduce'"),
+        ({"exchange": "reduce-scatter", "keep_gram": True}, "use exchange 'allreduce'"),
+        ({"keep_gram": True, "cache": 10}, "drop one"),
+        ({"recompute": 3}, "recompute is for exchange 'gram', but exchange is 'allreduce'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_the_way_out(options, words):
+    with pytest.raises(InputError, match=words):
+        Options(**options)
+
+
+def test_a_gram_matrix_above_its_limit_is_refused():
+    problem = problem_of("krr", m=12)
+    Options(keep_gram=True, gram_limit=144).refuse(problem)
+    with pytest.raises(InputError, match="12 x 12 = 144 words exceeds the limit of 143"):
+        Options(keep_gram=True, gram_limit=143).refuse(problem)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_carried_weights_are_for_the_linear_kernel(kernel):
+    problem, options = problem_of("svm-l1", kernel), Options(exchange="gram")
+    if isinstance(kernel, LinearKernel):
+        options.refuse(problem)
+    else:
+        with pytest.raises(InputError, match="which only the linear kernel has"):
+            options.refuse(problem)
+
+
+@pytest.mark.parametrize(
+    ("options", "exchange", "state", "panels"),
+    [
+        ({}, "allreduce", (), True),
+        ({"exchange": "reduce-scatter"}, "reduce-scatter", (), False),
+        ({"exchange": "gram"}, "gram", ("weights",), False),
+        ({"keep_gram": True}, "kept-gram", (), True),
+        ({"cache": 100}, "column-cache", (), True),
+    ],
+)
+def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, state, panels):
+    declared = Options(**options).declaration(3)
+    assert (declared.exchange, declared.state, declared.panels) == (exchange, state, panels)
+    assert (declared.level, declared.options["ranks"]) == (3, 3)
+
+
+def test_options_that_change_counts_or_bits_are_declared():
+    assert Options(keep_gram=True).declaration(1).options["gram rows"] == GRAM_ROWS
+    assert Options(cache=77).declaration(1).options["cache words"] == 77
+    assert Options(exchange="gram", recompute=5).declaration(1).options["recompute"] == 5
+
+
+def test_a_cache_holds_whole_rows_and_no_more_than_there_are():
+    assert [Options(cache=words).cached_rows(10) for words in (9, 10, 39, 100, 1000)] == [0, 1, 3, 10, 10]
