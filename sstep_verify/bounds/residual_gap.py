@@ -24,6 +24,9 @@ folded in, rho'.
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
+Where the state is formed anew now and then (option "recompute"), "drift before" is the larger of it and
+what forming it from an a of ``|a| + c Theta`` rounds.
+
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
 the steps no increment exceeds it. Frozen updates of K-SVM have no such bound here.
 """
@@ -98,6 +101,7 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration, self._weights = problem, declaration, name == "weights"
         self._u = unit_roundoff(declaration.precision)
+        self._recompute = bool(declaration.options.get("recompute", 0))
         self._tiny = smallest(declaration.precision)
         rows = kernel_entries(problem, declaration, np.arange(problem.samples))
         least = 1.0 if problem.is_svm else stored_penalty(problem, declaration)
@@ -129,7 +133,8 @@ class DriftBound:
                     break
                 found = trial(theta)
                 if found <= theta:
-                    return (segment.drift + self._growth(segment, counts, theta)) * OUTWARD
+                    drift = self._drift(segment, counts, theta)
+                    return (drift + self._growth(segment, counts, theta)) * OUTWARD
                 theta = found * (1 + 2.0**-10)
         return np.full(segment.carried.size, np.inf)
 
@@ -173,9 +178,17 @@ class DriftBound:
         """Bound on |a| anywhere in the segment."""
         return np.abs(segment.begin) + counts * theta
 
+    def _drift(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
+        """Bound on the drift that the segment begins with, or has after the state was formed anew in it."""
+        if not self._recompute:
+            return segment.drift
+        return np.maximum(segment.drift, self.initial(self._size(segment, counts, theta)))
+
     def _growth(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
         moved = counts * theta * (1 + self._u)
         reach = np.abs(segment.carried) + self._map @ moved
+        if self._recompute:  # A state formed anew differs from the one before by no more than both drifts.
+            reach = reach + 2 * self._drift(segment, counts, theta)
         total = gamma(segment.draws.size + 6, self._u) * reach + self._map_error @ moved
         if not self._problem.is_svm:
             total += self._map @ (self._u * counts * self._size(segment, counts, theta))
@@ -183,7 +196,7 @@ class DriftBound:
 
     def _slope_error(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
         """Bound on the error of gradient or residual entries that steps are made from, shape (m,)."""
-        off = segment.drift + self._growth(segment, counts, theta)
+        off = self._drift(segment, counts, theta) + self._growth(segment, counts, theta)
         if not self._weights:
             return off
         scale = 1.0 if self._problem.is_svm else float(stored_penalty(self._problem, self._declaration))
@@ -221,7 +234,7 @@ class DriftBound:
             relative = relative / (1 - relative)
             size = np.minimum(self._size(segment, counts, theta), cap)
             folded = float(np.max((rho + slope * (relative + 2 * u) + u * diagonal * size)[drawn]))
-            inside = folded**2 + 2 * least * (gap + segment.draws.shape[0] * folded * theta)
+            inside = folded * folded + 2 * least * (gap + segment.draws.shape[0] * folded * theta)
             return min(float((folded + np.sqrt(inside)) / least) * OUTWARD, cap)
 
         return trial

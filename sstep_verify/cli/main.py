@@ -14,6 +14,7 @@ from sstep_verify.errors import InputError, MissingExtraError
 COMMANDS = {
     "doctor": "Check MPI, threads, packages and data, and say what to do.",
     "explain": "Say what a check claims, how its bound is derived, and what it saw.",
+    "oracle": "Certify an optimum, or prove a certificate anew.",
     "replay": "Judge an artefact again, offline.",
     "run": "Run a campaign and write its report.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",

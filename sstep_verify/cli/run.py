@@ -68,6 +68,8 @@ def _run(definition, directory, only, jobs, artefacts):
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)
 
+        if any(family.ranks > 1 for family in definition.families):
+            jobs = 1  # One MPI job at a time: ranks that wait keep a core busy.
         plan = Plan(definition, directory, only, jobs, ("sstep-verify", *sys.argv[1:]), artefacts)
         if definition.scenarios:
             from sstep_verify.campaign.stability import run_stability

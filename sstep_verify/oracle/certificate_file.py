@@ -28,6 +28,7 @@ SCHEMA, VERSION = "sstep-verify/certificate", 1
 MOST_EXPONENT = 10_000
 _DECIMAL = re.compile(r"-?\d{1,20000}(\.\d{1,20000})?(e-?\d{1,5})?", re.ASCII)
 _CHOICES = {"statuses": STATUSES, "remaining": MATRICES}
+_TYPES = {"int": "an integer >= 0", "float": "a number", "dict[str, Any]": "an object"}
 _MAY_BE_EMPTY = ("eigenvalue", "radius")
 
 
@@ -56,7 +57,7 @@ def decode(text: str) -> Certificate:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise CertificateError("file", f"is not whole JSON ({error}); make the certificate again") from error
+        raise CertificateError("file", f"is not whole JSON ({error}); make it again") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise CertificateError("schema", f"is not {SCHEMA!r}; this is no certificate")
     if document.get("schema_version") != VERSION:
@@ -121,8 +122,12 @@ def _record(kind: type, values: Any, within: str) -> Any:
     if not isinstance(values, dict):
         raise CertificateError(within.rstrip("."), f"is {values!r:.60}, but it must be an object")
     names = [one.name for one in fields(kind)]
-    for name in [*(n for n in values if n not in names), *(n for n in names if n not in values)]:
-        raise CertificateError(within + name, "is missing" if name in names else "is not a known field")
+    for name in names:
+        if name not in values:
+            raise CertificateError(within + name, "is missing")
+    for name in values:
+        if name not in names:
+            raise CertificateError(within + name, "is not a known field")
     return kind(**{one.name: _value(one.type, values[one.name], within + one.name) for one in fields(kind)})
 
 
@@ -136,11 +141,11 @@ def _value(kind: Any, value: Any, name: str) -> Any:
         return tuple(_text(entry, f"{name}[{i}]", name) for i, entry in enumerate(value))
     if kind == "str":
         return _text(value, name, name)
-    wanted = {"int": int, "float": float, "dict[str, Any]": dict}[kind]
+    wanted: type = {"int": int, "float": float, "dict[str, Any]": dict}[kind]
     if kind == "float" and type(value) is int:
         value = float(value)
-    if type(value) is not wanted or (kind == "int" and value < 0):
-        raise CertificateError(name, f"is {value!r:.60}, but it must be of type {kind} and not negative")
+    if type(value) is not wanted or (type(value) is int and value < 0):
+        raise CertificateError(name, f"is {value!r:.60}, but it must be {_TYPES[kind]}")
     return value
 
 

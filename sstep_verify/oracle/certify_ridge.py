@@ -1,7 +1,8 @@
 """Certificates of K-RR optima to as many digits as asked, from the data to a*.
 
-The exact K is positive semidefinite, so ``M = K/lambda + m I >= m I`` and ``||x - a*|| <= ||y - M x|| / m``.
-With ``e = x - a*`` and ``r = y - M x``, row i of ``M e = -r`` gives a sharper bound on one coordinate,
+The exact K is positive semidefinite, so ``M = K/lambda + m I >= m I`` and
+``||x - a*|| <= ||y - M x|| / m``. With ``e = x - a*`` and ``r = y - M x``, row i of ``M e = -r`` gives a
+sharper bound on one coordinate,
 
     m |e_i| <= |r_i| + ||K_i|| ||e|| / lambda,    ||K_i||^2 <= K_ii trace(K),
 
@@ -101,7 +102,8 @@ class _Systems:
         """Refine all points until written decimals have the digits asked, or nothing improves."""
         points = {p: self._approximate.solve(p, self._problem.targets).tolist() for p in penalties}
         points = {p: [self._arithmetic.number(x) for x in point] for p, point in points.items()}
-        hows, lengths = dict.fromkeys(penalties, "float64 Cholesky and refinement"), {}
+        hows = dict.fromkeys(penalties, "float64 Cholesky and refinement")
+        lengths: dict[float, Any] = {}
         open_penalties = list(penalties)
         for _ in range(MOST_ROUNDS):
             for penalty, residual in self._residuals({p: points[p] for p in open_penalties}).items():
@@ -197,6 +199,7 @@ class _Systems:
             square = sum((value * value for value in residual), arithmetic.number(0))
             gap = square / (2 * m)
             optimum = (lower_fraction(dual), upper_fraction(dual + gap))
+            gap_ends = (max(lower_fraction(gap), Fraction(0)), upper_fraction(gap))
         radius = upper_decimal(upper_fraction(length) / m * ROOM)
         subject = subject_of(
             Problem(
@@ -216,7 +219,7 @@ class _Systems:
             radii=radii,
             residual=upper_decimal(upper_fraction(length) * ROOM),
             objective=Interval(*enclosing_decimals(*optimum, self._written())),
-            gap=Interval(*enclosing_decimals(max(lower_fraction(gap), Fraction(0)), upper_fraction(gap), 6)),
+            gap=Interval(*enclosing_decimals(*gap_ends, 6)),
             how=f"{how}; kernel in balls of {arithmetic.bits} bits",
         )
 
@@ -234,5 +237,3 @@ class _Systems:
 
     def _written(self) -> int:
         return math.ceil(self._arithmetic.bits * math.log10(2))
-
-

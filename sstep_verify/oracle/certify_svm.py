@@ -4,10 +4,11 @@ With ``H = Q + omega I`` and a feasible a, concavity of the dual gives, for ever
 
     1/2 ||a - a*||_H^2 <= D* - D(a) <= P(a) - D(a) = gap.
 
-So the gradient of every optimum is known, ``|(Ha - Ha*)_i| <= sqrt(H_ii) ||a - a*||_H <= sqrt(2 H_ii gap)``,
-and where ``Ha - 1`` is certainly positive (negative) a*_i is 0 (C), whatever the active set. With a on those
-ends exactly, ``a - a*`` lives on the remaining coordinates; if H has no eigenvalue below mu > 0 there,
-the optimum is unique and ``||a - a*||_2 <= sqrt(2 gap / mu)``. All is evaluated at the decimals written down.
+So the gradient of every optimum is known to ``|(Ha - Ha*)_i| <= sqrt(H_ii) ||a - a*||_H <=
+sqrt(2 H_ii gap)``, and where ``Ha - 1`` is certainly positive (negative) a*_i is 0 (C), whatever the active
+set. With a on those ends exactly, ``a - a*`` lives on the remaining coordinates; if H has no eigenvalue
+below mu > 0 there, the optimum is unique and ``||a - a*||_2 <= sqrt(2 gap / mu)``. All is evaluated at the
+decimals written down.
 """
 
 from __future__ import annotations

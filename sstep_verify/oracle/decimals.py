@@ -44,12 +44,16 @@ def lower_decimal(value: Fraction) -> str:
 
 def upper_fraction(value: Any) -> Fraction:
     """Upper end of a ball, exact whatever the working precision; a rational is returned as it is."""
-    return value if isinstance(value, Fraction) else exact_fraction(value.mid()) + exact_fraction(value.rad())
+    return (
+        value if isinstance(value, Fraction) else exact_fraction(value.mid()) + exact_fraction(value.rad())
+    )
 
 
 def lower_fraction(value: Any) -> Fraction:
     """Lower end of a ball, exact whatever the working precision; a rational is returned as it is."""
-    return value if isinstance(value, Fraction) else exact_fraction(value.mid()) - exact_fraction(value.rad())
+    return (
+        value if isinstance(value, Fraction) else exact_fraction(value.mid()) - exact_fraction(value.rad())
+    )
 
 
 def enclosing_decimals(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:

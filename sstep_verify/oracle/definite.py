@@ -1,9 +1,9 @@
 """Is a part of ``Q + omega I`` positive definite, and with which smallest eigenvalue? Searched and proved.
 
-Proof in float64: if Cholesky's factorisation of a matrix A runs to its end, ``A + dA = R'R`` with ``||dA||``
-bounded, so no eigenvalue of A is below ``-||dA||``. A is the matrix in question, rounded, minus a shift.
-Where float64 does not reach, the matrix is inverted in balls: ``Q + omega I`` is positive semidefinite by
-nature, and then its smallest eigenvalue is at least ``1 / ||inverse||_F``.
+Proof in float64: if Cholesky's factorisation of a matrix A runs to its end, ``A + dA = R'R`` with
+``||dA||`` bounded, so no eigenvalue of A is below ``-||dA||``. A is the matrix in question, rounded,
+minus a shift. Where float64 does not reach, the matrix is inverted in balls: ``Q + omega I`` is positive
+semidefinite by nature, and then its smallest eigenvalue is at least ``1 / ||inverse||_F``.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ def _by_cholesky(matrix: np.ndarray) -> Fraction | None:
     rounding = 2 * _U * float(np.linalg.norm(matrix)) * OUTWARD
     backward = factorisation_error(np.abs(matrix), 0.0, 0.0, Declaration("oracle")) * OUTWARD
     # The shift must also pay for its own subtraction from the diagonal.
-    shift = (aim + rounding + backward + gamma(2, _U) * float(np.abs(np.diag(matrix)).max())) * 2
-    if not 0 < shift < values[0] or size * _U * float(np.trace(matrix)) > values[0]:
-        return None
+    own = gamma(2, _U) * float(np.abs(np.diag(matrix)).max())
+    shift = (aim + rounding + backward + own) * OUTWARD
     shifted = matrix.copy()
     shifted.flat[:: size + 1] -= shift
     try:

@@ -1,4 +1,4 @@
-"""Feature spaces of few dimensions: samples whose inner products are the entries of the kernel, in balls."""
+"""Feature spaces of few dimensions: images whose inner products are the kernel's entries, in balls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HIGHEST_RANK = 200
 
 
 def rank_limit(problem: Problem) -> float:
-    """Dimensions of the kernel's feature space, which no rank of a kernel matrix exceeds; may be infinite."""
+    """Dimensions of the kernel's feature space: no kernel matrix has a larger rank. May be infinite."""
     kernel, n = problem.kernel, problem.features
     if isinstance(kernel, LinearKernel):
         return n

@@ -43,6 +43,8 @@ class LowRankSystem:
         self._rows = [[(value / root).mid() for value in row] for row in rows]
         self._features = self._matrix(self._rows)
         self._transposed = self._features.transpose()
+        p = self._features.ncols()
+        self._identity = self._matrix(p, p, [int(k // p == k % p) for k in range(p * p)])
         self._shift = arithmetic.number(problem.hinge.shift) / arithmetic.number(self.scale)
 
     def product(self, vector: np.ndarray) -> np.ndarray:
@@ -61,7 +63,8 @@ class LowRankSystem:
         for k in range(p):
             core[k, k] = core[k, k] + 1
         try:
-            inner = core.inv().mid()
+            # A search needs no enclosure of the inverse.
+            inner = core.solve(self._identity, algorithm="approx").mid()
         except ZeroDivisionError:
             return None
 

@@ -96,7 +96,9 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
     found = search(problem, TARGET, PRECISIONS)
     if found.best.relative_width <= TARGET:
-        return _optimum(found.best, f"{found.method}, active set in balls of {found.dual.arithmetic.bits} bits")
+        return _optimum(
+            found.best, f"{found.method}, active set in balls of {found.dual.arithmetic.bits} bits"
+        )
     width = f"relative width {found.best.relative_width:.1e}"
     return _optimum(
         found.best, f"weak duality at the best point found, {width}: no active set was confirmed"
@@ -134,28 +136,38 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
     precisions : tuple of int
         Bits of the balls, in the order tried; at least two.
     """
-    start = _float_search(problem)
-    method, tried = "float64 interior point", list(precisions)
-    if not start.finished and feature_dimensions(problem) is not None:
+    start = _float_search(problem, problem.hinge.upper)
+    low_rank = feature_dimensions(problem) is not None
+    extended = low_rank and not start.finished
+    if extended:
         start = _extended_search(problem)
-        method, tried = f"interior point of {EXTENDED_BITS} bits (float64 failed)", tried[1:]
+    opened = False
     best: Enclosed | None = None
-    for bits in tried:
+    for bits in precisions:
         dual = BallDual(problem, Balls(bits))
         best = _polished(problem, bits, start, best, target, dual)
-        if not target < best.relative_width <= HOPELESS:
+        if best.relative_width <= target:
             break
+        if low_rank and not extended:
+            # Few flips do not mend sets that float64 got wrong in many places.
+            start, extended = _extended_search(problem), True
+        elif not best.relative_width <= HOPELESS:
+            if opened or not np.isfinite(problem.hinge.upper):
+                break
+            # The optimum over a >= 0 is the one sought if it lies below C; a far end misleads the search.
+            start, opened = _float_search(problem, np.inf), True
     assert best is not None
-    return Found(best, dual, method)
+    method = f"interior point of {EXTENDED_BITS} bits (float64 failed)"
+    return Found(best, dual, method if extended else "float64 interior point")
 
 
-def _float_search(problem: Problem) -> Interior:
+def _float_search(problem: Problem, upper: float) -> Interior:
     labels = problem.targets
     matrix = kernel_matrix(problem)
     matrix *= labels[:, None]
     matrix *= labels
     matrix.flat[:: problem.samples + 1] += problem.hinge.shift
-    return interior_point(DenseSystem(matrix), problem.hinge.upper)
+    return interior_point(DenseSystem(matrix), upper)
 
 
 def _extended_search(problem: Problem) -> Interior:

@@ -85,7 +85,8 @@ def must_hold(name: str, stated: Interval, ball: Any) -> None:
     low, high = ball_ends(ball)
     if not stated.lower <= low <= high <= stated.upper:
         raise CertificateError(
-            name, f"states {stated.middle} within {stated.radius}, but it is in {shown(low)} .. {shown(high)}"
+            name,
+            f"states {stated.middle} within {stated.radius}, but it is in {shown(low)} .. {shown(high)}",
         )
 
 

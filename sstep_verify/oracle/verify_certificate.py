@@ -1,8 +1,9 @@
 """Proves a certificate anew from the file and the data alone; shares no code with the search.
 
-It uses the reference's kernels in balls and the description of the problem, nothing else. Every statement of
-a certificate is recomputed, with more bits than it was made with, and must come out true. A statement that is
-true but weaker than it need be is accepted; that a file is the one that was written is what its digest says.
+It uses the reference's kernels in balls and the description of the problem, nothing else. Every statement
+of a certificate is recomputed, with more bits than it was made with, and must come out true. A statement
+that is true but weaker than it need be is accepted; that a file is the one that was written is what its
+digest says.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Pro
             "subject.values_digest", f"states {subject.values_digest}, but the data have {digest}"
         )
     if isinstance(certificate, RidgeCertificate) == problem.is_svm:
-        raise CertificateError("subject.task", f"is {subject.task!r}, but the statements are of another task")
+        raise CertificateError("subject.task", f"is {subject.task!r}, not that of the statements")
     if isinstance(certificate, RidgeCertificate):
         verify_ridge(problem, certificate)
     else:

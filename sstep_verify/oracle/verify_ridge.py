@@ -1,6 +1,6 @@
 """Proves the statements of a K-RR certificate: a residual in balls, and that the exact system is >= m I.
 
-With ``M = K/lambda + m I`` and ``r = y - M x``: ``||x - a*|| <= ||r|| / m`` since K is positive semidefinite,
+With ``M = K/lambda + m I`` and ``r = y - M x``: ``||x - a*|| <= ||r|| / m``, K being positive semidefinite;
 the gap of x is ``||r||^2 / (2m)``, and row i of ``M (x - a*) = -r`` bounds one coordinate by
 ``(|r_i| + sqrt(K_ii trace K) ||x - a*|| / lambda) / m``.
 """
@@ -24,7 +24,6 @@ from sstep_verify.oracle.verified_kernel import (
     verifying_kernel,
 )
 from sstep_verify.problems import Problem
-
 
 
 def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
@@ -60,7 +59,9 @@ def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
     must_have_digits(certificate.digits, Fraction(certificate.radius), ball_ends(norm)[1])
 
 
-def _coordinates(certificate: RidgeCertificate, residual: list, diagonal: list, radius: Any, penalty) -> None:
+def _coordinates(
+    certificate: RidgeCertificate, residual: list, diagonal: list, radius: Any, penalty
+) -> None:
     """Every coordinate's own radius: either bound may prove it."""
     m = len(residual)
     trace = sum(diagonal, radius * 0)

@@ -3,8 +3,8 @@
 With ``H = Q + omega I``, g(a) the gap of the stated point and a* any optimum: ``||a - a*||_H^2 <= 2 g(a)``
 (strong duality, concavity), hence ``|(Ha - Ha*)_i| <= sqrt(2 H_ii g(a))`` (Cauchy and Schwarz in the
 H-seminorm). A sign of the gradient that this leaves no doubt of puts a*_i on its end. H is positive
-semidefinite by nature, so if a matrix R has ``||I - R H|| < 1`` on some coordinates then H is invertible there
-and its smallest eigenvalue is at least ``(1 - ||I - R H||) / ||R||`` in Frobenius norms.
+semidefinite by nature, so if a matrix R has ``||I - R H|| < 1`` on some coordinates then H is invertible
+there and its smallest eigenvalue is at least ``(1 - ||I - R H||) / ||R||`` in Frobenius norms.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ class _Proof:
         for i, value in enumerate(self._rational):
             if value < 0 or (end is not None and value > end):
                 text = self._stated.alpha[i]
-                raise CertificateError(f"alpha[{i}]", f"is {text}, outside the box 0 .. {end or 'infinity'}")
+                raise CertificateError(
+                    f"alpha[{i}]", f"is {text}, outside the box 0 .. {end or 'infinity'}"
+                )
 
     def values(self) -> None:
         """Both objectives and the gap, and with weak duality the optimal value."""
@@ -104,7 +106,9 @@ class _Proof:
         must_hold("gap", stated.gap, self._gap)
         with arithmetic.working():
             must_hold("objective", stated.objective, dual.union(primal))
-        must_have_digits(stated.digits, Fraction(stated.objective.radius), Fraction(stated.objective.middle))
+        must_have_digits(
+            stated.digits, Fraction(stated.objective.radius), Fraction(stated.objective.middle)
+        )
 
     def ends(self) -> None:
         """Coordinates that every optimum has at 0 or C; the point must be there as well."""
@@ -220,7 +224,8 @@ class _Proof:
 
 def _signed_rows(kernel: Kernel, signs: list[int]) -> list[list[Any]]:
     """Entries of Q up to the diagonal."""
-    return [[signs[i] * signs[j] * x for j, x in enumerate(row)] for i, row in lower_rows(kernel)]
+    with kernel.arithmetic.working():
+        return [[signs[i] * signs[j] * x for j, x in enumerate(row)] for i, row in lower_rows(kernel)]
 
 
 def _float_inverse(matrix: Any, entries: list[list[Any]]) -> Any:

@@ -139,8 +139,8 @@ def sign(signature, bits, columns):
     Parameters
     ----------
     signature : ndarray of uint64, shape (1,)
-        The digest, updated: rotated by 13 bits and joined (xor) with the bits of each value, so that one
-        changed bit always changes it.
+        The digest, updated: rotated by 13 bits and joined (xor) with the bits of each value and with its
+        coordinate, so that one changed bit always changes it.
     bits : ndarray of uint64, shape (m,)
         The bits of the dual vector.
     columns : ndarray of int64, shape (c,)
@@ -149,4 +149,5 @@ def sign(signature, bits, columns):
     digest = signature[0]
     for column in columns:
         digest = ((digest << np.uint64(13)) | (digest >> np.uint64(51))) ^ bits[column]
+        digest ^= np.uint64(column)
     signature[0] = digest

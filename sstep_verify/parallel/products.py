@@ -38,7 +38,9 @@ class DenseProducts:
         self._tile = max(TILE_WORDS // samples, 32)
         tallest = min(width, self._tile)
         self._run = features_at_once(self._data, tallest)
-        self._part = np.empty(tallest * samples if self._run < features else 0)
+        whole = self._run >= features
+        self._sampled = np.empty((tallest if whole else 0, features))
+        self._part = np.empty(0 if whole else tallest * samples)
 
     def into(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write ``<a_i, a_j>`` for i in `columns` and all j into `panel`, shape (c, m)."""
@@ -54,10 +56,15 @@ class DenseProducts:
     def _tile_into(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """The same for so few rows that the panel stays in cache, one run of features after another."""
         count, (samples, features) = columns.size, self._data.shape
-        for left in range(0, max(features, 1), self._run):
+        if self._run >= features:
+            sampled = self._sampled[:count]
+            np.take(self._data, columns, axis=0, out=sampled, mode="clip")
+            np.matmul(sampled, self._data.T, out=panel)
+            return
+        for left in range(0, features, self._run):
             data = self._data[:, left : left + self._run]
             part = self._part[: count * samples].reshape(count, samples) if left else panel
-            # Not dot: it would copy the transpose of a run of features.
+            # Not take, which would copy a whole run of features first; not dot, which would its transpose.
             np.matmul(data[columns], data.T, out=part)
             if left:
                 panel += part

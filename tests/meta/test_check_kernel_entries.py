@@ -51,11 +51,11 @@ def test_right_sparse_panels_pass():
 @pytest.mark.parametrize(
     ("kernel", "module", "old", "new", "named"),
     [
-        (RBFKernel(0.3), kernel_functions, "own + squared_norms[column] - 2.0", "0.0 - 2.0", ""),
-        (RBFKernel(0.3), kernel_functions, "squared_norms[column] - 2.0", "squared_norms[column] - 1.9999999", ""),
+        (RBFKernel(0.3), kernel_functions, "own + norms[column] - 2.0", "0.0 - 2.0", ""),
+        (RBFKernel(0.3), kernel_functions, "norms[column] - 2.0", "norms[column] - 1.9999999", ""),
         (PolynomialKernel(3, 0.5), kernel_functions, "range(degree - 1)", "range(degree)", ""),
-        (LinearKernel(), products, "np.dot(sampled[begin:end], self._transposed,",
-         "np.dot(sampled[begin:end, :2], self._transposed[:2],", "features lost in the reduction"),
+        (LinearKernel(), products, "np.matmul(sampled, self._data.T,",
+         "np.matmul(sampled[:, :2], self._data.T[:2],", "features lost in the reduction"),
     ],
 )  # fmt: skip
 def test_a_planted_defect_fails_with_a_reason(kernel, module, old, new, named):

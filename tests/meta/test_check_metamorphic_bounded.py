@@ -69,13 +69,13 @@ PLANTED = {
     "divided by the number of features": (
         Hinge(0.5), products,
         (
-            "np.dot(sampled[begin:end], self._transposed, out=panel[begin:end])",
-            "panel[begin:end] = np.dot(sampled[begin:end], self._transposed) / sampled.shape[1]",
+            "np.matmul(sampled, self._data.T, out=panel)",
+            "panel[:] = np.matmul(sampled, self._data.T) / sampled.shape[1]",
         ),
         {"zero-columns"},
     ),
     "last feature lost": (
-        Ridge(0.05), products, ('mode="clip")', 'mode="clip")\n        sampled[:, -1] = 0.0'),
+        Ridge(0.05), products, ('mode="clip")', 'mode="clip")\n            sampled[:, -1] = 0.0'),
         {"zero-columns", "features"},
     ),
 }  # fmt: skip

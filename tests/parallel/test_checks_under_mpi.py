@@ -149,3 +149,18 @@ def test_the_same_bits_every_time_and_as_without_mpi_on_one_rank(ranks, form):
         alone = ProductionSolver(**options).run(request)
         assert one.final.tobytes() == alone.final.tobytes()
         assert one.counters == alone.counters
+
+
+def test_weights_formed_anew_are_those_that_are_recorded():
+    scenario = Scenario(
+        task="krr", samples=21, features=7, block=3, s=5, iterations=17, seed=3208015862, ranks=2,
+        spectrum="geo", condition=1e11, scale="large", constant_features=1, density=0.1, skew=1.0,
+        positive=0.25,
+    )  # fmt: skip
+    ends = (5, 10, 15, 17)
+    solver = DistributedSolver(2, exchange="gram", recompute=3)
+    case = Case(
+        scenario.id, scenario.problem(), scenario.stream(), (5,), 17, solver.declaration,
+        points={5: ends}, windows=len(ends),
+    )  # fmt: skip
+    assert_right(verdicts(case, solver, ["window-replay"]))

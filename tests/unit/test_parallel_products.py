@@ -155,3 +155,17 @@ def test_gaussian_is_one_on_the_diagonal_however_large_the_norms():
     Gaussian(1.0, np.array([1e12, 1e12])).apply(panel, np.array([0, 1]))
     assert np.diag(panel).tolist() == [1.0, 1.0]
     assert panel[0, 1] == panel[1, 0] == 0.0
+
+
+@pytest.mark.parametrize("count", [2, 5, 9])
+def test_runs_of_features_add_up_to_the_whole_product(count, monkeypatch):
+    """Whole numbers, so that every sum is exact; so few words at once that features go in several runs."""
+    monkeypatch.setattr(products, "GATHERED_LEAST", 12)
+    monkeypatch.setattr(products, "GATHERED_MOST", 20)
+    data = np.random.Generator(np.random.PCG64(5)).integers(-9, 9, (9, 23)).astype(np.float64)
+    columns = np.arange(count)[::-1].copy()
+    made = products.DenseProducts(data, count)
+    assert made._run < 23
+    panel = np.full((count, 9), np.nan)
+    made.into(panel, columns)
+    assert np.array_equal(panel, data[columns] @ data.T)

@@ -67,7 +67,6 @@ class Run:
         self._columns = WindowColumns(samples, self._width * block, self._chunk // self._width)
         self._cache = ColumnCache(samples, options.cached_rows(samples), most) if options.cache else None
         self._advance = self._choose_loop(gram)
-        self._refreshed = -1
         if isinstance(self._exchange, GramExchange):
             self._exchange.restart(self.recurrence.vector)
 
@@ -200,17 +199,17 @@ class Run:
     def _small_window(self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
         exchange, recurrence = self._exchange, self.recurrence
         assert not isinstance(exchange, AllreduceExchange)
-        if isinstance(exchange, GramExchange) and self._options.recompute:
-            self._refresh(exchange)
         gram, stale = exchange.small(columns, recurrence.vector)
         change = recurrence.small_window(gram, stale, columns, positions)
         exchange.moved(columns, change)
+        if isinstance(exchange, GramExchange) and self._options.recompute:
+            self._refresh(exchange)
         self.clock.stop(RECURRENCE)
 
     def _refresh(self, exchange: GramExchange) -> None:
-        """Form the weights anew where a window of the stream, not of this run, says so."""
-        window = self._request.start // self._request.s + self.windows
-        if window % self._options.recompute == 0 and self.windows:
+        """Form the weights anew at the end of a window, counted on the stream and not in this run."""
+        ended = self._request.start // self._request.s + self.windows + 1
+        if ended % self._options.recompute == 0:
             exchange.restart(self.recurrence.vector)
 
     def _keep(self, error: Exception) -> None:

@@ -1,0 +1,167 @@
+"""``sstep-verify oracle``: certify an optimum, or prove a certificate anew."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import click
+
+SHOWN = 30
+"""Digits of a value that are printed; the file holds all."""
+
+
+@click.command("oracle")
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option("--verify", "file", type=click.Path(), help="Prove this certificate anew, then stop.")
+@click.option("--task", type=click.Choice(["krr", "svm-l1", "svm-l2"]), help="What to solve.")
+@click.option(
+    "--kernel", type=click.Choice(["linear", "polynomial", "rbf"]), default="linear", show_default=True
+)
+@click.option("--sigma", type=float, default=1.0, show_default=True, help="rbf: inverse squared width.")
+@click.option("--degree", type=int, default=3, show_default=True, help="polynomial: exponent.")
+@click.option("--offset", type=float, default=0.0, show_default=True, help="polynomial: constant.")
+@click.option("--C", "penalty_c", type=float, default=1.0, show_default=True, help="K-SVM: penalty.")
+@click.option(
+    "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
+)
+@click.option(
+    "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
+)
+@click.option("--out", type=click.Path(dir_okay=False), help="File of the certificate (.json).")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--no-cache", is_flag=True, help="Neither look the certificate up nor keep it.")
+@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+def command(data, file, **given):
+    """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
+
+    DATA is a LIBSVM file or the name of a data set. With --verify FILE every statement of a certificate is
+    proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
+    needed only if the certificate names no known data set.
+
+    Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
+    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
+    """
+    if file is not None:
+        _verify(file, data, given["directory"])
+        return
+    from sstep_verify.errors import InputError
+
+    if data is None or given["task"] is None:
+        raise InputError("oracle: give DATA and --task to certify, or --verify FILE to prove anew")
+    if given["out"] and os.path.exists(given["out"]) and not given["force"]:
+        raise InputError(f"{given['out']}: is there already; give another name, or --force to replace it")
+    _certify(data, given)
+
+
+def _certify(data, given) -> None:
+    from sstep_verify.oracle.certificate_cache import cached, keep
+    from sstep_verify.oracle.certificate_file import encode, write_whole
+
+    problem, loaded = _problem(data, given)
+    certificate, note = (None, "") if given["no_cache"] else cached(problem, given["digits"])
+    if note:
+        click.echo(note, err=True)
+    if certificate is None:
+        certificate = _prove(problem, given["digits"])
+        if not given["no_cache"] and (note := keep(problem, given["digits"], certificate)):
+            click.echo(note, err=True)
+    if given["out"]:
+        from sstep_verify.provenance import collect
+
+        facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
+        made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
+        write_whole(given["out"], encode(replace(certificate, provenance=made)))
+    for line in _summary(problem, certificate):
+        click.echo(line)
+    if certificate.digits < given["digits"]:
+        click.echo(f"certified to {certificate.digits} digits of the {given['digits']} asked", err=True)
+        sys.exit(3)
+
+
+def _problem(data, given):
+    from sstep_verify.problems import Problem
+    from sstep_verify.problems.kernels import kernel_from
+    from sstep_verify.problems.losses import loss_from
+
+    loaded = _load(data, given["task"], given["directory"])
+    kernel = kernel_from(
+        given["kernel"], degree=given["degree"], offset=given["offset"], sigma=given["sigma"]
+    )
+    loss = loss_from(given["task"], C=given["penalty_c"], penalty=given["penalty"])
+    return Problem(loaded.name, loaded.data, loaded.targets, kernel, loss), loaded
+
+
+def _load(data, task, directory):
+    from sstep_verify.problems.datasets import load
+
+    return load(data, directory=directory, task="regression" if task == "krr" else "classification")
+
+
+def _prove(problem, digits):
+    if problem.is_svm:
+        from sstep_verify.oracle.certify_svm import certify_svm
+
+        return certify_svm(problem, digits)
+    from sstep_verify.oracle.certify_ridge import certify_ridge
+
+    return certify_ridge(problem, digits)[problem.ridge.penalty]
+
+
+def _summary(problem, certificate):
+    yield f"{problem.label}: {certificate.digits} digits certified"
+    yield f"  optimal value {_short(certificate.objective)}"
+    yield f"  gap {_short(certificate.gap)}"
+    if problem.is_svm:
+        counts = Counter(certificate.statuses)
+        yield f"  support vectors {len(certificate.support)} of {problem.samples}: " + ", ".join(
+            f"{counts[status]} {words}" for status, words in _STATUS_WORDS.items()
+        )
+        uniqueness = "proved unique" if certificate.unique else "uniqueness not proved"
+        yield f"  optimum {uniqueness}: matrix on the remaining coordinates {certificate.remaining}"
+    if certificate.radius:
+        yield f"  distance from the optimum at most {_few(certificate.radius)}"
+    yield f"  {certificate.how}"
+
+
+_STATUS_WORDS = {"zero": "proved 0", "upper": "proved C", "free": "proved free", "undecided": "undecided"}
+
+
+def _short(interval) -> str:
+    """Leading digits of the middle, which are for reading, and the radius about the whole of it."""
+    from decimal import ROUND_HALF_EVEN
+
+    return f"{_few(interval.middle, SHOWN, ROUND_HALF_EVEN)}... with radius {_few(interval.radius)}"
+
+
+def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
+    from decimal import Context
+
+    return str(Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999).create_decimal(text))
+
+
+def _verify(file, data, directory) -> None:
+    from sstep_verify.errors import InputError
+    from sstep_verify.oracle.certificate import CertificateError
+    from sstep_verify.oracle.certificate_file import read_certificate
+    from sstep_verify.oracle.verify_certificate import verify_certificate
+    from sstep_verify.problems.datasets import names
+
+    try:
+        certificate = read_certificate(file)
+        subject = certificate.subject
+        if data is None and subject.data not in names():
+            raise InputError(
+                f"{file}: speaks of the file {subject.data!r}; "
+                f"give it: sstep-verify oracle DATA --verify FILE"
+            )
+        loaded = _load(data or subject.data, subject.task, directory)
+        problem = verify_certificate(certificate, loaded.data, loaded.targets)
+    except CertificateError as error:
+        click.echo(f"{file}: {error}", err=True)
+        sys.exit(1)
+    for line in _summary(problem, certificate):
+        click.echo(line)
+    click.echo("every statement was proved anew")

@@ -1,0 +1,122 @@
+"""``sstep-verify oracle``: certifies into a file, proves the file anew, keeps and mistrusts its cache."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from sstep_verify.cli.oracle import command
+from sstep_verify.errors import InputError
+from sstep_verify.oracle.certificate_file import read_certificate, write_whole
+
+pytest.importorskip("flint", reason="certificates need the extra [exact]")
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A LIBSVM file in a folder of its own, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    generator = np.random.default_rng(2)
+    lines = []
+    for row, label in zip(generator.standard_normal((12, 3)), [1, -1] * 6, strict=True):
+        lines.append(f"{label:+d} " + " ".join(f"{j}:{value:.4f}" for j, value in enumerate(row, 1)))
+    path = tmp_path / "toy"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _run(*words):
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--task", "krr", "--kernel", "rbf", "--lambda", "1e-3"),
+        ("--task", "svm-l1", "--kernel", "polynomial", "--C", "2"),
+        ("--task", "svm-l2", "--kernel", "linear"),
+    ],
+    ids=lambda options: options[1],
+)
+def test_certify_and_prove_anew(toy, options):
+    out = toy.with_name("certificate.json")
+    made = _run(toy, *options, "--digits", "50", "--out", out)
+    assert made.exit_code == 0, made.output
+    assert "50 digits certified" in made.output
+    certificate = read_certificate(out)
+    assert certificate.digits == 50
+    assert certificate.provenance["package"]["name"] == "sstep-verify"
+    assert str(toy.parent) not in json.dumps(json.loads(out.read_text())["subject"])
+    proved = _run("--verify", out, toy)
+    assert proved.exit_code == 0, proved.output
+    assert "every statement was proved anew" in proved.output
+    assert "DATA --verify" in str(_run("--verify", out).exception)
+
+
+def test_a_known_set_is_found_by_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    out = tmp_path / "certificate.json"
+    options = ("--task", "krr", "--lambda", "1e-3", "--out", out, "--no-cache")
+    assert _run("diabetes_regression", *options).exit_code == 0
+    assert _run("--verify", out).exit_code == 0
+    assert not (tmp_path / "sstep-verify").exists()
+
+
+def test_a_tampered_file_is_refused_with_its_field(toy):
+    out = toy.with_name("certificate.json")
+    assert _run(toy, "--task", "svm-l1", "--out", out).exit_code == 0
+    document = json.loads(out.read_text())
+    document["statuses"][0] = "zero" if document["statuses"][0] != "zero" else "free"
+    out.write_text(json.dumps(document))
+    refused = _run("--verify", out, toy)
+    assert refused.exit_code == 1
+    assert "digest" in refused.output
+    out.write_text(out.read_text()[:-40])
+    assert "not whole JSON" in _run("--verify", out, toy).output
+
+
+def test_the_cache_is_used_and_a_damaged_entry_is_not(toy):
+    words = (toy, "--task", "krr", "--lambda", "1e-3", "--kernel", "rbf")
+    first = _run(*words)
+    (entry,) = (toy.parent / "cache" / "sstep-verify" / "certificates").iterdir()
+    stamp = entry.stat().st_mtime_ns
+    assert _run(*words).output == first.output
+    assert entry.stat().st_mtime_ns == stamp
+    whole = entry.read_text()
+    entry.write_text(whole[: len(whole) // 2])
+    again = _run(*words)
+    assert again.exit_code == 0
+    assert "is not used" in again.output
+    assert entry.read_text() == whole
+    assert [path.name for path in entry.parent.iterdir()] == [entry.name]
+
+
+def test_an_entry_of_another_problem_is_not_used(toy):
+    folder = toy.parent / "cache" / "sstep-verify" / "certificates"
+    assert _run(toy, "--task", "krr", "--lambda", "1").exit_code == 0
+    (first,) = folder.iterdir()
+    assert _run(toy, "--task", "krr", "--lambda", "2").exit_code == 0
+    (second,) = set(folder.iterdir()) - {first}
+    second.write_text(first.read_text())
+    assert "of another problem" in _run(toy, "--task", "krr", "--lambda", "2").output
+
+
+def test_files_that_are_there_are_kept_without_force(toy):
+    out = toy.with_name("certificate.json")
+    out.write_text("mine")
+    refused = _run(toy, "--task", "krr", "--out", out)
+    assert isinstance(refused.exception, InputError)
+    assert out.read_text() == "mine"
+    assert _run(toy, "--task", "krr", "--out", out, "--force").exit_code == 0
+    assert read_certificate(out).digits == 30
+
+
+def test_what_is_missing_is_said(toy, tmp_path):
+    assert "--task" in str(_run(toy).exception)
+    assert "cannot be read" in str(_run("--verify", tmp_path / "none.json").exception)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(tmp_path / "no folder" / "x.json", "")
