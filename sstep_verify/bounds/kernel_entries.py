@@ -174,6 +174,8 @@ def _rbf(data, rows, sigma, declaration, u, u64) -> KernelEntries:
     values = np.exp(-sigma * distances)
     # The largest value the exact entry can have, from below the true exponent and above exp's error; the
     # error is taken off the exponent, since far apart exp alone is 0 times infinity.
+    # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; exp errs by an ulp
+    # (2 u), and forming the product with 1 + 8 u by no more than the 6 u that are left.
     least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - lost64
     largest = np.minimum(np.exp(-least_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
 

@@ -105,6 +105,8 @@ def ridge_window_errors(
         block = np.ix_(draws, draws)
         modulus = smallest_eigenvalue(values[block], own[block], start.size)
         root = np.sqrt(modulus)
+        # A distance of `total` in the M-norm is at most total / root in the 2-norm of a block, before the
+        # step and, as the step is a projection, after it: an increment is off by at most the sum of both.
         step = local.advance(modulus, 2 * total / root)
         if step is None:
             return nothing

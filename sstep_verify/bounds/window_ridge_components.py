@@ -101,7 +101,9 @@ class RidgePropagation:
         coupling[:, draws] = 0.0
         rest = self.radius.copy()
         rest[draws] = 0.0
-        # Each stage of -X (K e) loses a relative gamma of its absolute terms, X and K their own errors.
+        # Each stage of -X (K e) loses a relative gamma of its terms' sizes, X and K their own errors: sums
+        # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
+        # the two products before them are the 4.
         pushed = np.abs(coupling) @ rest
         lost = gamma(self.radius.size + self._used + block + 4, u) * (np.abs(inverse) @ pushed)
         lost += spread * pushed.sum() + inverse_size @ (self._own[draws] @ rest)

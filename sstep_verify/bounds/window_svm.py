@@ -95,6 +95,8 @@ class SvmPropagation:
         count, samples = entries.values.shape
         self._radius = np.zeros(count)
         size = steps.draws.size
+        # A product for each entry of a, two for each step (correction and its own shift), and at most 6 in
+        # the constant, the shift, the curvature, the quotient and the storing of a may underflow.
         self._underflow = (samples + 2 * size + 6) * smallest(declaration.precision)
         magnitude = entries.magnitude
         absolute = magnitudes(start)
@@ -132,6 +134,7 @@ class SvmPropagation:
         if self._magnitude[i, i] == 0.0 and self._shift == 0.0:
             self._settle(i, None, self._upper_error, landing, steps.increment[step])
             return
+        # The solver's curvature is a sum of two, one of them a rounded quotient (omega): three roundings.
         smallest_curvature = curvature - slack - self._solver[i, i] - gamma(3, u) * curvature
         smallest_curvature -= self._shift_error
         if not smallest_curvature > 0.0:
@@ -147,6 +150,7 @@ class SvmPropagation:
         local = self._local(step, i, spread, curvature, smallest_curvature)
         # The signed row is itself rounded, and its entries and the curvature are off by `own`.
         inexact = (self._own[i] @ self._radius + slack * spread) / smallest_curvature
+        # Sums over c coordinates and over the symbols in use; quotient, sign, product and sum are the 4.
         local += (inexact + gamma(self._radius.size + self._used + 4, self._own_u) * spread) * OUTWARD
         used = self._used
         combination = row @ self._coefficients[:, :used]

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
@@ -122,7 +123,8 @@ class _Rows:
         used = panel.entries[self._screened]
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(used - entries.values).astype(np.float64)
-            self._least = np.nan_to_num(distance * (1 - 2.0**-50) - entries.own, nan=np.inf, posinf=np.inf)
+            # The difference is rounded once, relatively by u < OUTWARD - 1.
+            self._least = np.nan_to_num(distance / OUTWARD - entries.own, nan=np.inf, posinf=np.inf)
             score = np.nan_to_num(distance / entries.solver, nan=0.0, posinf=np.inf)
         worst = int(self._screened[int(np.argmax(score.max(axis=1)))])
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])

@@ -7,9 +7,11 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 from pathlib import Path
 
 from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.launch.failures import LaunchError
 
 SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "MPI_LOCALNRANKS")
 """Variables by which launchers tell a process how many of them there are."""
@@ -103,3 +105,26 @@ def world():
             f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
         )
     return MPI.COMM_WORLD
+
+
+SOCKET_PATH = 107
+"""Bytes that the path of a Unix socket may have on Linux (unix(7))."""
+
+
+def short_folder() -> str:
+    """The folder for temporary files, or another where that one's path is too long to hold a socket.
+
+    Raises
+    ------
+    LaunchError
+        If there is none.
+    """
+    tried = [tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp"]
+    for folder in tried:
+        longest = Path(folder) / "sstep-verify-12345678" / "socket"
+        if os.path.isdir(folder) and len(os.fsencode(longest)) <= SOCKET_PATH:
+            return folder
+    raise LaunchError(
+        f"no folder for a socket: {', '.join(filter(None, tried))} are absent or too long ({SOCKET_PATH} "
+        "bytes at most); set TMPDIR to a short one"
+    )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sstep_verify.launch import task
-from sstep_verify.launch.environment import implementation, launch_variables, launcher
+from sstep_verify.launch.environment import implementation, launch_variables, launcher, short_folder
 from sstep_verify.launch.failures import (
     HangError,
     LaunchError,
@@ -186,9 +186,8 @@ class Pool:
         return self._traces.state(rank, self._output(rank)[before:])
 
     def _start(self) -> None:
-        folder = Path(
-            tempfile.mkdtemp(prefix="sstep-verify-")
-        )  # nobody else may enter, so no key is needed
+        # Nobody else may enter the folder, so no key is needed.
+        folder = Path(tempfile.mkdtemp(prefix="sstep-verify-", dir=short_folder()))
         address = str(folder / "socket")
         variables = {
             **launch_variables(),

@@ -87,3 +87,11 @@ def test_a_broken_promise_is_an_error():
     )
     assert made.returncode != 0
     assert "the launcher started 2 processes, but each of them sees a world of 1" in made.stderr
+
+
+def test_a_folder_too_long_for_a_socket_is_not_used(tmp_path, monkeypatch):
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(environment.tempfile, "gettempdir", lambda: str(deep))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
+    assert environment.short_folder() == "/tmp"

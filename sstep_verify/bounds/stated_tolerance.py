@@ -1,0 +1,135 @@
+"""How far a published solver may be from the certified optimum, given the tolerance it states.
+
+A direct solver states none; its bound is that of its factorisation. The others end by a rule, and each
+bound is what that rule proves of any point that meets it, with the rounding of the float64 kernel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+PEER = Declaration("peer", rbf="norm-expansion", power="pow")
+"""Formulas that the peers' kernel entries come from; float64, any order of summation."""
+
+U = unit_roundoff("float64")
+
+
+def cholesky_distance(problem: Problem, alpha: np.ndarray) -> float:
+    """Largest distance ``||a - a*||_2`` of a K-RR solution found by Cholesky on ``K + lambda m I``.
+
+    The computed c = a / lambda solves a system perturbed by at most ``gamma_{3m+1} |R'||R|``, whose norm
+    is at most ``m gamma_{3m+1} / (1 - m gamma_{m+1})`` times that of the matrix (Higham, Accuracy and
+    Stability of Numerical Algorithms, section 10.1); the matrix itself carries the error of its entries,
+    of ``lambda m`` and of their sum. The residual that leaves, divided by lambda, is divided by
+    ``lambda_min(M) >= m``; ``||a||`` stands for ``lambda ||c||``, up to one rounding.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    alpha : ndarray, shape (m,)
+        What the peer returned, in our convention.
+    """
+    m, penalty = problem.samples, problem.ridge.penalty
+    entries = _entries(problem)
+    matrix = np.abs(entries.values) + entries.solver + entries.own
+    error = entries.solver.copy()
+    diagonal = np.einsum("ii->i", error)
+    diagonal += (gamma(2, U) * (penalty * m) + U * np.einsum("ii->i", matrix)) * OUTWARD
+    np.einsum("ii->i", matrix)[:] += penalty * m * (1 + gamma(2, U))
+    # Of a symmetric non-negative matrix the largest row sum bounds the 2-norm.
+    factor = m * gamma(3 * m + 1, U) / (1 - m * gamma(m + 1, U))
+    perturbed = factor * matrix.sum(axis=1).max() + error.sum(axis=1).max()
+    size = float(np.linalg.norm(alpha))
+    return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * OUTWARD)
+
+
+def coordinate_descent_gap(problem: Problem, tolerance: float, passes: int) -> float:
+    """Largest excess of the primal value over the optimum where LIBLINEAR ends.
+
+    It ends when the projected gradients of one pass, each taken before its own step, span at most
+    `tolerance`; where one of them is 0, as it is for a coordinate that stays at an end of the box, none is
+    larger. Steps after that one change gradient i by at most
+    ``tolerance sum_j |Q_ij| / (Q_jj + omega)``, its own step included; so at the end every coordinate has
+    a projected gradient ``g_i <= tolerance (1 + that) + e_i``, where e_i is the rounding of the gradient
+    and of the weights carried over all passes. L1: the duality gap is
+    ``sum_i a_i max(g_i, 0) + (C - a_i) max(-g_i, 0) <= C sum g_i``; L2: ``<= C sum g_i^2``. As no step
+    lowers the dual value, ``||w||^2 <= 2 C m`` throughout.
+
+    Parameters
+    ----------
+    problem : Problem
+        A linear K-SVM.
+    tolerance : float
+        The span of projected gradients it was run to.
+    passes : int
+        Passes it made.
+    """
+    m, n, C, power = problem.samples, problem.features, problem.hinge.C, problem.hinge.power
+    entries = _entries(problem)
+    size = np.abs(entries.values) + entries.own
+    curvature = np.diag(entries.values) - np.diag(entries.own) + problem.hinge.shift
+    lengths = np.sqrt(np.diag(size)) * (1 + gamma(4, U))
+    largest = np.sqrt(2 * C * m)
+    # Each of the m steps of a pass rounds w + d a_i: a difference, a product and a sum, of at most 2 |w|.
+    drift = 6 * passes * m * U * largest
+    largest += drift
+    hinges = 1 + lengths * largest
+    # A step that is rounded ends an ulp of a_j away from where the gradient sends it.
+    reach = C if power == 1 else 2 * C * hinges.max()
+    moved = (size * (tolerance / curvature + 4 * U * reach)).sum(axis=1)
+    gradient = tolerance + moved + lengths * (drift + gamma(n + 4, U) * largest) + 4 * U
+    worst = C * (gradient if power == 1 else gradient**2).sum()
+    # w is not the point's own weights: |w|^2 / 2 and every hinge h move with the drift.
+    shift = lengths * drift
+    hinge_moved = shift if power == 1 else 2 * hinges * shift + shift**2
+    shifted = C * hinge_moved.sum() + largest * drift + drift**2
+    return float((worst + shifted) * (1 + gamma(m + 16, U)) * OUTWARD)
+
+
+def box_qp_loss(
+    problem: Problem, alpha: np.ndarray, optimum: np.ndarray, stated: dict[str, float]
+) -> float:
+    """Largest loss of dual value of a box QP's solution, projected into the box.
+
+    With f the objective that is minimised, multipliers z >= 0 and a dual residual r,
+    ``grad f(a) = z_l - z_u + r``, and by convexity
+
+        f(a) - f(a*) <= (a - a*)' grad f(a) <= z_l' a + z_u' (nu - a) + r'(a - a*)
+                     <= gap + |r'a| + |r'(a - a*)| <= gap + ||r||_max (2 ||a||_1 + ||a*||_1).
+
+    The rounding of the peer's float64 matrix adds ``max_i sum_j delta_ij |a_j|`` to r and is met again in
+    its gap. Projection moves no coordinate by more than the primal residual, and f by no more than that
+    times ``||grad f||_1``.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    alpha, optimum : ndarray, shape (m,)
+        What the peer returned, and the certified optimum.
+    stated : dict of str to float
+        Tolerances "primal", "dual" (max-norms) and "gap".
+    """
+    m = problem.samples
+    entries = _entries(problem)
+    matrix = np.abs(entries.values) + entries.own
+    np.einsum("ii->i", matrix)[:] += problem.hinge.shift
+    size, best = np.abs(alpha), np.abs(optimum)
+    # Error of the entries, one rounding of the shifted diagonal, and m products and sums in every residual
+    # and gap that the peer evaluates.
+    uncertain = (entries.solver + entries.own + gamma(m + 8, U) * matrix) @ size + gamma(m + 8, U)
+    dual = stated["dual"] + float(uncertain.max())
+    gap = stated["gap"] + float(size @ uncertain) * 2
+    slope = float((matrix @ (size + stated["primal"])).sum()) + m
+    loss = gap + dual * float(2 * size.sum() + best.sum()) + stated["primal"] * slope
+    return float(loss * (1 + gamma(2 * m + 16, U)) * OUTWARD)
+
+
+def _entries(problem: Problem) -> KernelEntries:
+    return kernel_entries(problem, PEER, np.arange(problem.samples))
