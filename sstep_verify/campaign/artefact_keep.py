@@ -16,6 +16,7 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 UNSETTLED = (Status.FAIL, Status.INCONCLUSIVE)
+REPLAY = f"sstep-verify replay {ARTEFACTS}/"
 
 
 def keep_artefacts(
@@ -58,8 +59,7 @@ def keep_artefacts(
         except (OSError, InputError) as error:
             changed[s] = (case.replay_command, {"artefact": f"not written: {error}"})
             continue
-        command = f"sstep-verify replay {ARTEFACTS}/{path.name}"
-        changed[s] = (command, {"run again": case.replay_command})
+        changed[s] = (REPLAY + path.name, {"run again": case.replay_command})
     return [
         _changed(verdict, *changed[verdict.s]) if verdict.s in changed else verdict for verdict in verdicts
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 
+from sstep_verify.campaign.certified_definition import OptimumFamily, read_optimum
 from sstep_verify.campaign.family import Family, read_family
 from sstep_verify.campaign.stability_definition import ScenarioFamily, read_scenario
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
@@ -34,6 +35,8 @@ class Definition:
         Where the definition was read from: a name or a path.
     scenarios : tuple of ScenarioFamily
         What is run on generated data instead: a campaign has families of one kind.
+    optima : tuple of OptimumFamily
+        What is certified instead; no solver is run.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Definition:
     tolerated_vacuous_per_check: dict[str, int] | None = None
     source: str = field(default="", compare=False)
     scenarios: tuple[ScenarioFamily, ...] = ()
+    optima: tuple[OptimumFamily, ...] = ()
 
 
 def shipped() -> list[str]:
@@ -88,12 +92,15 @@ def _definition(table: dict, source: str) -> Definition:
     head = take(table, "campaign", dict, source)
     families = take(table, "family", list, source) if "family" in table else []
     scenarios = take(table, "scenario", list, source) if "scenario" in table else []
-    if not families and not scenarios:
-        raise InputError(f"{source}: holds no [[family]] and no [[scenario]], so there is nothing to run")
-    if families and scenarios:
-        raise InputError(f"{source}: holds both [[family]] and [[scenario]]; make two campaigns of it")
+    optima = take(table, "optimum", list, source) if "optimum" in table else []
+    kinds = {"[[family]]": families, "[[scenario]]": scenarios, "[[optimum]]": optima}
+    held = [name for name, tables in kinds.items() if tables]
+    if not held:
+        raise InputError(f"{source}: holds none of {', '.join(kinds)}, so there is nothing to run")
+    if len(held) > 1:
+        raise InputError(f"{source}: holds both {held[0]} and {held[1]}; make two campaigns of it")
     refuse_rest(table, source, "top level")
-    known = {item.name for item in fields(Definition)} - {"families", "scenarios", "source"}
+    known = {item.name for item in fields(Definition)} - {"families", "scenarios", "optima", "source"}
     unknown = sorted(set(head) - known)
     if unknown:
         raise InputError(f"{source}: [campaign] has the unknown key {unknown[0]!r}; known: {sorted(known)}")
@@ -119,6 +126,9 @@ def _definition(table: dict, source: str) -> Definition:
         scenarios=tuple(
             read_scenario(dict(item), f"{source}: scenario {k}", read_kernel)
             for k, item in enumerate(scenarios, 1)
+        ),
+        optima=tuple(
+            read_optimum(dict(item), f"{source}: optimum {k}") for k, item in enumerate(optima, 1)
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +43,12 @@ class CaseOutcome:
 
 
 def execute_group(
-    group: Group, campaign: str, directory: str | None, options: str, artefacts: Path | None = None
+    group: Group,
+    campaign: str,
+    directory: str | None,
+    options: str,
+    artefacts: Path | None = None,
+    finished: Collection[str] = (),
 ) -> Iterator[CaseOutcome]:
     """Run the cases of a group, one after the other.
 
@@ -59,6 +64,8 @@ def execute_group(
         Further options of replay commands.
     artefacts : Path or None
         Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
+    finished : collection of str
+        Ids of cases that are left out, as they are finished; what the others share is as if they were not.
 
     Yields
     ------
@@ -73,6 +80,8 @@ def execute_group(
         if oracle is None:
             oracle = Oracle(case.problem, tuple(dict.fromkeys(item.parameter for item in group.specs)))
             shared = SharedReferences(case.problem, oracle)
+        if spec.id in finished:
+            continue
         yield _execute_case(spec, case, solvers, shared.reference(case.problem), oracle, artefacts)
 
 

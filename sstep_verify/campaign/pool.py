@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -127,9 +128,18 @@ _channel: list = []
 
 
 def _initialise(channel) -> None:
-    """Set up a worker: the interrupt is the parent's business, BLAS gets one thread."""
+    """Set up a worker: the interrupt is the parent's business; a parent that was killed ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
     _channel.append(channel)
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the parent, which may have been killed with no chance to say so."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(work: Callable[..., Iterator[Finished]], *arguments) -> None:

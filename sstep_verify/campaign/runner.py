@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.execute import execute_group
+from sstep_verify.campaign.execute import CaseOutcome, execute_group
 from sstep_verify.campaign.expand import CaseSpec, Group, expand, expected_cost, make_case
 from sstep_verify.campaign.minimums import minimum_table
+from sstep_verify.campaign.partial import Partial, identity
 from sstep_verify.campaign.pool import Finished, State, finished, spread
 from sstep_verify.campaign.summary import summarise
 from sstep_verify.problems.datasets import DataSet, load
@@ -37,6 +38,8 @@ class Plan:
         The command line, for the provenance.
     artefacts : Path or None
         Where an artefact of every FAIL and INCONCLUSIVE is collected for the report; None for nowhere.
+    partial : Partial or None
+        Where finished outcomes are kept, and may be found; None for nowhere.
     """
 
     definition: Definition
@@ -45,6 +48,7 @@ class Plan:
     jobs: int = 1
     command: tuple[str, ...] = ()
     artefacts: Path | None = None
+    partial: Partial | None = None
 
 
 def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda *_: None) -> Results:
@@ -73,9 +77,16 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
     loaded = _validate(plan, specs)
     groups.sort(key=lambda group: expected_cost(group, loaded[group.data].data.shape[0]), reverse=True)
     state = State()
+    kept: dict[str, CaseOutcome] = {}
+    if plan.partial:
+        digests = {spec.id: loaded[spec.data].sha256 for spec in specs}
+        kept = plan.partial.open(CaseOutcome, identity(plan.definition, plan.directory), digests)
+        state.outcomes += kept.values()
     try:
-        for message in _messages(plan, groups, state):
+        for message in _messages(plan, groups, state, frozenset(kept)):
             state.add(message)
+            if plan.partial and message.outcome:
+                plan.partial.keep(message.outcome.case.id, message.outcome)
             label = message.outcome.case.id if message.outcome else "error"
             progress(len(state.outcomes), len(specs), label)
     except KeyboardInterrupt:
@@ -135,16 +146,24 @@ def _validate(plan: Plan, specs: list[CaseSpec]) -> dict[str, DataSet]:
     return loaded
 
 
-def _messages(plan: Plan, groups: list[Group], state: State) -> Iterator[Finished]:
+def _messages(
+    plan: Plan, groups: list[Group], state: State, finished: frozenset[str]
+) -> Iterator[Finished]:
     options = f"--data {plan.directory}" if plan.directory else ""
-    shared = (plan.definition.source, plan.directory, options, plan.artefacts)
-    arguments = [(group, *shared) for group in groups]
+    shared = (plan.definition.source, plan.directory, options, plan.artefacts, finished)
+    left = [group for group in groups if any(spec.id not in finished for spec in group.specs)]
+    arguments = [(group, *shared) for group in left]
     yield from spread(_run_group, arguments, plan.jobs, state)
 
 
 def _run_group(
-    group: Group, campaign: str, directory: str | None, options: str, artefacts: Path | None
+    group: Group,
+    campaign: str,
+    directory: str | None,
+    options: str,
+    artefacts: Path | None,
+    done: frozenset[str],
 ) -> Iterator[Finished]:
     """Run a group; an error ends the group, not the campaign."""
-    outcomes = execute_group(group, campaign, directory, options, artefacts)
+    outcomes = execute_group(group, campaign, directory, options, artefacts, done)
     yield from finished(outcomes, f"{group.data} / {group.kernel.name}")

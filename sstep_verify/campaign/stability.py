@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+from sstep_verify.campaign.partial import identity
 from sstep_verify.campaign.pool import State, spread
 from sstep_verify.campaign.runner import Plan
 from sstep_verify.campaign.stability_definition import ScenarioFamily, Unit, case_ids, units
@@ -40,13 +41,22 @@ def run_stability(
     definition = plan.definition
     work = units(definition.scenarios, plan.only)
     state = State()
+    kept: dict[str, UnitOutcome] = {}
+    keys = {unit: _key_of_unit(unit, plan.only) for unit in work}
+    if plan.partial:
+        common = identity(definition, plan.directory)
+        kept = plan.partial.open(UnitOutcome, common, dict.fromkeys(keys.values(), ""))
+        state.outcomes += [kept[keys[unit]] for unit in work if keys[unit] in kept]
     arguments = [
         (unit, plan.only, definition.source, plan.artefacts)
         for unit in sorted(work, key=expected_cost, reverse=True)
+        if keys[unit] not in kept
     ]
     try:
         for message in spread(run_unit, arguments, plan.jobs, state):
             state.add(message)
+            if plan.partial and message.outcome:
+                plan.partial.keep(_key_of_outcome(message.outcome), message.outcome)
             label = message.outcome.runs[0].case if message.outcome else "error"
             progress(len(state.outcomes), len(work), label)
     except KeyboardInterrupt:
@@ -91,6 +101,21 @@ def expected_cost(unit: Unit) -> float:
     family = unit.family
     corrections = sum(s * unit.block**2 / 2 for s in family.steps) * (family.precision == "float32")
     return family.iterations * (corrections + unit.block * family.samples)
+
+
+def _key_of_unit(unit: Unit, only: str) -> str:
+    cases = [case for form in unit.family.form if only in (case := unit.case(form))]
+    return _key(cases, unit.condition, unit.seed)
+
+
+def _key_of_outcome(outcome: UnitOutcome) -> str:
+    first = outcome.runs[0]
+    return _key([run.case for run in outcome.runs], first.condition, first.seed)
+
+
+def _key(cases: list[str], condition: float, seed: int) -> str:
+    """What sets the outcome of a unit apart; an outcome of fewer forms (--only) is another one."""
+    return f"{' + '.join(cases)}, condition {float(condition)!r}, seed {seed}"
 
 
 def _parameters(plan: Plan, work: list[Unit]) -> dict[str, object]:

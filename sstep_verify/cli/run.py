@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 from pathlib import Path
 
@@ -17,13 +15,18 @@ import click
 @click.option("--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME]")
 @click.option("--only", default="", metavar="TEXT", help="Run only the cases whose id contains TEXT.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes  [default: one per core]")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
-def command(campaign, directory, out, only, jobs, list_cases):
+def command(campaign, directory, out, only, jobs, resume, list_cases):
     """Run a campaign and write its report.
 
     Shipped campaigns: embedded (default; needs no download), paper (the paper's convergence
-    experiments) and stability (errors of s-step against classical, over s and condition; needs no
-    download). Any other is a TOML file. The last line printed is the report's folder.
+    experiments), stability (errors of s-step against classical, over s and condition; needs no
+    download) and certified (optima of the paper's problems, proved to 30 digits; runs no solver).
+    Any other is a TOML file. The last line printed is the report's folder.
+
+    Finished problems are kept in OUT.partial until the report is complete. After an interruption
+    --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
     """
     from sstep_verify.campaign.definition import read_definition
 
@@ -32,17 +35,32 @@ def command(campaign, directory, out, only, jobs, list_cases):
         for case in _case_ids(definition, only):
             click.echo(case)
         return
-    from sstep_verify.errors import require
-    from sstep_verify.reporting import check_destination
+    from sstep_verify.errors import InputError, require
+    from sstep_verify.reporting import check_destination, write_report
 
+    if resume and definition.optima:
+        raise InputError(f"campaign {definition.name!r} of optima does not resume; leave out --resume")
     require("flint", "exact")
     folder = check_destination(out or Path("sstep-verify-out") / definition.name)
-    artefacts = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.artefacts")
+    partial = _partial(folder, resume)
     try:
-        results = _run(definition, directory, only, jobs or os.cpu_count() or 1, artefacts)
-        _finish(results, folder, artefacts)
+        results = _run(definition, directory, only, jobs or os.cpu_count() or 1, partial)
+        written = write_report(results, folder, partial.artefacts_for_report())
+        partial.reported()
     finally:
-        shutil.rmtree(artefacts, ignore_errors=True)
+        partial.close()
+    _finish(results, written)
+
+
+def _partial(folder: Path, resume: bool):
+    from tqdm import tqdm
+
+    from sstep_verify.campaign.partial import Partial
+
+    def say(line: str) -> None:
+        tqdm.write(line, file=sys.stderr)
+
+    return Partial(folder.with_name(f"{folder.name}.partial"), resume, say)
 
 
 def _case_ids(definition, only) -> list[str]:
@@ -50,12 +68,16 @@ def _case_ids(definition, only) -> list[str]:
         from sstep_verify.campaign.stability_definition import case_ids
 
         return case_ids(definition.scenarios, only)
+    if definition.optima:
+        from sstep_verify.campaign.certified_definition import optimum_units
+
+        return [unit.case for unit in optimum_units(definition.optima, only)]
     from sstep_verify.campaign.expand import expand
 
     return [spec.id for group in expand(definition, only) for spec in group.specs]
 
 
-def _run(definition, directory, only, jobs, artefacts):
+def _run(definition, directory, only, jobs, partial):
     from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 
@@ -70,18 +92,20 @@ def _run(definition, directory, only, jobs, artefacts):
 
         if any(family.ranks > 1 for family in definition.families):
             jobs = 1  # One MPI job at a time: ranks that wait keep a core busy.
-        plan = Plan(definition, directory, only, jobs, ("sstep-verify", *sys.argv[1:]), artefacts)
+        command_line = ("sstep-verify", *sys.argv[1:])
+        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial)
         if definition.scenarios:
             from sstep_verify.campaign.stability import run_stability
 
             return run_stability(plan, progress)
+        if definition.optima:
+            from sstep_verify.campaign.certified import run_certified
+
+            return run_certified(plan, progress)
         return run_campaign(plan, progress)
 
 
-def _finish(results, folder, artefacts) -> None:
-    from sstep_verify.reporting import write_report
-
-    written = write_report(results, folder, artefacts)
+def _finish(results, written) -> None:
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for case in results.cases:

@@ -1,5 +1,6 @@
 """Turns a results document into files: JSON, JUnit XML, CSV, figures and one HTML page."""
 
+from sstep_verify.reporting.certified_document import Certified, CertifiedRow
 from sstep_verify.reporting.results import (
     DRIFT,
     ERROR,
@@ -23,6 +24,8 @@ __all__ = [
     "GAP",
     "Campaign",
     "Case",
+    "Certified",
+    "CertifiedRow",
     "Line",
     "Results",
     "Run",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sstep_verify.errors import require
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
+from sstep_verify.reporting.certified_report import certified_rows
 from sstep_verify.reporting.panels import Group, slug
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.stability_report import StabilityPart
@@ -116,6 +117,7 @@ def write_html(
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         warnings=warnings,
         stability=stability,
+        certified=certified_rows(results),
     )
     path.write_text(text, encoding="utf-8")
     return path

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
+from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
 from sstep_verify.reporting.stability_document import Stability
 
@@ -120,6 +121,8 @@ class Results:
         Version of the schema, always 1.
     stability : Stability, optional
         What a stability campaign adds; left out of the file where there is none.
+    certified : Certified, optional
+        What a campaign of certified optima adds; likewise.
 
     Raises
     ------
@@ -134,6 +137,7 @@ class Results:
     verdicts: tuple[dict, ...] = ()
     schema: int = SCHEMA
     stability: Stability | None = None
+    certified: Certified | None = None
 
     def __post_init__(self):
         verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
@@ -150,8 +154,9 @@ class Results:
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        if self.stability is None:
-            del document["stability"]
+        for name in ("stability", "certified"):
+            if document[name] is None:
+                del document[name]
         return document
 
     @classmethod

@@ -12,7 +12,7 @@ from pathlib import Path
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import status_of
 from sstep_verify.reporting.results import SCHEMA, Results
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict
 
 _SHORT_ARRAY = re.compile(r"\[\n\s*((?:(?:-?\d[\d.eE+-]*|null),?\s*)+)\]")
 
@@ -87,6 +87,9 @@ def check_consistency(results: Results) -> None:
     for run in results.stability.runs if results.stability else ():
         if run.case not in known:
             raise InputError(f"a stability run names the case {run.case!r}, which is not there")
+    for row in results.certified.rows if results.certified else ():
+        if row.case not in known:
+            raise InputError(f"a certified row names the case {row.case!r}, which is not there")
     for position, verdict in enumerate(results.verdicts):
         _check_record(verdict, Verdict, f"verdicts[{position}]")
         if verdict["case"] not in known:
@@ -109,7 +112,7 @@ def _refuse_constant(name: str):
 def _value(value, hint, where: str):
     """Check one value against a type hint and build what the hint asks for."""
     if is_dataclass(hint):
-        return _record(value, hint, where)
+        return record(value, hint, where)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType:
         if value is None and type(None) in arguments:
@@ -117,13 +120,37 @@ def _value(value, hint, where: str):
         return _value(value, next(kind for kind in arguments if kind is not type(None)), where)
     if origin is tuple:
         _expect(value, list, where)
-        return tuple(_value(item, arguments[0], f"{where}[{k}]") for k, item in enumerate(value))
+        kinds = arguments[:1] * len(value) if arguments[-1] is ... else arguments
+        if len(kinds) != len(value):
+            raise InputError(f"{where}: {len(value)} values, but {len(kinds)} are needed")
+        return tuple(
+            _value(item, kind, f"{where}[{k}]")
+            for k, (item, kind) in enumerate(zip(value, kinds, strict=True))
+        )
+    if hint is Status:
+        return Status(status_of(value, where))
     if hint is float:
         return _expect(value, (int, float), where)
     return _expect(value, origin or hint, where)
 
 
-def _record(value, kind, where: str):
+def record(value, kind, where: str):
+    """Validate plain values against the fields of a record, parts included, and build it.
+
+    Parameters
+    ----------
+    value : object
+        A dict of plain values, as JSON holds them.
+    kind : type
+        The record, a dataclass.
+    where : str
+        Name of the place, for the error.
+
+    Raises
+    ------
+    InputError
+        If a field is missing, unknown or of the wrong type, or the record refuses a value.
+    """
     _expect(value, dict, where)
     hints = typing.get_type_hints(kind)
     for name in value:

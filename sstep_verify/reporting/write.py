@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.reporting import panels, schema
+from sstep_verify.reporting.certified_report import write_certified
 from sstep_verify.reporting.figures import write_figures
 from sstep_verify.reporting.html import write_html
 from sstep_verify.reporting.junit import write_junit
@@ -129,6 +130,8 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     stability = stability_part(results)
     if stability is not None:
         write_stability(results, stability, folder)
+    if results.certified is not None:
+        write_certified(results, results.certified, folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
     drawn = _attempt(messages, "the figures", lambda: write_figures(groups, folder / "figures")) or {}
     missing = tuple(messages)

@@ -1,0 +1,167 @@
+"""Seconds to certify a K-RR to 30 digits, against mpmath and against a plain solve in Arb balls.
+
+The certificate encloses the kernel, a*, value and gap. The two others are asked for less: mpmath for the
+solution by ``L D L'`` at 50 digits, without a proof; Arb for an enclosure by ``arb_mat.solve`` on the whole
+matrix, with as many bits as its radius needs. Both cost about m^3: beyond the largest size measured, their
+times are extrapolated from it by (m / size)^3, and marked with ``~``.
+Usage: ``python benchmarks/oracle.py --data DIR``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from sstep_reference.arithmetic import Balls
+from threadpoolctl import threadpool_limits
+
+from sstep_verify import provenance
+from sstep_verify.errors import SstepVerifyError
+from sstep_verify.oracle.certify_ridge import certify_ridge
+from sstep_verify.oracle.kernel_balls import BallKernel
+from sstep_verify.oracle.ridge_optimum import ridge_optimum_mpmath
+from sstep_verify.problems import Problem, Ridge, datasets, kernel_from
+
+KERNELS = ("linear", "polynomial", "rbf")
+SIZES = {"bodyfat": (63, 126, 252), "abalone": (504, 4177)}
+"""Numbers of samples, the first of each data set."""
+
+MOST_MPMATH, MOST_ARB = 252, 504
+"""Largest m that is measured."""
+
+DIGITS, PENALTY = 30, 1e-3
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table, in seconds; `measured` says what was not extrapolated."""
+
+    data: str
+    kernel: str
+    m: int
+    certificate: float
+    digits: int
+    mpmath: float
+    mpmath_measured: bool
+    arb: float
+    arb_measured: bool
+    arb_bits: int
+
+
+def arb_solve(problem: Problem) -> tuple[float, int]:
+    """Seconds and bits of a solve of the whole system in balls that proves `DIGITS`.
+
+    The precision is doubled until it does; only the last attempt counts.
+    """
+    bits = 128
+    while True:
+        seconds, enough = timed(partial(arb_proves, problem, Balls(bits)))
+        if enough:
+            return seconds, bits
+        bits *= 2
+
+
+def arb_proves(problem: Problem, arithmetic: Balls) -> bool:
+    """Solve, and say whether the largest radius is small enough against the largest entry."""
+    kernel = BallKernel(problem, arithmetic)
+    with arithmetic.working():
+        matrix = kernel.matrix() / arithmetic.number(problem.ridge.penalty)
+        for i in range(problem.samples):
+            matrix[i, i] = matrix[i, i] + problem.samples
+        try:
+            solution = matrix.solve(kernel.column(problem.targets)).entries()
+        except ZeroDivisionError:
+            return False
+        radius = max((value.rad() for value in solution), key=lambda x: x.mid())
+        largest = max((abs(value).mid() for value in solution), key=lambda x: x.mid())
+        return bool(radius < largest * arithmetic.number(10) ** -DIGITS)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    begin = perf_counter()
+    result = work()
+    return perf_counter() - begin, result
+
+
+def measure(kernels: tuple[str, ...], directory: str | None) -> list[Line]:
+    """All lines; the rivals' largest measured times serve for what lies beyond."""
+    lines = []
+    for name in kernels:
+        mpmath = arb = (0, 0.0)
+        bits = 0
+        for data, sizes in SIZES.items():
+            loaded = datasets.load(data, directory=directory, task="regression")
+            for m in sizes:
+                kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
+                problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
+                seconds, found = timed(partial(certify_ridge, problem, DIGITS))
+                if m <= MOST_MPMATH:
+                    mpmath = (m, timed(partial(ridge_optimum_mpmath, problem))[0])
+                if m <= MOST_ARB:
+                    taken, bits = arb_solve(problem)
+                    arb = (m, taken)
+                lines.append(
+                    Line(
+                        data=data,
+                        kernel=name,
+                        m=m,
+                        certificate=seconds,
+                        digits=found[PENALTY].digits,
+                        mpmath=mpmath[1] * (m / mpmath[0]) ** 3,
+                        mpmath_measured=m <= MOST_MPMATH,
+                        arb=arb[1] * (m / arb[0]) ** 3,
+                        arb_measured=m <= MOST_ARB,
+                        arb_bits=bits,
+                    )
+                )
+                print(row(lines[-1]), flush=True)
+    return lines
+
+
+HEADER = (
+    f"{'data':<9}{'kernel':<12}{'m':>5}{'certificate':>13}{'digits':>8}{'mpmath':>13}{'ratio':>13}"
+    f"{'Arb solve':>13}{'ratio':>13}{'bits':>6}"
+)
+
+
+def row(line: Line) -> str:
+    """One line of the table; ``~`` marks what is extrapolated."""
+
+    def rival(seconds: float, measured: bool) -> str:
+        mark = "" if measured else "~"
+        return f"{mark}{seconds:.3g} s".rjust(13) + f"{mark}{seconds / line.certificate:.3g} x".rjust(13)
+
+    return (
+        f"{line.data:<9}{line.kernel:<12}{line.m:>5}{line.certificate:>11.3g} s{line.digits:>8}"
+        f"{rival(line.mpmath, line.mpmath_measured)}{rival(line.arb, line.arb_measured)}{line.arb_bits:>6}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--data", help="folder with the data sets in LIBSVM format")
+    parser.add_argument("--kernel", choices=KERNELS, action="append", help="may be repeated; default: all")
+    parser.add_argument("--out", type=Path, default=Path("benchmark-oracle.json"), help="JSON file")
+    given = parser.parse_args()
+    print(HEADER)
+    try:
+        with threadpool_limits(1):
+            lines = measure(tuple(given.kernel or KERNELS), given.data)
+            made = provenance.collect(sys.argv)
+    except SstepVerifyError as error:
+        sys.exit(f"error: {error}")
+    document = {"schema": 1, "provenance": made, "lines": [asdict(line) for line in lines]}
+    given.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"~ extrapolated by m^3 from the largest m measured ({MOST_MPMATH} mpmath, {MOST_ARB} Arb)")
+    print(given.out)
+
+
+if __name__ == "__main__":
+    main()

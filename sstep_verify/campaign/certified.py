@@ -1,0 +1,97 @@
+"""Runs a campaign of certified optima: problems spread over processes, one table of what is proved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from sstep_verify.campaign.certified_definition import OptimumUnit, optimum_units
+from sstep_verify.campaign.certified_units import OptimumOutcome, run_unit
+from sstep_verify.campaign.pool import State, spread
+from sstep_verify.campaign.runner import Plan
+from sstep_verify.provenance import collect, peak_memory
+from sstep_verify.reporting import results as report
+from sstep_verify.reporting.certified_document import Certified
+from sstep_verify.verdict import Status
+
+
+def run_certified(
+    plan: Plan, progress: Callable[[int, int, str], None] = lambda *_: None
+) -> report.Results:
+    """Certify all optima of a campaign, or until interrupted, and sum it up.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is run and how.
+    progress : callable
+        Called with (optima done, optima planned, id of the case just done).
+
+    Returns
+    -------
+    Results
+        The document; only times and memory depend on the number of processes.
+    """
+    begin = time.perf_counter()
+    work = optimum_units(plan.definition.optima, plan.only)
+    state = State()
+    arguments = [(unit, plan.directory) for unit in sorted(work, key=_begun_first)]
+    try:
+        for message in spread(run_unit, arguments, plan.jobs, state):
+            state.add(message)
+            label = message.outcome.case.id if message.outcome else "error"
+            progress(len(state.outcomes), len(work), label)
+    except KeyboardInterrupt:
+        state.interrupted = True
+    order = {unit.case: place for place, unit in enumerate(work)}
+    outcomes = sorted(state.outcomes, key=lambda outcome: order[outcome.case.id])
+    failures = [*state.errors, *state.disagreements]
+    return report.Results(
+        campaign=report.Campaign(
+            plan.definition.name,
+            plan.definition.title,
+            plan.definition.description,
+            (*plan.definition.notes, *(f"internal error: {line}" for line in failures)),
+            {"processes": plan.jobs, "only": plan.only, "digits": sorted({unit.digits for unit in work})},
+        ),
+        summary=report.Summary(
+            sentence=sentence(work, outcomes, len(failures), state.interrupted),
+            exit_code=_exit_code(work, outcomes, failures),
+            seconds=time.perf_counter() - begin,
+            interrupted=state.interrupted,
+            peak_memory_bytes=sum(state.memory.values()) or peak_memory(),
+        ),
+        provenance=collect(plan.command, {outcome.case.dataset: outcome.sha256 for outcome in outcomes}),
+        cases=tuple(outcome.case for outcome in outcomes),
+        certified=Certified(tuple(outcome.row for outcome in outcomes)),
+    )
+
+
+def sentence(
+    work: Sequence[OptimumUnit], outcomes: Sequence[OptimumOutcome], failures: int, interrupted: bool
+) -> str:
+    """One sentence on what is proved of how many optima."""
+    enough = [outcome for outcome in outcomes if outcome.case.status == Status.PASS]
+    unique = sum(outcome.row.uniqueness == "unique" for outcome in enough)
+    parts = [f"{len(enough)} of {len(work)} optima certified to the digits asked and proved anew"]
+    if enough:
+        parts[0] += f" ({unique} unique, {len(enough) - unique} with uniqueness not proved)"
+    if short := len(outcomes) - len(enough):
+        parts.append(f"{short} to fewer digits")
+    if failures:
+        parts.append(f"{failures} internal errors")
+    return ("interrupted: " if interrupted else "") + "; ".join(parts)
+
+
+def _begun_first(unit: OptimumUnit) -> bool:
+    """Sort key: K-RR first, which has the largest sets, the file's order otherwise kept."""
+    return unit.task != "krr"
+
+
+def _exit_code(
+    work: Sequence[OptimumUnit], outcomes: Sequence[OptimumOutcome], failures: Sequence[str]
+) -> int:
+    if failures:
+        return 4
+    proved = sum(outcome.case.status == Status.PASS for outcome in outcomes)
+    return 0 if proved == len(work) else 3

@@ -1,0 +1,129 @@
+"""Families of optima to certify: the tables ``[[optimum]]`` of a campaign file, and their units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Kernel, Loss, loss_from
+
+TASKS = ("krr", "svm-l1", "svm-l2")
+
+
+@dataclass(frozen=True)
+class OptimumFamily:
+    """Optima of every data set with every task, kernel and parameter.
+
+    Parameters
+    ----------
+    data, task : tuple of str
+        Names of data sets or files; tasks, of `TASKS`.
+    kernel : tuple of Kernel
+        Kernels.
+    parameter : tuple of float
+        Values of lambda (K-RR) or C (K-SVM), each > 0.
+    digits : int
+        Decimal digits asked for.
+    """
+
+    data: tuple[str, ...]
+    task: tuple[str, ...]
+    kernel: tuple[Kernel, ...]
+    parameter: tuple[float, ...]
+    digits: int = 30
+
+
+@dataclass(frozen=True)
+class OptimumUnit:
+    """One optimum: what one process works on at a time."""
+
+    data: str
+    task: str
+    kernel: Kernel
+    parameter: float
+    digits: int
+
+    @property
+    def case(self) -> str:
+        """Id of its case, such as ``duke/rbf/svm-l1/C=10``."""
+        name = "lambda" if self.task == "krr" else "C"
+        return f"{self.data}/{self.kernel.name}/{self.task}/{name}={self.parameter:g}"
+
+    @property
+    def loss(self) -> Loss:
+        """Loss with its parameter."""
+        return loss_from(self.task, C=self.parameter, penalty=self.parameter)
+
+
+def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[OptimumUnit]:
+    """All units whose case id contains `only`, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If two tables hold the same case, or no case is left.
+    """
+    found: dict[str, OptimumUnit] = {}
+    for unit in (unit for family in families for unit in _product(family)):
+        if unit.case in found:
+            raise InputError(f"case {unit.case} stands twice in the [[optimum]] tables")
+        found[unit.case] = unit
+    left = [unit for case, unit in found.items() if only in case]
+    if not left:
+        raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(found))!r}")
+    return left
+
+
+def _product(family: OptimumFamily) -> list[OptimumUnit]:
+    return [
+        OptimumUnit(data, task, kernel, float(parameter), family.digits)
+        for data in family.data
+        for task in family.task
+        for kernel in family.kernel
+        for parameter in family.parameter
+    ]
+
+
+def read_optimum(table: dict, where: str) -> OptimumFamily:
+    """The family of one ``[[optimum]]`` table.
+
+    Parameters
+    ----------
+    table : dict
+        The table, as TOML gives it; it is emptied.
+    where : str
+        File and place, for messages.
+
+    Raises
+    ------
+    InputError
+        If a key is missing or unknown, or a value cannot be used.
+    """
+    data = _several(table, "data", str, where)
+    task = _several(table, "task", str, where)
+    kernel = tuple(read_kernel(item, where) for item in _several(table, "kernel", dict, where))
+    parameter = _several(table, "parameter", (int, float), where)
+    digits = take(table, "digits", int, where) if "digits" in table else 30
+    refuse_rest(table, where, "[[optimum]] table")
+    for name in task:
+        if name not in TASKS:
+            raise InputError(f"{where}: task {name!r} is unknown; known: {', '.join(TASKS)}")
+    if not 1 <= digits <= 130:
+        raise InputError(f"{where}: digits = {digits}, but it must be in 1..130")
+    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits)
+    for unit in _product(family):
+        try:
+            _ = unit.loss
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    return family
+
+
+def _several(table: dict, key: str, kind, where: str) -> tuple:
+    values = take(table, key, list, where)
+    if not values:
+        raise InputError(f"{where}: {key} is empty")
+    for value in values:
+        expect(value, kind, f"{where}, {key}")
+    return tuple(values)

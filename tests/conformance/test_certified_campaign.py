@@ -1,0 +1,98 @@
+"""The campaign of certified optima as its user meets it: a report whose rows are proved statements."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
+pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
+
+from sstep_verify.campaign import certified_units
+from sstep_verify.campaign.certified import run_certified
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.runner import Plan
+from sstep_verify.oracle.certificate import CertificateError
+from sstep_verify.oracle.certify_svm import certify_svm
+from sstep_verify.reporting import load, write_report
+from sstep_verify.reporting.certified_report import certified_rows
+
+TOML = """
+[campaign]
+name = "tiny"
+title = "Tiny"
+description = "A few optima."
+
+[[optimum]]
+data = ["{data}"]
+task = ["svm-l1", "svm-l2"]
+kernel = [{{ name = "linear" }}]
+parameter = [0.5]
+digits = 20
+
+[[optimum]]
+data = ["{data}"]
+task = ["krr"]
+kernel = [{{ name = "rbf", sigma = 0.5 }}]
+parameter = [0.5]
+digits = 20
+"""
+
+
+@pytest.fixture(name="plan")
+def _plan(tmp_path) -> Plan:
+    draw = np.random.default_rng(8)
+    data = tmp_path / "few.txt"
+    rows = [" ".join(f"{k}:{v}" for k, v in enumerate(row, 1)) for row in draw.integers(1, 9, (9, 2)) / 4]
+    data.write_text("".join(f"{'+1' if k % 2 else '-1'} {row}\n" for k, row in enumerate(rows)))
+    (tmp_path / "tiny.toml").write_text(TOML.format(data=data))
+    return Plan(read_definition(str(tmp_path / "tiny.toml")))
+
+
+def test_every_row_is_a_proved_statement_and_survives_the_file(plan, tmp_path):
+    results = run_certified(plan)
+    assert results.summary.exit_code == 0
+    assert "3 of 3 optima certified" in results.summary.sentence
+    folder = write_report(results, tmp_path / "report").folder
+    read = load(folder / "results.json")
+    assert read == results
+    page = (folder / "index.html").read_text("utf-8")
+    for shown in certified_rows(read):
+        row = shown.row
+        # What is shown lies within the radius, and the rounding of its last digit.
+        unit = Decimal(shown.objective).as_tuple().exponent
+        rounding = Fraction(10) ** unit / 2
+        assert abs(Fraction(shown.objective) - Fraction(row.objective)) <= rounding
+        assert Fraction(row.radius) < 2 * rounding
+        assert 0 <= Fraction(row.gap_lower) <= Fraction(row.gap_upper)
+        assert shown.objective in page
+        if shown.case.task != "krr":
+            assert row.zero + row.upper + row.free + row.undecided == shown.case.samples
+    with open(folder / "tables" / "certified.csv", encoding="utf-8", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert [line["objective"] for line in lines] == [row.objective for row in read.certified.rows]
+
+
+def test_too_few_digits_are_inconclusive(plan, monkeypatch):
+    monkeypatch.setattr(certified_units, "certify_svm", lambda problem, digits: certify_svm(problem, 5))
+    results = run_certified(plan)
+    assert results.summary.exit_code == 3
+    assert "2 to fewer digits" in results.summary.sentence
+    assert [case.status for case in results.cases] == ["INCONCLUSIVE", "INCONCLUSIVE", "PASS"]
+
+
+def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, monkeypatch):
+    def refuse(certificate, *_):
+        raise CertificateError("radius", "is too small")
+
+    monkeypatch.setattr(certified_units, "verify_certificate", refuse)
+    results = run_certified(plan)
+    assert results.summary.exit_code == 4
+    assert not results.cases
+    assert any("radius" in note for note in results.campaign.notes)
