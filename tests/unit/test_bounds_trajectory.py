@@ -33,6 +33,8 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 IN_PLACE = Declaration("in place")
 FROZEN = Declaration("frozen", update="frozen")
 U = unit_roundoff("float64")
+NEGLIGIBLE = U**2
+"""What an oracle may be off by: bounds are multiples of u, so less than u squared is none of their digits."""
 SAMPLES, LENGTH = 6, 40
 LOSSES = [Hinge(0.5), SquaredHinge(2.0), Ridge(0.25)]
 
@@ -207,9 +209,9 @@ def test_the_run_of_points_is_near_the_exact_rational_one(loss):
     balls = Balls(bits)
     for one, other in zip(exact.states[short], end, strict=True):
         assert one.rad().is_zero()
-        assert abs(balls.to_fraction(one) - rational.to_fraction(other)) < Fraction(1, 2**100)
+        assert abs(balls.to_fraction(one) - rational.to_fraction(other)) < Fraction(NEGLIGIBLE)
     assert all(value.is_zero() for value in exact.states[0])
-    assert (exact.errors < 2.0**-100).all()
+    assert (exact.errors < NEGLIGIBLE).all()
     assert exact.errors.shape == (LENGTH,)
 
 
@@ -230,7 +232,7 @@ def test_the_unmutated_recurrence_follows_the_oracles_run(loss, s):
     (states,) = mutated_states(problem, kernel, np.zeros(SAMPLES), draws, s, (20, LENGTH), [NONE])
     for iteration in (20, LENGTH):
         for one, other in zip(states[iteration], exact.states[iteration], strict=True):
-            assert abs(float(one - other)) < 2.0**-100
+            assert abs(float(one - other)) < NEGLIGIBLE
     assert mutated_states(problem, kernel, np.zeros(SAMPLES), draws, s, (20,), []) == []
 
 
