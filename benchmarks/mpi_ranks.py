@@ -12,7 +12,7 @@ import floor
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.reading import LocalData, load_local
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.solver import RunRequest
@@ -21,6 +21,10 @@ from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 
 SEED = 20
+
+VECTORS = 8
+"""Vectors of m words that a run holds beside data and panel: targets, dual vector, its product with the
+labels or the window's increments, squared norms, marks of coordinates, two recorded dual vectors."""
 
 _held: dict[str, Any] = {}
 """The data, and the last problem made of them: kept between calls."""
@@ -68,7 +72,7 @@ def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
     comm.Barrier()
     begin = time.perf_counter()
     drawn = not isinstance(source, str)
-    local = _drawn(comm, *source) if drawn else load_local(source, MpiCommunicator(comm))
+    local = _drawn(comm, *source) if drawn else load_local(source, communicator_of(comm))
     comm.Barrier()
     _held.update(name=name, local=local)
     return {"seconds": time.perf_counter() - begin, "imbalance": local.partition.imbalance}
@@ -238,7 +242,7 @@ def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
     request = RunRequest(problem, stream, s, stream.length)
     # Not through the solver: what it records between stretches, such as the weights of exchange gram, is no
     # part of an iteration.
-    made = Run(Options(exchange=case.exchange, columns="local"), MpiCommunicator(comm), request)
+    made = Run(Options(exchange=case.exchange, columns="local"), communicator_of(comm), request)
     rounds = []
     gc.disable()
     for begin in range(0, stream.length, length):
@@ -255,11 +259,15 @@ def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
 
 
 def memory(comm, case: Case) -> dict[str, int]:
-    """Bytes of arrays of this rank in a run: what it holds of the data, and the most that the run adds."""
+    """Bytes of arrays of this rank in a run: what it holds of the data, and the most that the run adds.
+
+    The formula is ``f m n / P + s b m`` (f words a value: 1 dense, 3 in both sparse orders), with the
+    exchange's own panels; what the vectors take is given apart.
+    """
     problem = _problem(case)
     stream = IndexStream("uniform", problem.samples, case.b, 4 * case.s, SEED)
     request = RunRequest(problem, stream, case.s, 4 * case.s)
-    solver = ProductionSolver(MpiCommunicator(comm), exchange=case.exchange, columns="local")
+    solver = ProductionSolver(communicator_of(comm), exchange=case.exchange, columns="local")
     small = Problem("warm", np.eye(4), problem.targets[:4], problem.kernel, problem.loss)
     warm = IndexStream("uniform", 4, 1, 2, SEED)
     solver.run(RunRequest(small, warm, 2, 2))
@@ -276,10 +284,10 @@ def memory(comm, case: Case) -> dict[str, int]:
     panel, small_words = most * problem.samples, most * most + most
     words += {
         "allreduce": panel,
-        "reduce-scatter": panel + panel // comm.size + small_words,
+        "reduce-scatter": panel + small_words + (panel // comm.size if comm.size > 1 else 0),
         "gram": small_words + data.shape[1],
     }[case.exchange]
-    return {"bytes": held + added, "formula": 8 * words}
+    return {"bytes": held + added, "formula": 8 * words, "vectors": 8 * VECTORS * problem.samples}
 
 
 def cache(comm, case: Case, repeats: int) -> dict[str, list[float]]:
@@ -299,7 +307,7 @@ def cache(comm, case: Case, repeats: int) -> dict[str, list[float]]:
                 return False
 
             solver = ProductionSolver(
-                MpiCommunicator(comm), exchange=case.exchange, cache=words, columns="local"
+                communicator_of(comm), exchange=case.exchange, cache=words, columns="local"
             )
             solver.run(request, note)
             found[name].append((stamps[-1] - stamps[-2]) / window)

@@ -15,7 +15,7 @@ def distinct_columns(draws, stamp, mark, columns, positions, counts):
     ----------
     draws : ndarray of int64, shape (windows, s * b)
         Coordinates drawn, one window a row.
-    stamp : ndarray of int64, shape (2, m)
+    stamp : ndarray of int32, shape (2, m)
         Scratch: row 0 the mark last seen at a coordinate, row 1 its place in that window.
     mark : int
         A value larger than any in `stamp`; the next free one is returned.
@@ -46,6 +46,10 @@ def distinct_columns(draws, stamp, mark, columns, positions, counts):
     return mark
 
 
+LARGEST_MARK = np.iinfo(np.int32).max
+"""Marks that fit; before they run out, all are forgotten."""
+
+
 class WindowColumns:
     """Distinct coordinates for runs of windows, with buffers that are made once.
 
@@ -60,7 +64,7 @@ class WindowColumns:
     """
 
     def __init__(self, samples: int, draws: int, windows: int):
-        self._stamp = np.full((2, samples), -1, dtype=np.int64)
+        self._stamp = np.full((2, samples), -1, dtype=np.int32)
         self._mark = 0
         self._columns = np.empty((windows, draws), dtype=np.int64)
         self._positions = np.empty((windows, draws), dtype=np.int64)
@@ -69,6 +73,9 @@ class WindowColumns:
     def of(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Columns, positions and counts of windows given as rows of drawn coordinates."""
         windows, width = draws.shape
+        if self._mark > LARGEST_MARK - windows:
+            self._stamp[:] = -1
+            self._mark = 0
         columns = self._columns[:windows, :width]
         positions = self._positions[:windows, :width]
         counts = self._counts[:windows]

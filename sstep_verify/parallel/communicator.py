@@ -26,7 +26,10 @@ class Communicator(Protocol):
         ...
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Sum over all ranks; rank p gets the ``counts[p]`` words that begin after those of ranks < p."""
+        """Sum over all ranks; rank p gets the ``counts[p]`` words that begin after those of ranks < p.
+
+        One rank alone may receive where it sends from.
+        """
         ...
 
     def allgather(self, value: Any) -> list[Any]:
@@ -55,8 +58,9 @@ class SelfCommunicator:
         """Leave the buffer as it is."""
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Copy."""
-        receive[:] = send
+        """Copy, unless it is received where it was sent from."""
+        if receive is not send:
+            receive[:] = send
 
     def allgather(self, value: Any) -> list[Any]:
         """The only value."""
@@ -71,7 +75,7 @@ class SelfCommunicator:
 
 
 class MpiCommunicator:
-    """An mpi4py communicator, by buffers: nothing is pickled within a window.
+    """An mpi4py communicator of several ranks, by buffers: nothing is pickled within a window.
 
     Parameters
     ----------
@@ -94,6 +98,8 @@ class MpiCommunicator:
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Sum over all ranks and leave each rank its part."""
+        if receive is send and self.size == 1:
+            return
         CURRENT.enter("reduce_scatter", send.size)
         self._comm.Reduce_scatter(send, receive, counts)
         CURRENT.leave()
@@ -121,6 +127,11 @@ class MpiCommunicator:
         CURRENT.enter("barrier")
         self._comm.Barrier()
         CURRENT.leave()
+
+
+def communicator_of(comm: Any) -> Communicator:
+    """Choose the communicator for an mpi4py communicator; a single rank needs no MPI."""
+    return MpiCommunicator(comm) if comm.size > 1 else SelfCommunicator()
 
 
 class CountingCommunicator:

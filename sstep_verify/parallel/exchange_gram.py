@@ -17,6 +17,9 @@ from sstep_verify.parallel.compiled import compiled
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import features_at_once, unsigned
 
+FEW = 6
+"""Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
+
 
 class GramExchange:
     """Inner products among the drawn samples, and carried weights.
@@ -69,8 +72,7 @@ class GramExchange:
         clock, packet, count = self._clock, self._packet, columns.size
         clock.start()
         words = count * count + count
-        gram = packet.payload(words)[: count * count].reshape(count, count)
-        stale = packet.payload(words)[count * count :]
+        gram, stale = packet.square(count)
         if packet.failure is None:
             try:
                 self._local.among(columns, self.weights, gram, stale)
@@ -103,19 +105,26 @@ class DenseLocal:
 
     def __init__(self, data: np.ndarray, rows: int):
         self._data = np.ascontiguousarray(data)
-        self._run = features_at_once(self._data, rows)
+        whole = features_at_once(self._data, rows) >= data.shape[1]
+        self._sampled = np.empty((rows if whole and rows > FEW else 0, data.shape[1]))
 
     def among(
         self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
     ) -> None:
         """Inner products among samples into `gram`, and with the weights into `products`."""
-        if columns.size == 1:
-            row = self._data[columns[0]]
-            gram[0, 0], products[0] = np.dot(row, row), np.dot(row, weights)
+        if columns.size <= FEW:
+            dense_among(self._data, columns, weights, gram, products)
             return
-        for left in range(0, max(weights.size, 1), self._run):
-            run = slice(left, left + self._run)
-            sampled = self._data[columns, run]
+        if self._sampled.shape[0]:
+            sampled = self._sampled[: columns.size]
+            np.take(self._data, columns, axis=0, out=sampled, mode="clip")
+            np.dot(sampled, sampled.T, out=gram)
+            np.dot(sampled, weights, out=products)
+            return
+        width = features_at_once(self._data, columns.size)
+        for left in range(0, weights.size, width):
+            run = slice(left, left + width)
+            sampled = self._data[:, run][columns]
             if left == 0:
                 np.dot(sampled, sampled.T, out=gram)
                 np.dot(sampled, weights[run], out=products)
@@ -160,6 +169,16 @@ class SparseLocal:
         """``weights = sum_i vector[i] * sample(i)``."""
         weights[:] = 0.0
         sparse_move(*self._rows, np.arange(vector.size), vector, weights)
+
+
+@compiled
+def dense_among(data, columns, weights, gram, products):
+    """Inner products among a few dense rows, pair by pair, and with the weights."""
+    for place in range(columns.size):
+        row = data[columns[place]]
+        products[place] = np.dot(row, weights)
+        for other in range(place + 1):
+            gram[place, other] = gram[other, place] = np.dot(row, data[columns[other]])
 
 
 @compiled

@@ -16,8 +16,9 @@ from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.products import TILE_WORDS
 
-PANEL_SHARE, LEAST_ROWS = 4, 8
-"""Rows formed at once before they are put in order: one in so many of the panel's, but at least so many."""
+PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
+"""Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more
+words than fit in cache or than one in so many of the data's (the second), but at least so many rows."""
 
 
 class ReduceScatterExchange:
@@ -54,12 +55,14 @@ class ReduceScatterExchange:
         self._starts = np.arange(size + 1, dtype=np.int64) * samples // size
         self._first, self._last = self._starts[communicator.rank : communicator.rank + 2].tolist()
         self._sizes = np.diff(self._starts)
-        # Rows are formed in tiles, small beside the panel, and put in order from there.
-        tiles = max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
+        # Rows are formed in tiles, small beside panel or data, and put in order from there; a tile of few
+        # rows of much data would read all of it from memory for little.
+        wide = panel.words >= DATA_SHARE * rows * samples
+        tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
         self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)
-        self._partial = np.empty((self._tile if communicator.size > 1 else 0, samples))
+        self._partial = np.empty((self._tile if communicator.size > 1 and rows > 1 else 0, samples))
         self._send = np.empty(rows * samples)
-        self._receive = np.empty(rows * (self._last - self._first))
+        self._receive = self._send if size == 1 else np.empty(rows * (self._last - self._first))
         self.columns = 0
 
     def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,13 +83,12 @@ class ReduceScatterExchange:
             self._communicator.barrier()
             clock.stop(WAITING)
         own = self._last - self._first
-        receive = self._receive[: count * own]
+        receive = send if self._receive is self._send else self._receive[: count * own]
         self._communicator.reduce_scatter(send, receive, count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
         words = count * count + count
-        gram = packet.payload(words)[: count * count].reshape(count, count)
-        stale = packet.payload(words)[count * count :]
+        gram, stale = packet.square(count)
         if packet.failure is None:
             try:
                 self._panel.finish(block, columns, self._first)
@@ -106,7 +108,7 @@ class ReduceScatterExchange:
 
     def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:
         """Partial sums, one block of samples for each rank after the other."""
-        if self._communicator.size == 1:
+        if self._communicator.size == 1 or columns.size == 1:
             self._panel.partial(send.reshape(columns.size, -1), columns)
             return
         for top in range(0, columns.size, self._tile):
@@ -121,8 +123,7 @@ class ReduceScatterExchange:
 @compiled
 def take_own(block, columns, first, gram):
     """Copy the entries of the drawn samples that this rank has, zeros for the others; gram (c, c)."""
-    for place in range(columns.size):
-        own = columns[place] - first
-        here = 0 <= own < block.shape[1]
-        for row in range(columns.size):
-            gram[row, place] = block[row, own] if here else 0.0
+    for row in range(columns.size):
+        for place in range(columns.size):
+            own = columns[place] - first
+            gram[row, place] = block[row, own] if 0 <= own < block.shape[1] else 0.0

@@ -81,6 +81,7 @@ class Packet:
     def __init__(self, communicator: Communicator, words: int):
         self._communicator = communicator
         self._flat = np.zeros(words + TRAILER)
+        self._squares: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.failure: Exception | None = None
         self.signature = np.zeros(1, dtype=np.uint64)
         self.window = 0
@@ -88,6 +89,15 @@ class Packet:
     def payload(self, words: int) -> np.ndarray:
         """The first `words` words of the buffer."""
         return self._flat[:words]
+
+    def square(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The first words as a matrix (c, c) and, behind it, a vector (c,); views made once for each c."""
+        views = self._squares.get(count)
+        if views is None:
+            flat, words = self._flat, count * count
+            views = flat[:words].reshape(count, count), flat[words : words + count]
+            self._squares[count] = views
+        return views
 
     def reduce(self, words: int) -> None:
         """Sum the payload over all ranks.

@@ -27,12 +27,17 @@ class Panel:
         Largest number of rows asked for at once.
     packet : Packet
         Reduces the squared norms of the samples where the kernel needs them: one collective of m words.
+
+    Attributes
+    ----------
+    samples, words : int
+        Number of samples (m); stored values of this rank's columns.
     """
 
     def __init__(
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
-        self.samples = data.shape[0]
+        self.samples, self.words = data.shape[0], data.size
         self._function: KernelFunction
         self._sums: DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
         if isinstance(kernel, RBFKernel) and rbf == "difference":

@@ -16,6 +16,10 @@ from sstep_verify.errors import InputError
 CHUNK = 1 << 14
 """Blocks drawn per seeded chunk: any part of a stream is reached without drawing what precedes it."""
 
+SHUFFLED, SHUFFLED_SHARE = 10_000, 20
+"""Of more coordinates than the first, ``Generator.choice`` shuffles where a block takes more than one in so
+many (the second), and follows Floyd elsewhere."""
+
 KINDS = ("uniform", "cyclic", "epochs", "file")
 
 
@@ -145,13 +149,31 @@ def _chunk(kind: str, samples: int, block: int, seed: int, chunk: int, count: in
     if kind == "uniform" and block == 1:
         drawn = generator.integers(samples, size=(count, 1), dtype=np.int64)
     elif kind == "uniform":
-        drawn = np.empty((count, block), dtype=np.int64)
-        for row in drawn:
-            row[:] = generator.choice(samples, size=block, replace=False, shuffle=False)
+        drawn = _distinct_blocks(generator, samples, block, count)
     else:
         drawn = _epoch_chunk(samples, block, seed, chunk, count)
     drawn.setflags(write=False)
     return drawn
+
+
+def _distinct_blocks(generator: np.random.Generator, samples: int, block: int, count: int) -> np.ndarray:
+    """Blocks drawn without replacement, the very ones that ``Generator.choice`` draws one by one.
+
+    Floyd's algorithm for all blocks at once: place k takes a number drawn from 0..m-b+k, or m-b+k itself
+    where the block holds that number already. Source: Bentley and Floyd 1987, Communications of the ACM 30.
+    """
+    if samples > SHUFFLED and block > samples // SHUFFLED_SHARE:
+        drawn = np.empty((count, block), dtype=np.int64)
+        for row in drawn:
+            row[:] = generator.choice(samples, size=block, replace=False, shuffle=False)
+        return drawn
+    last = np.arange(samples - block, samples)
+    drawn = generator.integers(last, endpoint=True, size=(count, block), dtype=np.int64)
+    by_place = np.ascontiguousarray(drawn.T)
+    for place in range(1, block):
+        taken = (by_place[:place] == by_place[place]).any(axis=0)
+        by_place[place, taken] = last[place]
+    return np.ascontiguousarray(by_place.T)
 
 
 def _epoch_chunk(samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:

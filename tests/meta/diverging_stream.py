@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.problems import IndexStream
 
@@ -17,7 +17,7 @@ def follow_stream(comm, guilty: int, block: int) -> np.ndarray:
     """
     samples, windows = 8, 6
     stream = IndexStream("uniform", samples, 1, windows * block, seed=int(comm.rank == guilty))
-    packet = Packet(MpiCommunicator(comm), block)
+    packet = Packet(communicator_of(comm), block)
     alpha = np.zeros(samples)
     for window in range(windows):
         packet.window = window

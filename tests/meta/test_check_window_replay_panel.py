@@ -27,7 +27,10 @@ RIDGE = (
         "product += row[touched[0, item]] * delta[touched[0, item]]",
         "product += row[touched[0, item]] * delta[touched[0, item]] * (1 + 3e-13)",
     ),
-    ("product += np.dot(row, delta)", "product += np.dot(row, delta) * (1 + 3e-13)"),
+    (
+        "product += np.dot(row[:reach], delta[:reach])",
+        "product += np.dot(row[:reach], delta[:reach]) * (1 + 3e-13)",
+    ),
 )
 HIDDEN = [
     (SquaredHinge(2.0), 1, "in-place", SVM),

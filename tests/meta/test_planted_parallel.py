@@ -187,8 +187,8 @@ WRONG = {
                       "        packet._communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
-        {RUN: [("            own = columns[window, :count]\n",
-                "            own, positions[window] = draws[window], np.arange(draws.shape[1])\n")]},
+        {RUN: [("            own = own[:count]\n",
+                "            own, places = drawn, np.arange(draws.shape[1])\n")]},
         message_count, LinearKernel(), {}),
 }  # fmt: skip
 

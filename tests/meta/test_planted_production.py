@@ -57,7 +57,7 @@ RIDGE = {
     "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
     "stale-alpha": [
         ("product += row[touched[0, item]] * delta[touched[0, item]]", "product += 0.0"),
-        ("product += np.dot(row, delta)", "product += 0.0"),
+        ("product += np.dot(row[:reach], delta[:reach])", "product += 0.0"),
         # Where the product is taken with the current a, staleness means the a of the window's start.
         (
             "row_products(rows, row_of[step, group], alpha, ",

@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 
 from sstep_verify.launch.interposer import Counted, forget_interposed_counts, interposed_counts
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.partition import Partition
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production import run as run_module
@@ -21,14 +21,14 @@ def final_on_columns(comm, request, options, starts) -> np.ndarray:
         loads = [int(nonzeros[starts[rank] : starts[rank + 1]].sum()) for rank in range(ranks)]
         return Partition(np.array(starts), np.array(loads))
 
-    solver = ProductionSolver(MpiCommunicator(comm), **asdict(options))
+    solver = ProductionSolver(communicator_of(comm), **asdict(options))
     with mock.patch.object(run_module, "balanced_partition", given):
         return solver.run(request).final
 
 
 def witnessed(comm, request, options) -> tuple[dict[str, int], dict[str, Counted]]:
     """Counters of a run, and what the interposer counted meanwhile."""
-    solver = ProductionSolver(MpiCommunicator(comm), **asdict(options))
+    solver = ProductionSolver(communicator_of(comm), **asdict(options))
     forget_interposed_counts()
     counters = solver.run(request).counters
     return counters, interposed_counts()

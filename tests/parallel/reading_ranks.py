@@ -3,30 +3,30 @@
 import numpy as np
 
 from sstep_verify.parallel import redistribute
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.reading import load_local, read_local, scatter_local
 
 
 def read(comm, path, features=None):
-    return read_local(path, MpiCommunicator(comm), features=features)
+    return read_local(path, communicator_of(comm), features=features)
 
 
 def load(comm, name, directory=None, task=None):
-    return load_local(name, MpiCommunicator(comm), directory=directory, task=task)
+    return load_local(name, communicator_of(comm), directory=directory, task=task)
 
 
 def scatter(comm, data, targets, piece):
     redistribute.PIECE, usual = piece, redistribute.PIECE
     try:
         root = comm.rank == 0
-        return scatter_local(data if root else None, targets if root else None, MpiCommunicator(comm))
+        return scatter_local(data if root else None, targets if root else None, communicator_of(comm))
     finally:
         redistribute.PIECE = usual
 
 
 def read_own(comm, paths):
     """Each rank reads a file of its own."""
-    return read_local(paths[comm.rank], MpiCommunicator(comm))
+    return read_local(paths[comm.rank], communicator_of(comm))
 
 
 def read_without_memory(comm, path, guilty):
@@ -41,7 +41,7 @@ def read_without_memory(comm, path, guilty):
     if comm.rank == guilty:
         shares.read_block = failing
     try:
-        return read_local(path, MpiCommunicator(comm))
+        return read_local(path, communicator_of(comm))
     finally:
         shares.read_block = parse
 
@@ -50,4 +50,4 @@ def all_to_all(comm, seed):
     """Every rank sends numbers that tell from whom and to whom they go."""
     counts = np.random.default_rng([seed, comm.rank]).integers(0, 4, comm.size)
     send = np.concatenate([np.full(count, 100 * comm.rank + to) for to, count in enumerate(counts)])
-    return counts, MpiCommunicator(comm).alltoallv(send.astype(np.int32), counts)
+    return counts, communicator_of(comm).alltoallv(send.astype(np.int32), counts)

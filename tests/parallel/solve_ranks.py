@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
@@ -21,7 +21,7 @@ def own(problem, communicator):
 
 def trained(comm, problem, stream, plan, options, place=None):
     """Result and the places that were kept."""
-    communicator, places = MpiCommunicator(comm), []
+    communicator, places = communicator_of(comm), []
     result = train(
         own(problem, communicator), stream, plan, options, communicator, place=place, keep=places.append
     )
@@ -31,7 +31,7 @@ def trained(comm, problem, stream, plan, options, place=None):
 def by_intervals(comm, problem, stream, plan, options):
     """The dual vector that the library's solver reaches, called once an interval."""
     form = {**asdict(options), "columns": "whole"}
-    solver, alpha = ProductionSolver(MpiCommunicator(comm), **form), None
+    solver, alpha = ProductionSolver(communicator_of(comm), **form), None
     for begin in range(0, plan.iterations, plan.interval):
         count = min(plan.interval, plan.iterations - begin)
         alpha = solver.run(RunRequest(problem, stream, plan.s, count, begin, alpha)).final
@@ -42,7 +42,7 @@ def at_once(comm, problem, stream, plan, options):
     """The dual vector that the library's solver reaches in one run."""
     form = {**asdict(options), "columns": "whole"}
     request = RunRequest(problem, stream, plan.s, plan.iterations)
-    return ProductionSolver(MpiCommunicator(comm), **form).run(request).final
+    return ProductionSolver(communicator_of(comm), **form).run(request).final
 
 
 def diverging(comm, problem, stream, plan, options, guilty):
@@ -53,13 +53,13 @@ def diverging(comm, problem, stream, plan, options, guilty):
 
 
 def measured(comm, problem, alpha, rbf="norm-expansion"):
-    communicator = MpiCommunicator(comm)
+    communicator = communicator_of(comm)
     monitor = Monitor(own(problem, communicator), rbf, communicator)
     return monitor.measure(alpha), monitor.counters
 
 
 def predicted(comm, problem, alpha, path):
-    communicator = MpiCommunicator(comm)
+    communicator = communicator_of(comm)
     partition = balanced_partition(column_nonzeros(problem.data), comm.size)
     new = read_new_samples(path, partition, communicator)
     return predict(own(problem, communicator), alpha, new.data, "norm-expansion", communicator), new.targets

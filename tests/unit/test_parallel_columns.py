@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.parallel import columns as columns_module
 from sstep_verify.parallel.columns import WindowColumns, distinct_columns
 
 
@@ -39,10 +40,21 @@ def test_plain_python_and_compiled_agree():
     draws = np.random.default_rng(0).integers(9, size=(6, 5))
     results = []
     for function in (distinct_columns, getattr(distinct_columns, "py_func", distinct_columns)):
-        stamp = np.full((2, 9), -1, dtype=np.int64)
+        stamp = np.full((2, 9), -1, dtype=np.int32)
         columns, positions = np.zeros((6, 5), dtype=np.int64), np.zeros((6, 5), dtype=np.int64)
         counts = np.zeros(6, dtype=np.int64)
         results.append((function(draws, stamp, 0, columns, positions, counts), columns, positions, counts))
     assert results[0][0] == results[1][0] == 6
     for one, other in zip(results[0][1:], results[1][1:], strict=True):
         assert np.array_equal(one, other)
+
+
+def test_marks_begin_again_before_they_run_out(monkeypatch):
+    """Without it, a mark that overflows would be taken for one seen before."""
+    monkeypatch.setattr(columns_module, "LARGEST_MARK", 11)
+    made, draws = WindowColumns(4, 3, 5), np.random.default_rng(3).integers(4, size=(60, 3))
+    for begin in range(0, 60, 5):
+        columns, _, counts = made.of(draws[begin : begin + 5])
+        assert made._mark <= 11
+        for window, row in enumerate(draws[begin : begin + 5]):
+            assert columns[window, : counts[window]].tolist() == expected(row)[0]

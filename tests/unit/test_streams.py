@@ -89,11 +89,23 @@ def test_the_draw_is_the_same_on_every_machine_and_in_every_release(monkeypatch)
     }
 
 
+@given(st.data(), st.integers(0, 2**32), st.integers(1, 5))
+def test_blocks_drawn_together_are_those_that_choice_draws_one_by_one(data, seed, count):
+    """Among them the coordinates beyond which ``choice`` shuffles: there it is called itself."""
+    samples = data.draw(st.integers(1, 60) | st.sampled_from([9_999, 10_000, 10_001, 20_000]), label="m")
+    block = data.draw(st.integers(1, min(samples, 1_100)), label="b")
+    together, single = (np.random.Generator(np.random.PCG64(seed)) for _ in range(2))
+    drawn = streams._distinct_blocks(together, samples, block, count)
+    one_by_one = [single.choice(samples, block, replace=False, shuffle=False) for _ in range(count)]
+    np.testing.assert_array_equal(drawn, one_by_one)
+    assert together.bit_generator.state == single.bit_generator.state
+
+
 @pytest.mark.parametrize(("kind", "block", "drawn"), [
     ("uniform", 1, 5), ("uniform", 3, 5), ("epochs", 1, 50), ("epochs", 3, 50 // 3),
 ])  # fmt: skip
 def test_a_short_stream_is_drawn_no_farther_than_it_goes(monkeypatch, kind, block, drawn):
-    """Epochs are permuted whole. A chunk of blocks drawn one by one takes a tenth of a second."""
+    """Epochs are permuted whole. A chunk of large blocks takes a tenth of a second."""
     monkeypatch.setattr(streams, "CHUNK", REAL_CHUNK)
     assert IndexStream(kind, 50, block, 5).blocks(1, 3).base.shape == (drawn, block)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.parallel.communicator import MpiCommunicator
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
@@ -22,7 +22,7 @@ def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
     Trajectory
         On rank 0 all of it; elsewhere only what differs between ranks, counters and timers.
     """
-    trajectory = ProductionSolver(MpiCommunicator(comm), **asdict(options)).run(request)
+    trajectory = ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
     if comm.rank == 0:
         return trajectory
     nothing = np.empty((trajectory.iterations.size, 0))

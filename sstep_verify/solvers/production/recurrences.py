@@ -105,7 +105,7 @@ class RidgeRecurrence:
         self._reduced, self._local = np.empty(most), np.empty((3, most))
         self._stale, self._slots = np.empty((width, block)), np.empty((width, block), dtype=np.int64)
         self._delta = np.zeros(samples)
-        self._touched = np.zeros((2, samples), dtype=np.int64)
+        self._touched = np.zeros((2, samples), dtype=np.int32)
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
         self._penalty, self._frozen = problem.ridge.penalty, frozen
 

@@ -132,7 +132,7 @@ def ridge_updates(
         Products of the drawn kernel rows with a at the window's start; overwritten if `fresh`.
     delta : ndarray, shape (m,)
         Increments of this window by coordinate, all zero on entry and exit.
-    touched : ndarray of int64, shape (2, m)
+    touched : ndarray of int32, shape (2, m)
         Scratch: row 0 lists the coordinates with an increment, row 1 flags them; flags are all zero
         on entry and exit.
     system, rhs : ndarray, shapes (b, b) and (b,)
@@ -147,7 +147,7 @@ def ridge_updates(
         Take each block's products with the current a instead; not with `frozen`.
     """
     width = blocks.shape[1]
-    count = 0
+    count = reach = 0  # coordinates with an increment; one beyond the last of them
     for step in range(blocks.shape[0]):
         for place in range(width):
             if fresh and place % ROWS_AT_ONCE == 0:
@@ -157,8 +157,8 @@ def ridge_updates(
             row = rows[row_of[step, place]]
             product = stale[step, place]
             if not fresh:
-                if count * GATHER_FACTOR >= delta.size:
-                    product += np.dot(row, delta)
+                if count >= GATHER_FACTOR and count * GATHER_FACTOR >= reach:
+                    product += np.dot(row[:reach], delta[:reach])
                 else:
                     for item in range(count):
                         product += row[touched[0, item]] * delta[touched[0, item]]
@@ -176,6 +176,7 @@ def ridge_updates(
                 touched[1, coordinate] = 1
                 touched[0, count] = coordinate
                 count += 1
+                reach = max(reach, coordinate + 1)
             delta[coordinate] += rhs[place]
             if not frozen:
                 alpha[coordinate] += rhs[place]

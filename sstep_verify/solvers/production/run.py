@@ -23,7 +23,7 @@ from sstep_verify.solvers.production.recurrences import recurrence_of
 from sstep_verify.trajectory import Panel as UsedPanel
 from sstep_verify.trajectory import fingerprint
 
-CHUNK_DRAWS = 1 << 11
+CHUNK_DRAWS = 1 << 9
 """Coordinates whose windows are prepared in one call: amortises Python over many windows."""
 
 
@@ -174,12 +174,12 @@ class Run:
         """Make the windows whose drawn coordinates are the rows of `draws`."""
         columns, positions, counts = self._columns.of(draws)
         step = self._panel_window if isinstance(self._exchange, AllreduceExchange) else self._small_window
-        alone = self._communicator.size == 1
-        for window, count in enumerate(counts.tolist()):
-            self._packet.window = self.windows
-            own = columns[window, :count]
+        packet, alone = self._packet, self._communicator.size == 1
+        for own, count, places, drawn in zip(columns, counts.tolist(), positions, draws, strict=True):
+            packet.window = self.windows
+            own = own[:count]
             try:
-                step(own, positions[window], draws[window])
+                step(own, places, drawn)
             except Exception as error:
                 self._keep(error)
             self.windows += 1

@@ -76,7 +76,8 @@ class _Record:
 
     def __init__(self, request: RunRequest):
         self._request = request
-        self._alphas: list[np.ndarray] = []
+        self._alphas = np.empty((len(request.stops), request.problem.samples))
+        self._made = 0
         self._panels: dict[int, Panel] = {}
         self._digests: dict[int, tuple[str, ...]] = {}
         self._states: list[dict[str, np.ndarray]] = []
@@ -86,8 +87,10 @@ class _Record:
         request = self._request
         if request.expose_panels and _is_window(request, begin, end):
             self._panels[begin] = run.used_panel(begin, end)
-        self._alphas.append(run.alpha.copy())
-        stop = observe is not None and observe(end, self._alphas[-1])
+        alpha = self._alphas[self._made]
+        alpha[:] = run.alpha
+        self._made += 1
+        stop = observe is not None and observe(end, alpha)
         digests, stop = run.settle(stop)
         if digests:
             self._digests[end] = digests
@@ -96,12 +99,12 @@ class _Record:
 
     def trajectory(self, run: Run, stopped: str) -> Trajectory:
         """The trajectory of what was kept."""
-        stops = self._request.stops[: len(self._alphas)]
+        stops = self._request.stops[: self._made]
         return Trajectory(
             s=self._request.s,
             start=self._request.start,
             iterations=np.array(stops, dtype=np.int64),
-            alphas=np.array(self._alphas),
+            alphas=self._alphas[: self._made],
             counters=run.counters,
             timers=dict(zip(PHASES, run.clock.seconds, strict=True)),
             stopped=stopped,
