@@ -7,6 +7,8 @@ collectives a window, with m c + c**2 + c words and one trailer for c distinct c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock
@@ -19,6 +21,9 @@ from sstep_verify.parallel.products import TILE_WORDS
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
 """Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more
 words than fit in cache or than one in so many of the data's (the second), but at least so many rows."""
+
+LEAST_BLOCK = 128
+"""Samples of a rank from which on the sums with them are worth a product of their own."""
 
 
 class ReduceScatterExchange:
@@ -60,7 +65,9 @@ class ReduceScatterExchange:
         wide = panel.words >= DATA_SHARE * rows * samples
         tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
         self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)
-        self._partial = np.empty((self._tile if communicator.size > 1 and rows > 1 else 0, samples))
+        self._direct = panel.ranged and samples // size >= LEAST_BLOCK
+        packed = size > 1 and rows > 1 and not self._direct
+        self._partial = np.empty((self._tile if packed else 0, samples))
         self._send = np.empty(rows * samples)
         self._receive = self._send if size == 1 else np.empty(rows * (self._last - self._first))
         self.columns = 0
@@ -111,13 +118,21 @@ class ReduceScatterExchange:
         if self._communicator.size == 1 or columns.size == 1:
             self._panel.partial(send.reshape(columns.size, -1), columns)
             return
+        if self._direct:
+            for block, begin, end in self._blocks(send, columns.size):
+                self._panel.part(block, columns, begin, end)
+            return
         for top in range(0, columns.size, self._tile):
             some = columns[top : top + self._tile]
             partial = self._partial[: some.size]
             self._panel.partial(partial, some)
-            for begin, end in zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True):
-                block = send[columns.size * begin : columns.size * end].reshape(columns.size, end - begin)
+            for block, begin, end in self._blocks(send, columns.size):
                 block[top : top + some.size] = partial[:, begin:end]
+
+    def _blocks(self, send: np.ndarray, count: int) -> Iterator[tuple[np.ndarray, int, int]]:
+        """What goes to each rank, shape (c, last - first), with its first sample and the next one's."""
+        for begin, end in zip(self._starts[:-1].tolist(), self._starts[1:].tolist(), strict=True):
+            yield send[count * begin : count * end].reshape(count, end - begin), begin, end
 
 
 @compiled

@@ -32,12 +32,14 @@ class Panel:
     ----------
     samples, words : int
         Number of samples (m); stored values of this rank's columns.
+    ranged : bool
+        Whether the sums with some neighbouring samples are formed without those with the others.
     """
 
     def __init__(
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
-        self.samples, self.words = data.shape[0], data.size
+        self.samples, self.words, self.ranged = data.shape[0], data.size, False
         self._function: KernelFunction
         self._sums: DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
         if isinstance(kernel, RBFKernel) and rbf == "difference":
@@ -51,12 +53,17 @@ class Panel:
             packet.reduce(self.samples)
             return packet.payload(self.samples).copy()
 
-        self._sums = products
+        self._sums, self.ranged = products, isinstance(products, DenseProducts)
         self._function = kernel_function_of(kernel, self.samples, squared_norms)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write this rank's share of the sums for the rows of `columns`, into `panel`, shape (c, m)."""
         self._sums.into(panel, columns)
+
+    def part(self, panel: np.ndarray, columns: np.ndarray, first: int, last: int) -> None:
+        """The same with samples first, ..., last - 1 only, shape (c, last - first); where `ranged`."""
+        assert isinstance(self._sums, DenseProducts)
+        self._sums.into(panel, columns, first, last)
 
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Kernel values of the sums, in place; panel (c, k) holds samples first, ..., first + k - 1."""

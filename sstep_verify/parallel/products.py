@@ -42,30 +42,31 @@ class DenseProducts:
         self._sampled = np.empty((tallest if whole else 0, features))
         self._part = np.empty(0 if whole else tallest * samples)
 
-    def into(self, panel: np.ndarray, columns: np.ndarray) -> None:
-        """Write ``<a_i, a_j>`` for i in `columns` and all j into `panel`, shape (c, m)."""
+    def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
+        """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel`, shape (c, last - first)."""
+        data = self._data[first:last]
         if columns.size == 1:
             # A matrix-vector product: BLAS handles one row slowly as a matrix-matrix product.
-            np.dot(self._data, self._data[columns[0]], out=panel[0])
+            np.dot(data, self._data[columns[0]], out=panel[0])
             return
         # Tiles of nearly equal height: a thin last one would be slow.
         tile = -(-columns.size // -(-columns.size // self._tile))
         for begin in range(0, columns.size, tile):
-            self._tile_into(panel[begin : begin + tile], columns[begin : begin + tile])
+            self._tile_into(panel[begin : begin + tile], columns[begin : begin + tile], data)
 
-    def _tile_into(self, panel: np.ndarray, columns: np.ndarray) -> None:
+    def _tile_into(self, panel: np.ndarray, columns: np.ndarray, data: np.ndarray) -> None:
         """The same for so few rows that the panel stays in cache, one run of features after another."""
-        count, (samples, features) = columns.size, self._data.shape
+        count, (samples, features) = columns.size, data.shape
         if self._run >= features:
             sampled = self._sampled[:count]
             np.take(self._data, columns, axis=0, out=sampled, mode="clip")
-            np.matmul(sampled, self._data.T, out=panel)
+            np.matmul(sampled, data.T, out=panel)
             return
         for left in range(0, features, self._run):
-            data = self._data[:, left : left + self._run]
+            run = slice(left, left + self._run)
             part = self._part[: count * samples].reshape(count, samples) if left else panel
             # Not take, which would copy a whole run of features first; not dot, which would its transpose.
-            np.matmul(data[columns], data.T, out=part)
+            np.matmul(self._data[:, run][columns], data[:, run].T, out=part)
             if left:
                 panel += part
 

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from thread_ranks import on_threads
 
+from sstep_verify.parallel import exchange_reduce_scatter
 from sstep_verify.parallel.clock import PHASES, Clock
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
@@ -96,7 +97,10 @@ def test_allreduce_gives_all_ranks_whole_rows(ranks, sparse, name):
 @each_storage
 @each_size
 @pytest.mark.parametrize("name", KERNELS)
-def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, name):
+@pytest.mark.parametrize("least", [1, SAMPLES + 1])
+def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, name, least, monkeypatch):
+    """By a product for each rank's samples, and by one for all that is put in order."""
+    monkeypatch.setattr(exchange_reduce_scatter, "LEAST_BLOCK", least)
     kernel = exact_kernel(name)
     for found, columns, called in on_threads(ranks, scattered, sparse, name):
         for (gram, stale), window in zip(found, WINDOWS, strict=True):

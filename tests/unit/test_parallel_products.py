@@ -55,6 +55,10 @@ def test_products_are_within_gamma_of_exact(data, columns, sparse, tile, monkeyp
     panel = np.full((columns.size, 13), np.nan)
     local.into(panel, columns)
     absolute = np.abs(data)[columns] @ np.abs(data).T
+    if not sparse:
+        some = np.full((columns.size, 5), np.nan)
+        local.into(some, columns, 7, 12)
+        panel[:, 7:12] = some
     for place, row in enumerate(exact_products(data, columns)):
         for other, value in enumerate(row):
             error = abs(Fraction(float(panel[place, other])) - value)
