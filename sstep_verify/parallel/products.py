@@ -43,7 +43,7 @@ class DenseProducts:
         self._part = np.empty(0 if whole else tallest * samples)
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
-        """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel`, shape (c, last - first)."""
+        """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
         data = self._data[first:last]
         if columns.size == 1:
             # A matrix-vector product: BLAS handles one row slowly as a matrix-matrix product.
