@@ -9,7 +9,6 @@ than cores are marked with *. Usage: ``python benchmarks/mpi.py --data DIR``, ``
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import Any
 import lookalike
 import mpi_ranks
 import numpy as np
-from mpi_ranks import Case
+from mpi_pieces import Case
+from mpi_table import HEADER, LEGEND, line, say, summarise, write
 
-from sstep_verify import provenance
 from sstep_verify.launch import run
 from sstep_verify.parallel.partition import balanced_partition
 
@@ -32,10 +31,10 @@ CACHED = ("duke", "colon-cancer")
 LIMIT = 1800.0
 """Seconds that one call of the ranks may take."""
 
+PARTS = ("reading", "cache", "cells", "table")
+
 CLASSICAL_MS, WINDOW_MS, READ_SECONDS = 1.5, 1.0, 60.0
 """Targets on the look-alike at P = 1: milliseconds per iteration for s = 1 and s = 64; seconds to read."""
-
-PIECES = ("product", "kernel function", "collective")
 
 
 def cases(name: str, quick: bool) -> list[Case]:
@@ -51,53 +50,6 @@ def cases(name: str, quick: bool) -> list[Case]:
         for exchange in exchanges[kernel]
         for s in (1, 8, 64)
     ]
-
-
-def target_of(case: Case) -> float | None:
-    """Largest ratio to the floor that is aimed at."""
-    return 1.3 if case.s * case.b >= 16 else 2.0 if case.s == 1 else None
-
-
-def summarise(case: Case, ranks: int, answers: list[dict[str, Any]], bytes_: list[dict]) -> dict[str, Any]:
-    """One line of the table: medians over the stretches, with quartiles, of the slowest rank."""
-    cell: dict[str, Any] = {**vars(case), "P": ranks, "windows": answers[0]["windows"]}
-    repeats = range(len(answers[0]["rounds"]))
-    for place, clock in enumerate(("wall", "processor")):
-        times = {
-            name: np.array([max(one["rounds"][k][name][place] for one in answers) for k in repeats])
-            for name in ("run", *PIECES)
-        }
-        floor = sum(times[name] for name in PIECES)
-        cell[clock] = {name: float(np.median(taken) / case.s * 1e6) for name, taken in times.items()}
-        cell[clock]["floor"] = float(np.median(floor) / case.s * 1e6)
-        cell[clock]["ratio"] = np.quantile(times["run"] / floor, (0.25, 0.5, 0.75)).tolist()
-    cell["target"] = target_of(case)
-    cell["met"] = cell["target"] is None or cell["wall"]["ratio"][1] <= cell["target"]
-    cell["memory"] = max(one["bytes"] / one["formula"] for one in bytes_)
-    cell["bytes"] = bytes_
-    cell["rounds"] = [one["rounds"] for one in answers]
-    return cell
-
-
-HEADER = (
-    f"{'data':<13}{'task':<5}{'kernel':<8}{'b':>2}{'s':>4} {'exchange':<15}{'P':>3}{'us/iter':>11}"
-    f"{'product':>10}{'function':>9}{'collect.':>9}{'ratio':>21}{'target':>7} "
-    f"{'':<7}{'cpu':>6}{'memory':>8}"
-)
-
-
-def line(cell: dict[str, Any], mark: str) -> str:
-    """One line of the table."""
-    wall = cell["wall"]
-    low, ratio, high = wall["ratio"]
-    verdict = "-" if cell["target"] is None else "met" if cell["met"] else "MISSED"
-    return (
-        f"{cell['data']:<13}{cell['task']:<5}{cell['kernel']:<8}{cell['b']:>2}{cell['s']:>4} "
-        f"{cell['exchange']:<15}{cell['P']:>2}{mark}{wall['run']:>11.1f}"
-        + "".join(f"{wall[name]:>{width}.1f}" for name, width in zip(PIECES, (10, 9, 9), strict=True))
-        + f"{f'{ratio:.2f} [{low:.2f}, {high:.2f}]':>21}{cell['target'] or 0:>7g} {verdict:<7}"
-        f"{cell['processor']['ratio'][1]:>6.2f}{cell['memory']:>8.2f}"
-    )
 
 
 def prepared(name: str, chosen: argparse.Namespace) -> str | tuple[int, int]:
@@ -130,9 +82,9 @@ def balance(chosen: argparse.Namespace) -> dict[str, float]:
     return found
 
 
-def cached(name: str, ranks: int, repeats: int) -> list[dict[str, Any]]:
+def cached(document: dict[str, Any], name: str, ranks: int, repeats: int) -> None:
     """Iterations after the first 10 m with kernel rows kept and formed."""
-    found = []
+    found = document["cache"]
     for s in (1, 8, 64):
         case = Case(name, "svm", "rbf", 1, s, "allreduce")
         answers = run(ranks, mpi_ranks.cache, case, repeats, limit=LIMIT)
@@ -142,13 +94,12 @@ def cached(name: str, ranks: int, repeats: int) -> list[dict[str, Any]]:
             {"data": name, "P": ranks, "s": s, "kept": float(np.median(kept) * 1e6),
              "formed": float(np.median(formed) * 1e6), "gain": gain, "met": gain[1] >= 10.0}
         )  # fmt: skip
-        print(
+        say(
+            document,
             f"{name:<13}kernel rows kept, P = {ranks}, s = {s}: {found[-1]['kept']:.2f} us/iter, formed "
             f"{found[-1]['formed']:.2f}: {gain[1]:.1f}x [{gain[0]:.1f}, {gain[2]:.1f}], target 10x "
             f"{'met' if found[-1]['met'] else 'MISSED'}",
-            flush=True,
         )
-    return found
 
 
 def arguments() -> argparse.Namespace:
@@ -174,20 +125,32 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     chosen = arguments()
     cores = len(os.sched_getaffinity(0))
-    document: dict[str, Any] = {"format": "sstep-verify mpi benchmark 1", "blas threads": 1, "cores": cores}
-    document |= {"units": "microseconds per iteration", "reading": [], "cache": [], "cells": []}
-    print("medians of the slowest rank, wall-clock microseconds per iteration; memory over its formula")
+    document: dict[str, Any] = {"format": "sstep-verify mpi benchmark 2", "blas threads": 1, "cores": cores}
+    document |= {
+        "units": "microseconds per iteration",
+        "reading": [],
+        "cache": [],
+        "cells": [],
+        "table": [],
+    }
+    say(document, LEGEND)
     if LOOK_ALIKE in (chosen.only or DATA_SETS):
         document["imbalance"] = balance(chosen)
-        print(", ".join(f"{name}: {value:.4f}" for name, value in document["imbalance"].items()))
-    print(HEADER, flush=True)
+        say(
+            document,
+            "imbalance of the look-alike: "
+            + ", ".join(f"{name}: {value:.4f}" for name, value in document["imbalance"].items()),
+        )
+    say(document, HEADER)
     for name in chosen.only or DATA_SETS:
         source = prepared(name, chosen)
         for ranks in chosen.ranks or ([1] if chosen.quick else [1, 2, 4]):
             measure(document, name, source, ranks, chosen)
             write(chosen.out, document)
     aimed = [cell for cell in document["cells"] if cell["target"]]
-    print(f"targets met in {sum(cell['met'] for cell in aimed)} of {len(aimed)} cells; {chosen.out}")
+    say(document, f"targets met in {sum(cell['met'] for cell in aimed)} of {len(aimed)} cells")
+    write(chosen.out, document)
+    print(f"{chosen.out}, {chosen.out.with_suffix('.txt')}")
     return 0
 
 
@@ -197,23 +160,23 @@ def measure(document: dict[str, Any], name: str, source, ranks: int, chosen: arg
     loaded = run(ranks, mpi_ranks.load, name, source, limit=LIMIT)
     document["reading"].append({"data": name, "P": ranks, **loaded[0]})
     seconds, imbalance = loaded[0]["seconds"], loaded[0]["imbalance"]
-    print(f"{name:<13}loaded by {ranks} in {seconds:.1f} s, imbalance {imbalance:.4f}")
+    say(document, f"{name:<13}loaded by {ranks} in {seconds:.1f} s, imbalance {imbalance:.4f}")
     for case in cases(name, chosen.quick):
         answers = run(ranks, mpi_ranks.measure, case, chosen.repeats, chosen.seconds, limit=LIMIT)
         taken = run(ranks, mpi_ranks.memory, case, limit=LIMIT)
         document["cells"].append(summarise(case, ranks, answers, taken))
-        print(line(document["cells"][-1], mark), flush=True)
+        say(document, line(document["cells"][-1], mark))
     if name in CACHED:
-        document["cache"] += cached(name, ranks, chosen.repeats)
+        cached(document, name, ranks, chosen.repeats)
     if name == LOOK_ALIKE and ranks == 1:
-        document["look-alike"] = look_alike_targets(document["cells"], seconds)
+        look_alike_targets(document, seconds)
 
 
-def look_alike_targets(cells: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+def look_alike_targets(document: dict[str, Any], seconds: float) -> None:
     """The times aimed at on the look-alike, K-SVM, linear kernel, allreduce, and what was measured."""
     found: dict[str, Any] = {"reading": {"measured": seconds, "target": READ_SECONDS}}
     for s, target in ((1, CLASSICAL_MS), (64, WINDOW_MS)):
-        for cell in cells:
+        for cell in document["cells"]:
             key = (cell["data"], cell["P"], cell["task"], cell["kernel"], cell["exchange"], cell["s"])
             if key == (LOOK_ALIKE, 1, "svm", "linear", "allreduce", s):
                 clocks = {clock: cell[clock]["run"] / 1e3 for clock in ("wall", "processor")}
@@ -221,17 +184,11 @@ def look_alike_targets(cells: list[dict[str, Any]], seconds: float) -> dict[str,
     for what, one in found.items():
         met = "met" if one["measured"] <= one["target"] else "MISSED"
         processor = f" (processor time {one['processor']:.3g})" if "processor" in one else ""
-        print(f"{LOOK_ALIKE}: {what}: {one['measured']:.3g}{processor}, target {one['target']:g} {met}")
-    return found
-
-
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Write what is measured so far and where it was made, under a temporary name first."""
-    facts = provenance.collect(["python", *sys.argv], seeds={"index stream": mpi_ranks.SEED}, data={})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps({**document, "provenance": facts}, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+        say(
+            document,
+            f"{LOOK_ALIKE}: {what}: {one['measured']:.3g}{processor}, target {one['target']:g} {met}",
+        )
+    document["look-alike"] = found
 
 
 if __name__ == "__main__":
