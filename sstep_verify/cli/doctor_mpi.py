@@ -26,18 +26,9 @@ SHOWN = 400
 
 INSTALL = "python -m pip install 'sstep-verify[mpich]'"
 
-RANK_VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
-"""Variables by which launchers tell a process its rank."""
-
 SERIAL = "everything works on one process, nothing on several"
 
 TRIAL = "from mpi4py import MPI; print('world of', MPI.COMM_WORLD.size)"
-
-
-def is_silent_rank() -> bool:
-    """Whether this is a rank above 0 of a job, which has nothing to say."""
-    # Not from MPI: where the launcher belongs to another one, asking would end this process.
-    return in_place.active() and any(os.environ.get(name, "0") != "0" for name in RANK_VARIABLES)
 
 
 def mpi_findings() -> Iterator[Finding]:
@@ -76,7 +67,8 @@ def _this_job(version: str) -> Finding:
     try:
         library = _library()
         theirs, ours = "OMPI_COMM_WORLD_SIZE" in os.environ, library.startswith("Open MPI")
-        if theirs != ours:
+        # Under srun either library finds the ranks by PMIx or PMI-2.
+        if theirs != ours and not environment.in_slurm_step():
             # Not asked to begin: it would end the process instead of answering.
             found = f"the launcher is {'' if theirs else 'not '}Open MPI's, but mpi4py uses {library}"
             return Finding("MPI job", "wrong", found, meaning, advice)

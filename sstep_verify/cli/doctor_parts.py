@@ -93,11 +93,18 @@ PACKAGES = (
     Package("numba", "numba", "compiled", "inner loops run about a hundred times slower", _compile),
     Package("flint", "python-flint", "exact", "no campaign can run: the oracles need balls", _divide),
     Package("mpmath", "mpmath", "", "no oracle in high precision", _root),
-    Package("sklearn", "scikit-learn", "data", "no LIBSVM file can be read and no embedded set used"),
+    Package(
+        "sklearn",
+        "scikit-learn",
+        "data",
+        "no LIBSVM file can be read and no embedded set used; no referee for linear K-SVM and for K-RR",
+    ),
     Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
     Package("jinja2", "jinja2", "report", "no report is written as HTML"),
     Package("matplotlib", "matplotlib", "report", "a report has no figures"),
     Package("junitparser", "junitparser", "report", "a report has no JUnit file"),
+    Package("piqp", "piqp", "peers", "no first referee for the optima of K-SVM with every kernel"),
+    Package("osqp", "osqp", "peers", "no second referee for the optima of K-SVM with every kernel"),
 )
 """Packages in the order in which they are reported."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
+import os
 import sys
 import traceback
+from collections.abc import Callable
 
 import click
 
@@ -21,6 +25,19 @@ COMMANDS = {
 }
 
 
+def is_silent() -> bool:
+    """Whether another process of the same job says what is to be said, if this is one of several."""
+    from sstep_verify.launch.environment import is_silent_rank
+
+    return is_silent_rank()
+
+
+def _parsed_quietly(make_context: Callable[..., click.Context], *arguments, **extra) -> click.Context:
+    """Parse a command line without a word: what is printed meanwhile is help."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        return make_context(*arguments, **extra)
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in ``sstep_verify.cli.NAME`` and load at first use."""
 
@@ -32,7 +49,17 @@ class LazyGroup(click.Group):
         """Load the command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(f"sstep_verify.cli.{cmd_name}").command
+        command = importlib.import_module(f"sstep_verify.cli.{cmd_name}").command
+        if is_silent():
+            command.make_context = functools.partial(_parsed_quietly, command.make_context)
+        return command
+
+    def make_context(self, info_name, args, parent=None, **extra):
+        """Parse what stands before the name of a command."""
+        make = super().make_context
+        if is_silent():
+            return _parsed_quietly(make, info_name, args, parent, **extra)
+        return make(info_name, args, parent, **extra)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
@@ -51,7 +78,10 @@ def cli():
 
 
 def main() -> None:
-    """Run the command line; errors of the user's input end it with one message and exit code 2."""
+    """Run the command line; errors of the user's input end it with one message and exit code 2.
+
+    Of the processes that a launcher started together, the one of rank 0 prints help and usage errors.
+    """
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as error:
@@ -60,7 +90,8 @@ def main() -> None:
         click.echo("aborted", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        if not is_silent():
+            error.show()
         sys.exit(2)
     except (InputError, MissingExtraError) as error:
         click.echo(f"error: {error}", err=True)

@@ -2,109 +2,125 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
-from sstep_verify.cli.doctor_mpi import is_silent_rank
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, in_place
+from sstep_verify.launch.watchdog import Unwatched, Watchdog
 from sstep_verify.parallel.communicator import Communicator, MpiCommunicator, SelfCommunicator
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
 from sstep_verify.parallel.shares import ReadingError
+
+INPUT, FAILED = 2, 4
+"""Exit codes: an error of the input; a rank failed, hangs, or was lost."""
+
+NAP = 0.002
+"""Seconds between two looks whether all ranks have come."""
 
 GRACE = 10.0
 """Seconds that a rank with an error waits for the others to come to the same end."""
 
 
-class RankCommand(click.Command):
-    """A command whose usage errors are told by rank 0 alone."""
+class Part(Protocol):
+    """What a command does on every rank."""
 
-    def make_context(self, info_name, args, parent=None, **extra):
-        """Parse the command line."""
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError:
-            if is_silent_rank():
-                sys.exit(2)
-            raise
+    def __call__(self, communicator: Communicator, watchdog: Unwatched) -> None:
+        """Do it."""
+        ...
 
 
-def on_ranks(function: Callable[[Communicator], None]) -> None:
+def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
     """Call a function on every rank of this job, or in this process if it is none.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
-    job: the others may be waiting for it in a collective, and would for ever.
+    job: the others may be waiting for it in a collective, and would for ever. A rank that is killed, or
+    that keeps the others waiting, is named, and ends the job as well.
 
     Parameters
     ----------
     function : callable
-        Gets the communicator.
+        Gets the communicator, and the watchdog, to which it announces its work.
+    hang_limit : float
+        Seconds without progress of any rank after which the job is ended, at least; 0 for never.
 
     Raises
     ------
     SystemExit
         On several ranks: code 2 for errors of the input, 4 for others.
-    InputError
-        If this is one of several processes that do not know of each other.
     """
     if not in_place.active():
-        _refuse_lone_ranks()
-        function(SelfCommunicator())
+        function(SelfCommunicator(), Unwatched())
         return
     try:
         world = environment.world()
     except (InputError, MissingExtraError):
-        if is_silent_rank():
-            sys.exit(2)
+        if environment.is_silent_rank():
+            sys.exit(INPUT)
         raise
-    door = world.Dup()
+    job = _Job(world, hang_limit)
     try:
-        function(MpiCommunicator(world))
+        function(MpiCommunicator(world), job.watchdog)
     except (InputError, MissingExtraError) as error:
-        _leave(door, 2, f"error: {error}")
+        job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
-        _leave(door, 4, f"error: {error}{notes}")
-    except BaseException:
-        click.echo(f"rank {door.rank} of {door.size} ends the job:\n{traceback.format_exc()}", err=True)
-        _abort(door, 4)
+        job.leave(FAILED, f"error: {error}{notes}")
+    except BaseException as error:
+        job.abort(FAILED, f"rank {world.rank} of {world.size} ends the job:\n{_told(error, job.watchdog)}")
+    job.leave()
 
 
-def _refuse_lone_ranks() -> None:
-    """Do not let every task of a SLURM step train alone and write the same file."""
-    tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "1")
-    if tasks == "1" or any(name in os.environ for name in environment.SIZE_VARIABLES):
-        return
-    if os.environ.get("SLURM_PROCID", "0") != "0":
-        sys.exit(2)
-    raise InputError(
-        f"srun started {tasks} tasks (SLURM_STEP_NUM_TASKS), but no variable of an MPI launcher "
-        f"({', '.join(environment.SIZE_VARIABLES)}) says that they are ranks of one job; "
-        "start it with mpiexec, or with srun --mpi=pmi2"
-    )
+def _told(error: BaseException, watchdog: Watchdog) -> str:
+    """Traceback of an error; if MPI complains, with the ranks that it may be about."""
+    told = traceback.format_exc()
+    if type(error).__module__ == "mpi4py.MPI":
+        told += watchdog.mismatch()
+    return told
 
 
-def _leave(door: Any, code: int, message: str) -> None:
-    """End this rank together with all others, or, if they do not come, the whole job."""
-    if door.rank == 0:
+class _Job:
+    """How a rank ends: together with all others, or with the whole job."""
+
+    def __init__(self, world: Any, hang_limit: float):
+        self._door = world.Dup()
+        self.watchdog = Watchdog(world, hang_limit, "--hang-limit", FAILED)
+
+    def leave(self, code: int = 0, message: str = "") -> None:
+        """End this rank's part together with all others; after an error, end the job if they do not come.
+
+        Without an error the others may still have work to do, and only the watchdog ends the waiting.
+        """
+        door = self._door
+        if door.rank == 0 and message:
+            click.echo(message, err=True)
+        self.watchdog.finish()
+        if not self._met(GRACE if message else float("inf")):
+            self.abort(code, f"rank {door.rank} of {door.size} alone: {message}")
+        # Nobody ends before all witnesses are gone, who would take it for a loss.
+        self.watchdog.dismiss_witness()
+        if not self._met(GRACE):
+            self.abort(code or FAILED, f"rank {door.rank} of {door.size}: the others were lost at the end")
+        self.watchdog.stop()
+        if code:
+            sys.exit(code)
+
+    def _met(self, seconds: float) -> bool:
+        """Whether all ranks come to this point within some seconds."""
+        arrived, end = self._door.Ibarrier(), time.monotonic() + seconds
+        while not arrived.Test():
+            if time.monotonic() > end:
+                return False
+            time.sleep(NAP)
+        return True
+
+    def abort(self, code: int, message: str) -> None:
+        """Say why and end the whole job, once the launcher has had time to pass on what was said."""
         click.echo(message, err=True)
-    arrived = door.Ibarrier()
-    end = time.monotonic() + GRACE
-    while not arrived.Test():
-        if time.monotonic() > end:
-            click.echo(f"rank {door.rank} of {door.size} alone: {message}", err=True)
-            _abort(door, code)
-        time.sleep(0.01)
-    sys.exit(code)
-
-
-def _abort(door: Any, code: int) -> None:
-    """End the whole job, once the launcher has had time to pass on what was said."""
-    time.sleep(in_place.DELIVERY)
-    door.Abort(code)
+        self.watchdog.end_intended()
+        time.sleep(in_place.DELIVERY)
+        self._door.Abort(code)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
-from sstep_verify.cli.ranks import RankCommand, on_ranks
+from sstep_verify.cli.ranks import on_ranks
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE = click.IntRange(min=1)
 
 
-@click.command("solve", cls=RankCommand)
+@click.command("solve")
 @click.argument("data", metavar="DATA")
 @click.option(
     "--task", type=click.Choice(["svm-l1", "svm-l2", "krr"]), required=True, help="What to solve."
@@ -49,6 +51,10 @@ AT_LEAST_ONE = click.IntRange(min=1)
     "--timers", type=click.Choice(["joined", "separate"]), default="joined", show_default=True,
     help="separate: tell waiting from transfer, at the price of a barrier a window.",
 )  # fmt: skip
+@click.option(
+    "--hang-limit", type=click.FloatRange(min=0), default=40.0, show_default=True, metavar="SECONDS",
+    help="Under mpiexec: end the job when no rank makes progress for so long; 0: never.",
+)  # fmt: skip
 @click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="File of the result (.npz).")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside --out, if there is one.")
@@ -67,9 +73,27 @@ def command(**given):
     last bit. --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
     are only replaced with --force; RESULT and its checkpoint also with --resume.
 
+    A rank that is killed, loops, stands still, or leaves a collective out ends the whole job, and is named.
+    Ranks are taken to hang when for more than --hang-limit seconds none of them enters or leaves a
+    collective or ends a step of windows. To the limit is added what the input lets expect: 1 second for 10
+    MB of a file to be read, 5 minutes for a data set that may have to be downloaded, 1 second for 1e9
+    operations of one rank's kernel rows; and a step may always take 3 times as long as the longest before
+    it. A job that its scheduler suspends is not taken to hang. If a slow run is ended by mistake, pass a
+    larger limit and --resume.
+
     Exit codes: 0 trained, be it to the tolerance or to the last iteration (the last lines say which);
-    2 usage or input error; 4 an error of a rank, which is named.
+    2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
+    with the launcher's code for it).
     """
     from sstep_verify.cli.solve_run import solve
 
-    on_ranks(lambda communicator: solve(communicator, given))
+    if given["hang_limit"] != given["hang_limit"]:
+        raise click.BadParameter("it is no number", param_hint="--hang-limit")
+    # It takes long to load where many ranks share a disk, and here nobody waits for them yet.
+    with contextlib.suppress(ImportError):
+        import sklearn.datasets  # noqa: F401
+
+    def part(communicator, watchdog):
+        solve(communicator, given, watchdog)
+
+    on_ranks(part, given["hang_limit"])

@@ -13,8 +13,10 @@ import click
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.cli.solve_steps import prediction_seconds, reading_seconds, training_seconds
 from sstep_verify.cli.solve_summary import history_line, summary_lines
 from sstep_verify.errors import InputError
+from sstep_verify.launch.watchdog import Unwatched
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.reading import LocalData, load_local
 from sstep_verify.parallel.shares import Failure, failure_of
@@ -39,7 +41,7 @@ class Paths(NamedTuple):
     predictions: Path | None
 
 
-def solve(communicator: Communicator, given: Mapping[str, Any]) -> None:
+def solve(communicator: Communicator, given: Mapping[str, Any], watchdog: Unwatched) -> None:
     """Train as asked, write the files, say on rank 0 what was done; called by all ranks together.
 
     Parameters
@@ -48,6 +50,8 @@ def solve(communicator: Communicator, given: Mapping[str, Any]) -> None:
         The ranks.
     given : mapping of str to object
         Options of the command line.
+    watchdog : Unwatched
+        Told what is to come, and every step of training.
 
     Raises
     ------
@@ -60,18 +64,21 @@ def solve(communicator: Communicator, given: Mapping[str, Any]) -> None:
     paths = on_all_ranks(communicator, lambda: _paths(given))
     on_first_rank(communicator, lambda: _check_files(paths, given["resume"], given["force"]))
     task = "regression" if given["task"] == "krr" else "classification"
+    watchdog.expect(on_first_rank(communicator, lambda: reading_seconds(given)))
     local = load_local(given["data"], communicator, directory=given["directory"], task=task)
     new = prediction.read_new_samples(paths.test, local.partition, communicator) if paths.test else None
     name = os.path.basename(given["data"])
     problem = on_all_ranks(communicator, lambda: _problem(name, local, settings))
     decided = on_all_ranks(communicator, lambda: decide(settings, problem.samples, communicator.size))
+    watchdog.expect(training_seconds(local, decided.plan.s * decided.stream.block))
     digest = files.data_digest(problem, communicator)
     place = _place(communicator, paths, decided, digest) if given["resume"] else None
     with _one_thread(communicator):
-        trained = _train(communicator, problem, decided, paths, digest, place)
+        trained = _train(communicator, problem, decided, paths, digest, place, watchdog)
         on_first_rank(communicator, lambda: _write_result(paths.out, trained, decided, digest))
         scored = ""
         if new is not None:
+            watchdog.expect(prediction_seconds(local, new.targets.size))
             data = _padded(new.data)
             values = prediction.predict(
                 problem, trained.trajectory.final, data, decided.options.rbf, communicator
@@ -190,6 +197,7 @@ def _train(
     paths: Paths,
     digest: str,
     place: Place | None,
+    watchdog: Unwatched,
 ) -> Trained:
     from tqdm import tqdm
 
@@ -200,12 +208,16 @@ def _train(
         checkpoint = Checkpoint(reached.alpha, iteration, tuple(values), decided.identity, digest)
         on_first_rank(communicator, lambda: files.write_checkpoint(paths.checkpoint, checkpoint))
 
+    def step(iteration: int) -> None:
+        watchdog.beat()
+        bar.update(iteration - bar.n)
+
     # Nothing is shown by the other ranks, nor where nobody looks.
     silent = True if communicator.rank else None
     with tqdm(total=decided.plan.iterations, initial=begin, unit="it", disable=silent, leave=False) as bar:
         return train(
             problem, decided.stream, decided.plan, decided.options, communicator, place=place, keep=keep,
-            progress=lambda iteration: bar.update(iteration - bar.n),
+            progress=step,
             measured=lambda found: bar.set_postfix_str(history_line(problem, found)),
         )  # fmt: skip
 

@@ -13,8 +13,32 @@ from pathlib import Path
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch.failures import LaunchError
 
-SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "MPI_LOCALNRANKS")
-"""Variables by which launchers tell a process how many of them there are."""
+PLACES = (
+    ("PMI_SIZE", "PMI_RANK"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMIX_SIZE", "PMIX_RANK"),
+    ("MPI_LOCALNRANKS", "MPI_LOCALRANKID"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+"""Variables by which launchers tell a process how many of them there are, and its rank among them.
+
+The first pair that is there counts: an ``mpiexec`` may have started its ranks by ``srun``, whose step then
+holds one task a machine. ``srun --mpi=pmix`` sets PMIX_RANK without a size, and the variables of its step.
+Those of a whole SLURM job (SLURM_NTASKS) say nothing of a process: a batch script is one process whatever
+they say.
+"""
+
+OF_A_RANK = (
+    "PMI_", "PMIX_", "HYDRA_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD", "PRTE_", "SLURM_STEP_NUM_TASKS",
+    "SLURM_PROCID",
+)  # fmt: skip
+"""Beginnings of the names of variables that make a process take itself for a rank."""
+
+SIZE_VARIABLES = tuple(size for size, _ in PLACES)
+"""The first of each pair."""
+
+RANK_VARIABLES = tuple(rank for _, rank in PLACES)
+"""The second of each pair."""
 
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -60,7 +84,7 @@ def launch_variables() -> dict[str, str]:
     variables = {**ONE_THREAD, **os.environ}
     for name in [*variables]:
         # A launcher started by a rank must not take itself for that rank.
-        if name.startswith(("PMI_", "PMIX_", "HYDRA_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD", "PRTE_")):
+        if name.startswith(OF_A_RANK):
             del variables[name]
     if implementation() == "Open MPI":
         variables = {**OPEN_MPI, **variables}
@@ -75,13 +99,51 @@ def promised_size() -> int:
     InputError
         If the launcher's variable is no number.
     """
-    for name in SIZE_VARIABLES:
-        value = os.environ.get(name)
-        if value is not None:
-            if not value.isdigit():
-                raise InputError(f"{name} = {value!r} in the environment is no number of processes")
-            return int(value)
-    return 1
+    found = _place()
+    return _number(found[0], "number of processes") if found else 1
+
+
+def promised_rank() -> int:
+    """Rank that a launcher says this process has; 0 without a launcher, or if it says nothing.
+
+    Raises
+    ------
+    InputError
+        If the launcher's variable is no number.
+    """
+    found = _place()
+    if in_slurm_step() and "PMIX_RANK" in os.environ:
+        return _number("PMIX_RANK", "rank")
+    return _number(found[1], "rank") if found and found[1] in os.environ else 0
+
+
+def is_silent_rank() -> bool:
+    """Whether this is a rank above 0 of a job, which leaves it to rank 0 to speak for all.
+
+    Answered by variables: where the launcher belongs to another MPI, asking MPI would end this process.
+    """
+    try:
+        return promised_size() > 1 and promised_rank() > 0
+    except InputError:
+        return False
+
+
+def in_slurm_step() -> bool:
+    """Whether ``srun`` itself, and no ``mpiexec``, started this process."""
+    found = _place()
+    return found is not None and found[0] == "SLURM_STEP_NUM_TASKS"
+
+
+def _place() -> tuple[str, str] | None:
+    """The pair of variables by which this process knows its place."""
+    return next((pair for pair in PLACES if pair[0] in os.environ), None)
+
+
+def _number(name: str, meaning: str) -> int:
+    value = os.environ[name]
+    if not value.isdigit():
+        raise InputError(f"{name} = {value!r} in the environment is no {meaning}")
+    return int(value)
 
 
 def world():
@@ -100,6 +162,12 @@ def world():
     promised, found = promised_size(), MPI.COMM_WORLD.size
     if found != promised:
         library = MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+        if in_slurm_step():
+            raise InputError(
+                f"srun started {promised} tasks (SLURM_STEP_NUM_TASKS), but each of them sees a world of "
+                f"{found}: {library} did not find the others by it; start the ranks with mpiexec, or with "
+                "srun --mpi=pmix or --mpi=pmi2, whichever the library was built for"
+            )
         raise InputError(
             f"the launcher started {promised} processes, but each of them sees a world of {found}: mpiexec "
             f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"

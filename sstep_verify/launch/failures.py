@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 from sstep_verify.errors import SstepVerifyError
 
+SHOWN = 8
+"""Ranks of a large job that an error shows one by one."""
+
+
+DEPTH = 10
+"""Calls of a stack that an error shows where many ranks have their say."""
+
 
 class LaunchError(SstepVerifyError, RuntimeError):
     """A call on P ranks did not end with a result from each of them."""
@@ -160,6 +167,37 @@ class MismatchError(LaunchError):
         super().__init__("\n".join([*lines, log]).rstrip())
 
 
+class StallError(LaunchError):
+    """No rank of a job makes progress any more.
+
+    Parameters
+    ----------
+    quiet : float
+        Seconds since the last sign of progress of any rank.
+    allowed : float
+        Seconds that were allowed.
+    states : sequence of RankState
+        What every rank was doing.
+    """
+
+    def __init__(self, quiet: float, allowed: float, states: Sequence[RankState]):
+        self.states = tuple(states)
+        self.ranks = guilty(self.states)
+        doubt = ""
+        if all(state.inside or state.finished for state in states) and len(self.ranks) == len(states):
+            doubt = " (all wait, and no majority tells who left a collective out or entered one too many)"
+        lines = [f"no rank has made progress for {quiet:.3g} s; suspect: {_named(self.ranks)}{doubt}"]
+        # Of many ranks those to blame, and a few that wait for them.
+        first = sorted(self.states, key=lambda state: (state.rank not in self.ranks, state.rank))[:SHOWN]
+        lines += [f"  {state.describe()}" for state in sorted(first, key=lambda state: state.rank)]
+        if len(states) > len(first):
+            lines.append(f"  and {len(states) - len(first)} ranks more")
+        stacks = [state for state in first if state.stack]
+        known = [state for state in stacks if state.rank in self.ranks] or stacks[:1]
+        lines += [f"stack of rank {state.rank}, innermost call last:\n{_inner(state)}" for state in known]
+        super().__init__("\n".join([*lines, f"allowed were {allowed:.3g} s"]))
+
+
 def guilty(states: Sequence[RankState]) -> tuple[int, ...]:
     """Ranks that keep the others waiting, or that differ from most.
 
@@ -199,6 +237,12 @@ def _minority(votes: list[tuple[int, int]]) -> tuple[int, ...]:
     most = max(map(len, ranks.values()))
     usual = [value for value in ranks if len(ranks[value]) == most]
     return tuple(sorted(rank for value, rank in votes if len(usual) > 1 or value != usual[0]))
+
+
+def _inner(state: RankState) -> str:
+    """The innermost calls of a stack."""
+    first, *calls = state.stack.rstrip().split("\n  File ")
+    return "\n  File ".join([first if len(calls) < DEPTH else "  ..", *calls[-DEPTH:]])
 
 
 def _named(ranks: Sequence[int]) -> str:

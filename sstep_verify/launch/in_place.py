@@ -10,19 +10,18 @@ import atexit
 import contextlib
 import faulthandler
 import os
-import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch import task
 from sstep_verify.launch.environment import promised_size, world
 from sstep_verify.launch.failures import HangError, RankState
+from sstep_verify.launch.witnesses import Witness
 
 NAP = 0.001
 """Seconds between two looks of an idle rank."""
@@ -59,7 +58,7 @@ class Job:
         self.comm, self.voice = world(), voice
         self.rooms: dict[int, task.Rooms] = {}
         self.fresh: set[int] = set()
-        self._witness = self._start_witness()
+        self.witness = Witness(self.comm, voice)
         self._states: dict[int, RankState] = {}
         self._complaint = ""
 
@@ -122,12 +121,10 @@ class Job:
         request, begin = self.comm.issend(answer, 0, ANSWER), time.monotonic()
         while not request.test()[0]:
             if read.failure and time.monotonic() > begin + PATIENCE:
-                text = task.failure_of(
-                    name, {rank: read}, [RankState(0, "some collective", stack="unknown")]
-                )
-                self.end(
-                    f"{text}\nthe job ends here: rank 0 still waits for rank {rank} after {PATIENCE:g} s"
-                )
+                leader = RankState(0, "some collective", stack="unknown")
+                text = task.failure_of(name, {rank: read}, [leader])
+                late = f"rank 0 still waits for rank {rank} after {PATIENCE:g} s"
+                self.end(f"{text}\nthe job ends here: {late}")
             _nap(begin)
 
     def _part(self, ranks: int, fresh: bool, name: str, call: bytes, limit: float) -> bytes:
@@ -178,7 +175,7 @@ class Job:
 
     def end(self, text: str) -> NoReturn:
         """Say why and abort the whole job."""
-        self.dismiss_witness()
+        self.witness.dismiss()
         print(f"\n{text}", file=self.voice, flush=True)
         time.sleep(DELIVERY)
         self.comm.Abort(ABORT_CODE)
@@ -189,29 +186,6 @@ class Job:
         """Let the followers go home; on rank 0."""
         for rank in range(1, self.comm.size):
             self.comm.send(None, rank, CALL)
-
-    def _start_witness(self) -> subprocess.Popen | None:
-        """One process per machine that names the rank that ends first."""
-        from mpi4py import MPI
-
-        machine = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
-        processes = machine.gather(f"{self.comm.rank}:{os.getpid()}")
-        machine.Free()
-        if processes is None:
-            return None
-        script = Path(__file__).with_name("witness.py")
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(script), *processes],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.voice, start_new_session=True,
-        )  # fmt: skip
-
-    def dismiss_witness(self) -> None:
-        """The end that follows is intended."""
-        if self._witness and self._witness.stdin:
-            with contextlib.suppress(BrokenPipeError), self._witness.stdin as door:
-                door.write(b".")
-            self._witness.wait()
-            self._witness = None
 
 
 _job: Job | None = None
@@ -241,13 +215,12 @@ def join(voice: IO[str] | None = None) -> bool:
         return _job.comm.rank == 0
     job = _job = Job(voice or sys.stderr)
     atexit.register(job.comm.Barrier)  # runs last: nobody ends before the witnesses are dismissed
-    atexit.register(job.dismiss_witness)
+    atexit.register(job.witness.dismiss)
     if job.comm.rank == 0:
         atexit.register(job.dismiss)
         return True
-    os.dup2(
-        job.voice.fileno(), 2
-    )  # what the MPI library says before an abort must not stay in a capture file
+    # What the MPI library says before an abort must not stay in a capture file.
+    os.dup2(job.voice.fileno(), 2)
     try:
         job.follow()
     except BaseException:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
 import select
 import shutil
 import signal
@@ -21,17 +20,10 @@ from typing import IO, Any
 
 from sstep_verify.launch import task
 from sstep_verify.launch.environment import implementation, launch_variables, launcher, short_folder
-from sstep_verify.launch.failures import (
-    HangError,
-    LaunchError,
-    MismatchError,
-    RankLostError,
-    RankState,
-    dissenters,
-)
-from sstep_verify.launch.traces import ABORTED as ABORTED_HERE
-from sstep_verify.launch.traces import COMPLAINED, CRASHED, Traces
-from sstep_verify.launch.worker import GREETINGS
+from sstep_verify.launch.failures import HangError, LaunchError, RankState
+from sstep_verify.launch.losses import LOG_TAIL, lost
+from sstep_verify.launch.traces import ABORTED, Traces
+from sstep_verify.launch.worker import GREETINGS, PROGRAM
 
 GRACE = 0.5
 """Seconds that the other ranks get to end by themselves once one has raised."""
@@ -47,17 +39,6 @@ START = 30.0
 
 END = 2.0
 """Seconds that the launcher gets to end by itself when its ranks are gone."""
-
-WORKER = (
-    "import os, sys; sys.path[:] = os.environ['SSTEP_VERIFY_POOL_PATH'].split(os.pathsep); "
-    "from sstep_verify.launch.worker import main; main()"
-)
-
-ABORTED = re.compile(r"MPI_ABORT was invoked (?:on|by process) rank (\d+)")
-"""How Open MPI's launcher names the rank that called MPI_Abort."""
-
-LOG_TAIL = 8000
-"""Characters of the ranks' output that an error quotes."""
 
 
 class Pool:
@@ -129,7 +110,7 @@ class Pool:
                         answers[rank] = task.read_answer(rank, channels[rank].recv_bytes())
                     except (EOFError, OSError):
                         raise self._lost(name, rank) from None
-                    if ABORTED_HERE.search(self._output(rank)):
+                    if ABORTED.search(self._output(rank)):
                         raise self._lost(name, rank)
                     if answers[rank].failure:
                         end = min(end, time.monotonic() + GRACE)
@@ -144,22 +125,13 @@ class Pool:
         return [answers[rank].value for rank in range(self._ranks)]
 
     def _lost(self, name: str, first: int) -> LaunchError:
-        """Name the ranks that crashed or called for the end; the one that vanished first if none did."""
+        """End the ranks that are left; who is to blame, `first` being the rank that vanished first."""
         # Whoever crashed or aborted has written so before its socket closed; the launcher still reports.
         outputs = {rank: text for rank in range(self._ranks) if (text := self._output(rank))}
         states = [self._traces.state(rank, "lost") for rank in range(self._ranks)] if self._traces else []
-        log = self.kill()
-        said = "".join(f"rank {rank} wrote:\n{text[-LOG_TAIL:]}\n" for rank, text in outputs.items()) + log
-        crashed = [rank for rank, text in outputs.items() if CRASHED in text]
-        aborted = [rank for rank, text in outputs.items() if ABORTED_HERE.search(text)]
-        aborted = aborted or [int(rank) for rank in ABORTED.findall(log)]
-        complained = any(COMPLAINED.search(text) for text in outputs.values())
-        if complained and not crashed and not aborted and dissenters(states):
-            return MismatchError(name, states, log=said)
-        return RankLostError(name, crashed or aborted[:1] or [first], said)
+        return lost(name, first, outputs, states, self.kill())
 
     def _output(self, rank: int) -> str:
-        """What a rank has written in this call."""
         return self._traces.output(rank) if self._traces else ""
 
     def _states(self, unfinished: list[int]) -> dict[int, RankState]:
@@ -204,7 +176,7 @@ class Pool:
                 listener.listen(len(GREETINGS) * self._ranks)
                 listener.settimeout(0.1)
                 self._process = subprocess.Popen(
-                    [str(launcher()), "-n", str(self._ranks), sys.executable, "-c", WORKER],
+                    [str(launcher()), "-n", str(self._ranks), sys.executable, "-c", PROGRAM],
                     env=variables, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )  # fmt: skip
@@ -253,8 +225,8 @@ class Pool:
             self._log.close()
         if self._traces is not None:
             self._traces.close()
-        self._process, self._channels, self._pids, self._traces, self._log = None, {}, [], None, None
-        self._fresh = False
+        self._process, self._traces, self._log = None, None, None
+        self._channels, self._pids, self._fresh = {}, [], False
         return log
 
 

@@ -19,6 +19,12 @@ from multiprocessing.connection import Client, Connection
 from sstep_verify.launch import task
 from sstep_verify.launch.traces import leave_traces
 
+PROGRAM = (
+    "import os, sys; sys.path[:] = os.environ['SSTEP_VERIFY_POOL_PATH'].split(os.pathsep); "
+    "from sstep_verify.launch.worker import main; main()"
+)
+"""What the runner starts as a rank."""
+
 GREETINGS = ("tasks", "control", "life")
 """The sockets, in the order in which a rank opens them."""
 

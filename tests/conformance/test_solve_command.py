@@ -181,6 +181,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks):
                 time.sleep(0.001)
             os.kill(_rank_of(folder, ranks - 1), signal.SIGKILL)
             assert job.wait(60) != 0
+            assert f"lost rank {ranks - 1} " in (folder / "log").read_text("utf-8")
         finally:
             job.kill()
     assert not (folder / "killed.npz").exists()
@@ -240,11 +241,31 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, ranks, opt
     assert (folder / "there").read_bytes() == b"before"
 
 
-def test_tasks_that_no_mpi_joined_are_refused(folder, monkeypatch):
-    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["solve", "--help"], 0, "Usage:"),
+        (["--help"], 0, "Usage:"),
+        (["solve", "points"], 2, "Usage:"),
+        (["salve"], 2, "No such command"),
+    ],
+)
+def test_help_and_usage_errors_of_a_job_are_printed_once(folder, words, code, said):
+    done = subprocess.run(
+        [*mpiexec(4), *PROGRAM, *words], cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert (done.stdout + done.stderr).count(said) == 1
+
+
+def test_tasks_that_no_mpi_joined_are_refused(folder):
     for place, words in (("0", "error: srun started 4 tasks"), ("3", "")):
-        monkeypatch.setenv("SLURM_PROCID", place)
-        done = solve(folder, "points", "--task", "svm-l1", "--out", "r")
+        step = {**launch_variables(), "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": place}
+        done = subprocess.run(
+            [*PROGRAM, "solve", "points", "--task", "svm-l1", "--out", "r"], cwd=folder, env=step,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
         assert done.returncode == 2
         assert done.stderr.startswith(words)
         assert bool(done.stderr) == bool(words)

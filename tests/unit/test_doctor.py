@@ -30,7 +30,7 @@ wait
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
     """An empty folder in the place of the one beside this Python, outside any job, without started ranks."""
-    for name in (*environment.SIZE_VARIABLES, *doctor_mpi.RANK_VARIABLES):
+    for name in (*environment.SIZE_VARIABLES, *environment.RANK_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "scripts"
     folder.mkdir()
@@ -219,6 +219,18 @@ def test_packages_named_here_are_in_the_extras_named_here():
         named = [text for text in metadata.requires("sstep-verify") if text.startswith(wanted.distribution)]
         marks = [f"extra == '{wanted.extra}'" in text.replace('"', "'") for text in named]
         assert any(marks) if wanted.extra else any("extra" not in text for text in named), wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"), [("piqp", "peers"), ("osqp", "peers"), ("scikit-learn", "data")]
+)
+def test_a_referee_that_is_absent_is_told_with_the_extra_that_brings_it(monkeypatch, name, extra):
+    (wanted,) = [part for part in doctor_parts.PACKAGES if part.distribution == name]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
+    line = package(wanted).line()
+    assert line.startswith("missing")
+    assert "referee for" in line
+    assert line.endswith(f"Do: python -m pip install 'sstep-verify[{extra}]'")
 
 
 def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):

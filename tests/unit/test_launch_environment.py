@@ -14,7 +14,7 @@ from sstep_verify.launch import environment
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
     """Tests may themselves run under a launcher."""
-    for name in environment.SIZE_VARIABLES:
+    for name in (*environment.SIZE_VARIABLES, *environment.RANK_VARIABLES, "SLURM_NTASKS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -31,13 +31,51 @@ def test_a_launcher_promises_a_size(monkeypatch, name):
         environment.promised_size()
 
 
+STEP = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_NTASKS": "4", "SLURM_PROCID": "3"}
+BATCH = {"SLURM_NTASKS": "4", "SLURM_PROCID": "0"}
+PLACES = {
+    "nothing": ({}, 1, 0),
+    "batch script": (BATCH, 1, 0),
+    "batch script, counted as a step": ({**BATCH, "SLURM_STEP_NUM_TASKS": "1"}, 1, 0),
+    "srun --mpi=pmix": ({**STEP, "PMIX_RANK": "3", "PMIX_NAMESPACE": "slurm.pmix.1.0"}, 4, 3),
+    "srun --mpi=pmix, ranks placed otherwise": ({**STEP, "PMIX_RANK": "2"}, 4, 2),
+    "srun --mpi=pmi2": ({**STEP, "PMI_SIZE": "4", "PMI_RANK": "3", "PMI_FD": "7"}, 4, 3),
+    "srun, no variable but its own": (STEP, 4, 3),
+    "MPICH's mpiexec": ({"PMI_SIZE": "8", "PMI_RANK": "5", "MPI_LOCALNRANKS": "4"}, 8, 5),
+    "mpiexec in a batch script": ({**BATCH, "PMI_SIZE": "4", "PMI_RANK": "2"}, 4, 2),
+    "mpiexec by one srun a machine": ({**STEP, "SLURM_PROCID": "1", "PMI_SIZE": "8", "PMI_RANK": "0"}, 8, 0),
+    "Open MPI's mpiexec in a step": (
+        {**STEP, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1"}, 2, 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "size", "rank"), PLACES.values(), ids=PLACES.keys())
+def test_what_a_launcher_says_of_the_place_of_a_process(monkeypatch, variables, size, rank):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (environment.promised_size(), environment.promised_rank()) == (size, rank)
+    assert environment.is_silent_rank() == (rank > 0)
+
+
+def test_a_rank_that_is_no_number_is_refused_and_not_silent(monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setenv("PMI_RANK", "first")
+    with pytest.raises(InputError, match="PMI_RANK = 'first' in the environment is no rank"):
+        environment.promised_rank()
+    assert not environment.is_silent_rank()
+
+
 def test_a_rank_does_not_pass_its_place_on(monkeypatch):
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    monkeypatch.setenv("SLURM_NODELIST", "here")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("UNRELATED", "kept")
     variables = environment.launch_variables()
-    assert not {"PMI_RANK", "OMPI_COMM_WORLD_SIZE"} & variables.keys()
+    assert not {"PMI_RANK", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"} & variables.keys()
+    assert variables["SLURM_NODELIST"] == "here", "mpiexec finds the machines by it"
     assert variables["UNRELATED"] == "kept"
     assert variables["OMP_NUM_THREADS"] == "2"
     assert variables["MKL_NUM_THREADS"] == "1"

@@ -1,0 +1,67 @@
+"""Faults of one rank in the middle of ``mpiexec -n P sstep-verify solve``: the job ends, says who, leaves nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from launched import run_marked
+
+from sstep_verify.launch.environment import launcher, promised_size
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
+pytestmark = [
+    pytest.mark.pool_only,
+    pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own"),
+]
+
+PROGRAM = str(Path(__file__).with_name("solve_faults.py"))
+MINUTE = 60.0
+SAMPLES = 24
+LIMIT = 3.0
+"""Seconds without progress that are allowed here: more than a rank needs for anything on a busy machine."""
+
+OPTIONS = [
+    "points", "--task", "svm-l2", "--kernel", "rbf", "--cache", "0", "--exchange", "allreduce",
+    "--iterations", "600", "--interval", "600", "--s", "2", "--tolerance", "0", "--out", "r",
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = np.random.default_rng(2).normal(size=(SAMPLES, 3))
+    lines = [
+        f"{'+1' if row.sum() > 0 else '-1'} "
+        + " ".join(f"{k + 1}:{value:.3f}" for k, value in enumerate(row))
+        for row in rows
+    ]
+    (tmp_path / "points").write_text("\n".join(lines) + "\n", encoding="ascii")
+    return tmp_path
+
+
+def solve(folder, ranks, fault, guilty, *options):
+    """Exit code, output and what is left of a run with a fault; it ended within a minute."""
+    words = [str(launcher()), "-n", str(ranks), sys.executable, PROGRAM, fault, str(guilty), "200", "solve"]
+    limit = ["--hang-limit", str(LIMIT)]
+    return run_marked([*words, *OPTIONS, *limit, *options], folder, MINUTE)
+
+
+@pytest.mark.parametrize(("ranks", "fault", "guilty"), [(3, "loop", 1), (2, "stopped", 0)])
+def test_a_rank_that_stands_still_ends_the_job_and_is_named(folder, ranks, fault, guilty):
+    code, output, left = solve(folder, ranks, fault, guilty)
+    assert code == 4, output
+    assert f"suspect: rank {guilty}\n" in output
+    assert "waits in allreduce" in output
+    assert "pass a larger --hang-limit" in output
+    assert "lost rank" not in output
+    assert left == []
+    assert not (folder / "r").exists()
+
+
+def test_a_collective_left_out_ends_the_job(folder):
+    code, output, left = solve(folder, 3, "skipped", 1)
+    assert (code, left) == (4, []), output
+    assert "suspect: rank 1" in output

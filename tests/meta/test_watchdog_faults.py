@@ -1,0 +1,81 @@
+"""Faults of one rank under the watchdog that commands have on all ranks: who is named, and what is no fault."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from launched import run_marked
+
+from sstep_verify.launch.environment import launcher, promised_size
+
+pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
+pytestmark = [
+    pytest.mark.pool_only,
+    pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own"),
+]
+
+PROGRAM = str(Path(__file__).with_name("watched_rounds.py"))
+MINUTE = 60.0
+LIMIT = "1"
+
+
+def watched(folder, ranks: int, fault: str, guilty: int, limit: str = LIMIT, *more: str):
+    words = [str(launcher()), "-n", str(ranks), sys.executable, PROGRAM, fault, str(guilty), limit, *more]
+    return run_marked(words, folder, MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "fault", "guilty", "said"),
+    [
+        (2, "loop", 1, "suspect: rank 1\n"),
+        (3, "loop with the lock", 0, "suspect: rank 0\n"),
+        (2, "stopped", 0, "suspect: rank 0\n"),
+        (4, "stopped", 3, "suspect: rank 3\n"),
+        (3, "late", 1, "suspect: rank 1\n"),
+        (3, "skipped", 1, "suspect: rank 1"),
+        (2, "skipped", 1, "suspect: rank 0, 1 (all wait, and no majority"),
+    ],
+)
+def test_a_hang_ends_the_job_and_names_the_guilty_rank(tmp_path, ranks, fault, guilty, said):
+    code, output, left = watched(tmp_path, ranks, fault, guilty)
+    assert code == 4, output
+    assert said in output, output
+    assert "lost rank" not in output
+    if "hang: " in output:
+        assert output.count("hang: ") == 1
+        assert "if the run was merely slow, pass a larger --hang-limit" in output
+    if fault == "loop":
+        assert "in _loop" in output
+    if fault == "loop with the lock":
+        assert "in _loop_with_the_lock" in output, "the fault handler knows the stack"
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    ("ranks", "fault", "guilty", "said"),
+    [
+        (3, "killed", 1, "lost rank 1 "),
+        (2, "killed", 0, "lost rank 0 "),
+        (3, "raise", 1, "rank 1 of 3 ends the job:"),
+    ],
+)
+def test_a_rank_that_is_lost_is_named_at_once(tmp_path, ranks, fault, guilty, said):
+    code, output, left = watched(tmp_path, ranks, fault, guilty, "40")
+    assert code != 0, output
+    assert said in output, output
+    assert output.count("lost rank") == (fault != "raise")
+    assert "hang" not in output
+    assert left == []
+
+
+def test_slow_work_is_no_hang(tmp_path):
+    code, output, left = watched(tmp_path, 2, "slow", 1)
+    assert (code, output, left) == (0, "", [])
+
+
+def test_where_ranks_cannot_ask_one_another_each_judges_itself(tmp_path):
+    code, output, left = watched(tmp_path, 2, "loop", 1, LIMIT, "funneled")
+    assert (code, left) == (4, []), output
+    assert "hang: rank 1 is in no counted collective" in output, output
