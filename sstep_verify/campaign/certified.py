@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from sstep_verify.campaign.certified_definition import OptimumUnit, optimum_units
-from sstep_verify.campaign.certified_units import OptimumOutcome, run_unit
+from sstep_verify.campaign.certified_units import OptimumOutcome, load_data, run_unit
+from sstep_verify.campaign.partial import identity
 from sstep_verify.campaign.pool import State, spread
 from sstep_verify.campaign.runner import Plan
 from sstep_verify.provenance import collect, peak_memory
@@ -31,14 +32,27 @@ def run_certified(
     -------
     Results
         The document; only times and memory depend on the number of processes.
+
+    Raises
+    ------
+    InputError
+        If a data set cannot be read; found before anything is run.
     """
     begin = time.perf_counter()
     work = optimum_units(plan.definition.optima, plan.only)
     state = State()
-    arguments = [(unit, plan.directory) for unit in sorted(work, key=_begun_first)]
+    kept: dict[str, OptimumOutcome] = {}
+    if plan.partial:
+        digests = _digests(work, plan.directory)
+        kept = plan.partial.open(OptimumOutcome, identity(plan.definition, plan.directory), digests)
+        state.outcomes += kept.values()
+    left = [unit for unit in work if unit.case not in kept]
+    arguments = [(unit, plan.directory) for unit in sorted(left, key=_begun_first)]
     try:
         for message in spread(run_unit, arguments, plan.jobs, state):
             state.add(message)
+            if plan.partial and message.outcome:
+                plan.partial.keep(message.outcome.case.id, message.outcome)
             label = message.outcome.case.id if message.outcome else "error"
             progress(len(state.outcomes), len(work), label)
     except KeyboardInterrupt:
@@ -81,6 +95,15 @@ def sentence(
     if failures:
         parts.append(f"{failures} internal errors")
     return ("interrupted: " if interrupted else "") + "; ".join(parts)
+
+
+def _digests(work: Sequence[OptimumUnit], directory: str | None) -> dict[str, str]:
+    """SHA-256 of the data of every case, by its id."""
+    found: dict[tuple[str, str], str] = {}
+    for unit in work:
+        if (unit.data, unit.task) not in found:
+            found[unit.data, unit.task] = load_data(unit, directory).sha256
+    return {unit.case: found[unit.data, unit.task] for unit in work}
 
 
 def _begun_first(unit: OptimumUnit) -> bool:

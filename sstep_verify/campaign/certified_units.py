@@ -19,7 +19,7 @@ from sstep_verify.oracle.certify_svm import certify_svm
 from sstep_verify.oracle.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.verify_certificate import verify_certificate
 from sstep_verify.problems import Problem, kernels, losses
-from sstep_verify.problems.datasets import load
+from sstep_verify.problems.datasets import DataSet, load
 from sstep_verify.provenance import peak_memory
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.certified_document import CertifiedRow
@@ -70,8 +70,7 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> Iterator[OptimumOu
     OracleDisagreementError
         If the certificate cannot be proved anew.
     """
-    task = "regression" if unit.task == "krr" else "classification"
-    loaded = load(unit.data, directory=directory, task=task)
+    loaded = load_data(unit, directory)
     problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, unit.loss)
     _forget_peak()
     begin = time.perf_counter()
@@ -84,6 +83,12 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> Iterator[OptimumOu
         raise OracleDisagreementError(f"{problem.label}: {error}") from error
     row = _row(unit, certificate, seconds, time.perf_counter() - begin, memory)
     yield OptimumOutcome(_case(unit, problem, row), row, loaded.sha256)
+
+
+def load_data(unit: OptimumUnit, directory: str | None) -> DataSet:
+    """The data set of a unit, with the targets that its task needs."""
+    task = "regression" if unit.task == "krr" else "classification"
+    return load(unit.data, directory=directory, task=task)
 
 
 def _certified(problem: Problem, digits: int) -> Certificate:

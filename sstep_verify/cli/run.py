@@ -35,11 +35,9 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
         for case in _case_ids(definition, only):
             click.echo(case)
         return
-    from sstep_verify.errors import InputError, require
+    from sstep_verify.errors import require
     from sstep_verify.reporting import check_destination, write_report
 
-    if resume and definition.optima:
-        raise InputError(f"campaign {definition.name!r} of optima does not resume; leave out --resume")
     require("flint", "exact")
     folder = check_destination(out or Path("sstep-verify-out") / definition.name)
     partial = _partial(folder, resume)

@@ -62,7 +62,8 @@ class Polisher:
         if not places:
             return
         matrix = self._dual.signed(places)
-        for solver in (_cholesky(matrix), self._ball_solver(places), _truncated(matrix)):
+        few = self._low_rank_solver(places)
+        for solver in (few, _cholesky(matrix), self._ball_solver(places), _truncated(matrix)):
             if solver is not None and self._refine(places, solver):
                 return
 
@@ -104,6 +105,30 @@ class Polisher:
                 self._at_zero[i] = True
             elif dual.upper is not None and value > dual.upper:
                 self._at_upper[i] = True
+
+    def _low_rank_solver(self, places: list[int]) -> Callable | None:
+        """Solver by Woodbury's identity in balls, where omega > 0 and the kernel's rank is low."""
+        dual = self._dual
+        rows = dual.images(places) if dual.problem.hinge.shift > 0 else None
+        if rows is None:
+            return None
+        with dual.arithmetic.working():
+            columns = rows.transpose()
+            core = (columns * rows).mid()
+            for k in range(core.nrows()):
+                core[k, k] = core[k, k] + dual.shift
+
+        def solve(residual: list) -> list | None:
+            with dual.arithmetic.working():
+                right = dual.vector_type(len(places), 1, residual)
+                try:
+                    part = core.solve((columns * right).mid(), algorithm="approx").mid()
+                except ZeroDivisionError:
+                    return None
+                found = ((right - rows * part) / dual.shift).mid().entries()
+            return found if all(value.is_finite() for value in found) else None
+
+        return solve
 
     def _ball_solver(self, places: list[int]) -> Callable | None:
         """Solver of the free system in balls, made when first used."""

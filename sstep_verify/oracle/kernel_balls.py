@@ -104,12 +104,16 @@ class BallKernel:
                 begin = end
             return self._matrix_type(sums)
 
-    def _through_features(self, vectors: Any) -> Any:
-        """``F (F' X)`` with the images of the samples in a feature space of few dimensions."""
+    def images(self) -> tuple[Any, Any]:
+        """Images of the samples in a feature space of few dimensions, m x p, and their transpose."""
         if self._images is None:
             images = self._matrix_type(feature_rows(self.problem, self.arithmetic))
             self._images = (images, images.transpose())
-        images, transposed = self._images
+        return self._images
+
+    def _through_features(self, vectors: Any) -> Any:
+        """``F (F' X)``."""
+        images, transposed = self.images()
         return images * (transposed * vectors)
 
     def _add_block(self, begin: int, end: int, right, given, sums) -> None:

@@ -1,8 +1,10 @@
-"""Linear algebra of the interior point method in high precision, for kernels of low rank.
+"""Linear algebra of the searches in high precision, for kernels of low rank.
 
 With unscaled polynomial kernels the entries of Q span so many magnitudes that float64 loses all that
 decides the active set. Where the feature space has p < m dimensions, ``Q = F F'`` and each Newton system
-reduces to p x p (Woodbury), which is affordable with hundreds of bits.
+reduces to p x p (Woodbury), which is affordable with hundreds of bits. While a Cholesky factor in float64
+of that p x p matrix, its columns scaled, still contracts the error, the matrix itself is never formed in
+high precision: products with F refine the solution.
 """
 
 from __future__ import annotations
@@ -12,11 +14,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
 from sstep_verify.oracle.feature_map import feature_rows
 from sstep_verify.problems import Problem
+
+MOST_REFINEMENTS = 10
+GUARD_BITS = 32
+"""Bits of the arithmetic that the residual of a refined solution need not reach."""
+
+LEAST_GAIN = 2.0**10
+"""Factor by which a refinement must reduce the residual; where it does not, the matrix is formed."""
+
+Solver = Callable[[np.ndarray], np.ndarray]
 
 
 class LowRankSystem:
@@ -28,12 +40,23 @@ class LowRankSystem:
         A K-SVM with a linear or polynomial kernel for which `feature_dimensions` is not None.
     arithmetic : Balls
         Its precision is that of the search. All methods must be called inside its `working()`.
+
+    Attributes
+    ----------
+    features : arb_mat, shape (m, p)
+        Rows ``y_i phi(a_i)``, divided by the root of the scale (F).
+    shift : arb
+        ``omega / scale``.
+    negligible : float
+        Half of the arithmetic's bits, as a size.
+    matrix : type
+        arb_mat.
     """
 
     small = 1e-40
 
     def __init__(self, problem: Problem, arithmetic: Balls):
-        self._matrix: Any = require("flint", "exact").arb_mat
+        self.matrix: Any = require("flint", "exact").arb_mat
         self.samples = problem.samples
         rows = _signed_features(problem, arithmetic)
         largest = max(float(sum((value * value for value in row), start=row[0] * 0)) for row in rows)
@@ -41,37 +64,94 @@ class LowRankSystem:
         self.scale = 4.0 ** math.ceil(math.log2(largest + problem.hinge.shift) / 2) if largest > 0 else 1.0
         root = math.sqrt(self.scale)
         self._rows = [[(value / root).mid() for value in row] for row in rows]
-        self._features = self._matrix(self._rows)
-        self._transposed = self._features.transpose()
-        p = self._features.ncols()
-        self._identity = self._matrix(p, p, [int(k // p == k % p) for k in range(p * p)])
-        self._shift = arithmetic.number(problem.hinge.shift) / arithmetic.number(self.scale)
+        self.features = self.matrix(self._rows)
+        self._transposed = self.features.transpose()
+        self.shift = arithmetic.number(problem.hinge.shift) / arithmetic.number(self.scale)
+        self.negligible = 2.0 ** (-arithmetic.bits // 2)
+        self._residual = 2.0 ** (GUARD_BITS - arithmetic.bits)
+        self._floats: np.ndarray | None = np.array([[float(value) for value in row] for row in self._rows])
+
+    def rows(self, places: list[int]) -> Any:
+        """Some rows of F, an arb_mat."""
+        return self.matrix([self._rows[i] for i in places])
 
     def product(self, vector: np.ndarray) -> np.ndarray:
         """``H x``."""
         column = self._column(vector)
-        return self._array(self._features * (self._transposed * column) + self._shift * column)
+        return self.array(self.features * (self._transposed * column) + self.shift * column)
 
-    def solver(self, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
+    def solver(self, weights: np.ndarray) -> Solver | None:
         """Solver by Woodbury's identity, or None where its p x p system cannot be solved."""
-        inverse = 1 / (weights + self._shift)
-        scaled = self._matrix(
+        inverse = 1 / (weights + self.shift)
+        refining = self._refining(inverse)
+        formed = None if refining else self._formed(inverse)
+        if refining is None and formed is None:
+            return None
+
+        def solve(rhs: np.ndarray) -> np.ndarray:
+            nonlocal formed
+            part = self.settled(rhs * inverse)
+            right = (self._transposed * self._column(part)).mid()
+            correction = refining(right) if refining and self._floats is not None else None
+            if correction is None:
+                # The weights become more and more uneven: what fails now would fail from now on.
+                self._floats = None
+                formed = formed or self._formed(inverse)
+                if formed is None:
+                    return np.full(len(rhs), np.nan)
+                correction = formed(right)
+            return self.settled(part - inverse * self.array(self.features * correction))
+
+        return solve
+
+    def _formed(self, inverse: np.ndarray) -> Callable[[Any], Any] | None:
+        """Solver of ``(I + F' W F) c = r``, the matrix formed and inverted in high precision."""
+        scaled = self.matrix(
             [[value * one for value in row] for row, one in zip(self._rows, inverse, strict=True)]
         )
         core = (self._transposed * scaled).mid()
         p = core.nrows()
         for k in range(p):
             core[k, k] = core[k, k] + 1
+        identity = self.matrix(p, p, [int(k // p == k % p) for k in range(p * p)])
         try:
             # A search needs no enclosure of the inverse.
-            inner = core.solve(self._identity, algorithm="approx").mid()
+            inner = core.solve(identity, algorithm="approx").mid()
         except ZeroDivisionError:
             return None
+        return lambda right: inner * right
 
-        def solve(rhs: np.ndarray) -> np.ndarray:
-            part = self.settled(rhs * inverse)
-            correction = inner * (self._transposed * self._column(part))
-            return self.settled(part - inverse * self._array(self._features * correction))
+    def _refining(self, inverse: np.ndarray) -> Callable[[Any], Any] | None:
+        """The same by a float64 factor and refinement; its solver returns None where that fails."""
+        if self._floats is None:
+            return None
+        rows = self._floats * np.sqrt([float(value) for value in inverse])[:, None]
+        norms = np.sqrt(1 + (rows * rows).sum(axis=0))
+        rows /= norms
+        core = rows.T @ rows
+        core.flat[:: len(core) + 1] += 1 / norms**2
+        try:
+            factor = scipy.linalg.cho_factor(core, lower=True, overwrite_a=True)
+        except (np.linalg.LinAlgError, ValueError):
+            return None
+
+        def solve(right: Any) -> Any:
+            found, residual = right * 0, right
+            scaled = _floats(residual) / norms
+            first = before = float(np.linalg.norm(scaled))
+            for _ in range(MOST_REFINEMENTS):
+                change = scipy.linalg.cho_solve(factor, scaled, check_finite=False) / norms
+                found = (found + self.matrix(len(change), 1, change.tolist())).mid()
+                image = self._column(self.array(self.features * found) * inverse)
+                residual = (right - found - self._transposed * image).mid()
+                scaled = _floats(residual) / norms
+                size = float(np.linalg.norm(scaled))
+                if size <= self._residual * first:
+                    return found
+                if not size * LEAST_GAIN <= before:
+                    return None
+                before = size
+            return None
 
         return solve
 
@@ -81,13 +161,18 @@ class LowRankSystem:
         found[:] = [value.mid() for value in vector]
         return found
 
-    def _column(self, vector: np.ndarray) -> Any:
-        return self._matrix(len(vector), 1, list(vector))
-
-    def _array(self, column: Any) -> np.ndarray:
+    def array(self, column: Any) -> np.ndarray:
+        """Midpoints of an m x 1 arb_mat as a vector."""
         found = np.empty(column.nrows(), dtype=object)
         found[:] = column.mid().entries()
         return found
+
+    def _column(self, vector: np.ndarray) -> Any:
+        return self.matrix(len(vector), 1, list(vector))
+
+
+def _floats(column: Any) -> np.ndarray:
+    return np.array([float(value) for value in column.entries()])
 
 
 def _signed_features(problem: Problem, arithmetic: Balls) -> list[list]:

@@ -10,6 +10,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
+from sstep_verify.oracle.feature_map import feature_dimensions
 from sstep_verify.oracle.kernel_balls import BallKernel, upper
 from sstep_verify.problems import Problem
 
@@ -101,6 +102,17 @@ class BallDual:
         labels = np.array([self.labels[i] for i in places], dtype=np.float64)
         matrix = np.array(rows).reshape(len(places), -1) * labels[:, None] * labels
         return matrix + self.problem.hinge.shift * np.eye(len(places))
+
+    def images(self, places: list[int]) -> Any:
+        """Rows F with ``Q = F F'`` on some coordinates, an arb_mat; None unless F has fewer columns."""
+        dimensions = feature_dimensions(self.problem)
+        if dimensions is None or dimensions >= len(places):
+            return None
+        with self.arithmetic.working():
+            images = self.kernel.images()[0]
+            return self.vector_type(
+                [[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places]
+            )
 
     def enclosed(self, alpha: list) -> Enclosed:
         """Both objectives at an exact feasible point."""

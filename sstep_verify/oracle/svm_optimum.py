@@ -22,6 +22,7 @@ from sstep_verify.oracle.enclosure import interval
 from sstep_verify.oracle.feature_map import feature_dimensions
 from sstep_verify.oracle.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.low_rank import LowRankSystem
+from sstep_verify.oracle.primal_newton import primal_newton
 from sstep_verify.oracle.svm_balls import BallDual, Enclosed
 from sstep_verify.problems import Problem
 
@@ -32,7 +33,11 @@ PRECISIONS = (300, 600, 1200)
 """Bits of the balls, tried in this order while the width is above `TARGET`."""
 
 EXTENDED_BITS = 192
-"""Bits of the interior point method where float64 does not converge and the kernel has low rank."""
+"""Bits of the searches that use the low rank of a kernel: where float64 does not converge, and for L2."""
+
+FLOAT_METHOD = "float64 interior point"
+EXTENDED_METHOD = f"interior point of {EXTENDED_BITS} bits (float64 failed)"
+PRIMAL_METHOD = f"Newton's method on the primal, {EXTENDED_BITS} bits"
 
 HOPELESS = 1e-3
 """Relative width above which the active set is wrong, and more bits would only cost time."""
@@ -136,11 +141,9 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
     precisions : tuple of int
         Bits of the balls, in the order tried; at least two.
     """
-    start = _float_search(problem, problem.hinge.upper)
     low_rank = feature_dimensions(problem) is not None
-    extended = low_rank and not start.finished
-    if extended:
-        start = _extended_search(problem)
+    start, method = _first(problem, low_rank)
+    extended = low_rank and method != FLOAT_METHOD
     opened = False
     best: Enclosed | None = None
     for bits in precisions:
@@ -150,15 +153,26 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
             break
         if low_rank and not extended:
             # Few flips do not mend sets that float64 got wrong in many places.
-            start, extended = _extended_search(problem), True
+            start, method, extended = _extended_search(problem), EXTENDED_METHOD, True
         elif not best.relative_width <= HOPELESS:
             if opened or not np.isfinite(problem.hinge.upper):
                 break
             # The optimum over a >= 0 is the one sought if it lies below C; a far end misleads the search.
             start, opened = _float_search(problem, np.inf), True
     assert best is not None
-    method = f"interior point of {EXTENDED_BITS} bits (float64 failed)"
-    return Found(best, dual, method if extended else "float64 interior point")
+    return Found(best, dual, method)
+
+
+def _first(problem: Problem, low_rank: bool) -> tuple[Interior, str]:
+    """Where the first round of polishing begins, and how that was found."""
+    if low_rank and problem.hinge.shift > 0:
+        start = _primal_search(problem)
+        if start.finished:
+            return start, PRIMAL_METHOD
+    start = _float_search(problem, problem.hinge.upper)
+    if low_rank and not start.finished:
+        return _extended_search(problem), EXTENDED_METHOD
+    return start, FLOAT_METHOD
 
 
 def _float_search(problem: Problem, upper: float) -> Interior:
@@ -174,6 +188,12 @@ def _extended_search(problem: Problem) -> Interior:
     arithmetic = Balls(EXTENDED_BITS)
     with arithmetic.working():
         return interior_point(LowRankSystem(problem, arithmetic), problem.hinge.upper)
+
+
+def _primal_search(problem: Problem) -> Interior:
+    arithmetic = Balls(EXTENDED_BITS)
+    with arithmetic.working():
+        return primal_newton(LowRankSystem(problem, arithmetic))
 
 
 def _polished(

@@ -18,9 +18,12 @@ EXTRA_BITS = 64
 
 LEAST_BITS, MOST_BITS = 192, 8192
 
+ROWS_AT_ONCE = 256
+"""Rows of the kernel that are made from one table of samples."""
 
-def verifying_kernel(problem: Problem, bits: int) -> Kernel:
-    """The reference's kernel of a problem, in balls of more bits than a certificate was made with.
+
+def verifying_arithmetic(bits: int) -> Balls:
+    """Balls of more bits than a certificate was made with.
 
     Raises
     ------
@@ -29,6 +32,11 @@ def verifying_kernel(problem: Problem, bits: int) -> Kernel:
     """
     if bits > MOST_BITS:
         raise CertificateError("bits", f"is {bits}, but the most that is used is {MOST_BITS}")
+    return Balls(max(bits + EXTRA_BITS, LEAST_BITS))
+
+
+def lower_rows(problem: Problem, arithmetic: Balls) -> Iterator[tuple[int, list]]:
+    """Row by row the kernel's entries up to the diagonal, each row as a list of balls, by the reference."""
     kernel = problem.kernel
     parameters: dict[str, Any] = {}
     if isinstance(kernel, PolynomialKernel):
@@ -36,16 +44,15 @@ def verifying_kernel(problem: Problem, bits: int) -> Kernel:
     if isinstance(kernel, RBFKernel):
         parameters = {"sigma": kernel.sigma}
     data: Any = problem.dense
-    return Kernel(Balls(max(bits + EXTRA_BITS, LEAST_BITS)), data, kernel.name, **parameters)
+    for begin in range(0, problem.samples, ROWS_AT_ONCE):
+        # The reference makes inner products with all samples it knows: so it is given no later ones.
+        end = min(begin + ROWS_AT_ONCE, problem.samples)
+        columns = Kernel(arithmetic, data[:end], kernel.name, **parameters)
+        for i in range(begin, end):
+            yield i, list(columns.values(i, i + 1))
 
 
-def lower_rows(kernel: Kernel) -> Iterator[tuple[int, list]]:
-    """Row by row the entries up to the diagonal, each row as a list of balls."""
-    for i in range(kernel.samples):
-        yield i, list(kernel.values(i, i + 1))
-
-
-def point_of(kernel: Kernel, decimals: tuple[str, ...]) -> list[Any]:
+def point_of(problem: Problem, arithmetic: Balls, decimals: tuple[str, ...]) -> list[Any]:
     """The stated point in balls.
 
     Raises
@@ -53,11 +60,11 @@ def point_of(kernel: Kernel, decimals: tuple[str, ...]) -> list[Any]:
     CertificateError
         If it has another number of coordinates than the data have samples.
     """
-    if len(decimals) != kernel.samples:
+    if len(decimals) != problem.samples:
         raise CertificateError(
-            "alpha", f"has {len(decimals)} coordinates, but the data have {kernel.samples} samples"
+            "alpha", f"has {len(decimals)} coordinates, but the data have {problem.samples} samples"
         )
-    return [kernel.arithmetic.from_fraction(Fraction(text)) for text in decimals]
+    return [arithmetic.from_fraction(Fraction(text)) for text in decimals]
 
 
 def ball_ends(ball: Any) -> tuple[Fraction, Fraction]:

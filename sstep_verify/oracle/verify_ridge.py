@@ -8,9 +8,10 @@ the gap of x is ``||r||^2 / (2m)``, and row i of ``M (x - a*) = -r`` bounds one 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
-from sstep_reference import Kernel
+from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
 from sstep_verify.oracle.certificate import CertificateError, RidgeCertificate
@@ -21,9 +22,12 @@ from sstep_verify.oracle.verified_kernel import (
     must_have_digits,
     must_hold,
     point_of,
-    verifying_kernel,
+    verifying_arithmetic,
 )
 from sstep_verify.problems import Problem
+
+ROWS_TOGETHER = 32
+"""Rows of the kernel that are held and multiplied at once (about 150 bytes an entry)."""
 
 
 def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
@@ -34,12 +38,11 @@ def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
     CertificateError
         At the first field whose statement is not proved.
     """
-    kernel = verifying_kernel(problem, certificate.bits)
-    arithmetic, m = kernel.arithmetic, problem.samples
-    point = point_of(kernel, certificate.alpha)
+    arithmetic, m = verifying_arithmetic(certificate.bits), problem.samples
+    point = point_of(problem, arithmetic, certificate.alpha)
     if len(certificate.radii) != m:
         raise CertificateError("radii", f"are {len(certificate.radii)} for {m} coordinates")
-    images, diagonal = _products(kernel, point)
+    images, diagonal = _products(problem, arithmetic, point)
     with arithmetic.working():
         zero, penalty = arithmetic.number(0), arithmetic.number(problem.ridge.penalty)
         targets = [arithmetic.number(y) for y in problem.targets.tolist()]
@@ -71,17 +74,25 @@ def _coordinates(
             must_bound(f"radii[{i}]", stated, own)
 
 
-def _products(kernel: Kernel, point: list) -> tuple[list[Any], list[Any]]:
-    """``K x`` and the diagonal of K, from one triangle, row by row."""
+def _products(problem: Problem, arithmetic: Balls, point: list) -> tuple[list[Any], list[Any]]:
+    """``K x`` and the diagonal of K, from one triangle, some rows at a time."""
     matrix = require("flint", "exact").arb_mat
-    arithmetic, m = kernel.arithmetic, kernel.samples
+    m = problem.samples
     diagonal: list[Any] = []
-    above = [arithmetic.number(0)] * m
     images: list[Any] = []
+    above = matrix(1, m)
+    rows = lower_rows(problem, arithmetic)
     with arithmetic.working():
-        for i, row in lower_rows(kernel):
-            diagonal.append(row[i])
-            images.append((matrix(1, i + 1, row) * matrix(i + 1, 1, point[: i + 1]))[0, 0])
-            mirrored = (matrix(i, 1, row[:i]) * point[i]).entries()
-            above = [one + other for one, other in zip(above, mirrored, strict=False)] + above[i:]
-        return [image + other for image, other in zip(images, above, strict=True)], diagonal
+        for block in iter(lambda: [row for _, row in islice(rows, ROWS_TOGETHER)], []):
+            begin, count = len(images), len(block)
+            end = begin + count
+            diagonal += [row[-1] for row in block]
+            within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
+            own = matrix(within) * matrix(count, 1, point[begin:end])
+            if begin:
+                before = matrix([row[:begin] for row in block])
+                own = own + before * matrix(begin, 1, point[:begin])
+                mirrored = matrix(1, count, point[begin:end]) * before
+                above = above + matrix(1, m, mirrored.entries() + [0] * (m - begin))
+            images += own.entries()
+        return [image + other for image, other in zip(images, above.entries(), strict=True)], diagonal

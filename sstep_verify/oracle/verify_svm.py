@@ -2,9 +2,8 @@
 
 With ``H = Q + omega I``, g(a) the gap of the stated point and a* any optimum: ``||a - a*||_H^2 <= 2 g(a)``
 (strong duality, concavity), hence ``|(Ha - Ha*)_i| <= sqrt(2 H_ii g(a))`` (Cauchy and Schwarz in the
-H-seminorm). A sign of the gradient that this leaves no doubt of puts a*_i on its end. H is positive
-semidefinite by nature, so if a matrix R has ``||I - R H|| < 1`` on some coordinates then H is invertible
-there and its smallest eigenvalue is at least ``(1 - ||I - R H||) / ||R||`` in Frobenius norms.
+H-seminorm). A sign of the gradient that this leaves no doubt of puts a*_i on its end. The smallest
+eigenvalue of H on some coordinates is bounded by `verified_definite`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from sstep_reference import Kernel
+from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
@@ -28,15 +26,15 @@ from sstep_verify.oracle.certificate import (
     CertificateError,
     SvmCertificate,
 )
+from sstep_verify.oracle.verified_definite import eigenvalue_bounds
 from sstep_verify.oracle.verified_kernel import (
-    ball_ends,
     lower_rows,
     must_bound,
     must_have_digits,
     must_hold,
     point_of,
     shown,
-    verifying_kernel,
+    verifying_arithmetic,
 )
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
 
@@ -62,15 +60,14 @@ class _Proof:
 
     def __init__(self, problem: Problem, certificate: SvmCertificate):
         self._problem, self._stated = problem, certificate
-        kernel = verifying_kernel(problem, certificate.bits)
-        self._arithmetic = kernel.arithmetic
+        self._arithmetic = verifying_arithmetic(certificate.bits)
         self._rational = [Fraction(text) for text in certificate.alpha]
-        self._point = point_of(kernel, certificate.alpha)
+        self._point = point_of(problem, self._arithmetic, certificate.alpha)
         self._upper, self._omega = svm_constants(
             self._arithmetic, certificate.subject.task, problem.hinge.C
         )
         self._signs = [int(label) for label in problem.targets]
-        self._rows = _signed_rows(kernel, self._signs)
+        self._rows = _signed_rows(problem, self._arithmetic, self._signs)
         self._gap: Any = None
         self._slopes: list[Any] = []
 
@@ -148,7 +145,7 @@ class _Proof:
         least = Fraction(stated.eigenvalue or 0)
         if least <= 0:
             raise CertificateError("eigenvalue", f"is {stated.eigenvalue!r}, but it must be above 0")
-        proved = self._eigenvalue(self._places())
+        proved = self._eigenvalue(self._places(), least)
         if proved is not None and not least <= proved:
             raise CertificateError(
                 "eigenvalue", f"states at least {stated.eigenvalue}, but what is proved is {shown(proved)}"
@@ -199,54 +196,24 @@ class _Proof:
         count = range(len(self._rows))
         return [[self._rows[max(i, j)][min(i, j)] for j in count] for i in count]
 
-    def _eigenvalue(self, places: list[int]) -> Fraction | None:
-        """Lower bound on the smallest eigenvalue on some coordinates; None where there are none."""
+    def _eigenvalue(self, places: list[int], stated: Fraction) -> Fraction | None:
+        """The first lower bound that reaches the one stated, else the best; None without coordinates."""
         shift = 1 / (2 * Fraction(self._problem.hinge.C)) if self._upper is None else Fraction(0)
         if not places or shift:
             return shift or None
-        matrix = require("flint", "exact").arb_mat
         entries = [[self._rows[max(i, j)][min(i, j)] for j in places] for i in places]
-        with self._arithmetic.working():
-            system = matrix(entries)
-            for inverse in (_float_inverse(matrix, entries), _ball_inverse(system)):
-                if inverse is None:
-                    continue
-                defect = (inverse * system).entries()
-                size = len(places)
-                for i in range(size):
-                    defect[i * size + i] = defect[i * size + i] - 1
-                off = _frobenius(defect)
-                if off < 1:
-                    least = (1 - off) / _frobenius(inverse.entries())
-                    return ball_ends(least)[0]
-        raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
+        best = Fraction(0)
+        for bound in eigenvalue_bounds(self._arithmetic, entries):
+            best = max(best, bound)
+            if stated <= best:
+                break
+        if best == 0:
+            raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
+        return best
 
 
-def _signed_rows(kernel: Kernel, signs: list[int]) -> list[list[Any]]:
+def _signed_rows(problem: Problem, arithmetic: Balls, signs: list[int]) -> list[list[Any]]:
     """Entries of Q up to the diagonal."""
-    with kernel.arithmetic.working():
-        return [[signs[i] * signs[j] * x for j, x in enumerate(row)] for i, row in lower_rows(kernel)]
-
-
-def _float_inverse(matrix: Any, entries: list[list[Any]]) -> Any:
-    """An approximate inverse in float64, whose entries are then taken exactly; None where there is none."""
-    values = np.array([[float(x) for x in row] for row in entries])
-    if not np.isfinite(values).all():
-        return None
-    try:
-        inverse = np.linalg.inv(values)
-    except np.linalg.LinAlgError:
-        return None
-    return matrix(inverse.tolist()) if np.isfinite(inverse).all() else None
-
-
-def _ball_inverse(system: Any) -> Any:
-    try:
-        return system.inv().mid()
-    except ZeroDivisionError:
-        return None
-
-
-def _frobenius(entries: list[Any]) -> Any:
-    """Ball that bounds the Frobenius norm from above."""
-    return sum((x.abs_upper() ** 2 for x in entries), entries[0] * 0).sqrt()
+    rows = lower_rows(problem, arithmetic)
+    with arithmetic.working():
+        return [[x if signs[i] == signs[j] else -x for j, x in enumerate(row)] for i, row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extr
 from sstep_verify.campaign import certified_units
 from sstep_verify.campaign.certified import run_certified
 from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.runner import Plan
 from sstep_verify.oracle.certificate import CertificateError
 from sstep_verify.oracle.certify_svm import certify_svm
@@ -96,3 +98,48 @@ def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, mon
     assert results.summary.exit_code == 4
     assert not results.cases
     assert any("radius" in note for note in results.campaign.notes)
+
+
+def _interrupted_after(count: int):
+    def progress(done: int, *_) -> None:
+        if done == count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_an_interrupted_campaign_goes_on_where_it_was(plan, tmp_path, monkeypatch):
+    whole = run_certified(plan)
+    partial = Partial(tmp_path / "report.partial")
+    first = run_certified(replace(plan, partial=partial), _interrupted_after(2))
+    partial.close()
+    assert first.summary.interrupted
+    assert len(first.cases) == 2
+
+    run: list[str] = []
+    genuine = certified_units.execute_unit
+
+    def counted(unit, directory):
+        run.append(unit.case)
+        return genuine(unit, directory)
+
+    monkeypatch.setattr(certified_units, "execute_unit", counted)
+    lines: list[str] = []
+    partial = Partial(tmp_path / "report.partial", resume=True, say=lines.append)
+    second = run_certified(replace(plan, partial=partial))
+    partial.reported()
+    partial.close()
+    assert any("2 of 3 problems are taken" in line for line in lines)
+    assert len(run) == 1
+    assert second.cases == whole.cases
+    assert [_proved(row) for row in second.certified.rows] == [_proved(row) for row in whole.certified.rows]
+    kept = {row.case: row for row in first.certified.rows}
+    # What was read back is what was kept, times included.
+    assert [row for row in second.certified.rows if row.case in kept] == [
+        kept[row.case] for row in second.certified.rows if row.case in kept
+    ]
+    assert not (tmp_path / "report.partial").exists()
+
+
+def _proved(row):
+    return replace(row, seconds=None, anew=None, memory=None)

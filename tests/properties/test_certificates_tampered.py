@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sstep_verify.oracle import verified_kernel, verify_ridge
 from sstep_verify.oracle.certificate import CertificateError, Interval, SvmCertificate
 from sstep_verify.oracle.certificate_file import decode, document_digest, encode
 from sstep_verify.oracle.certify_ridge import certify_ridge
@@ -137,6 +138,21 @@ def test_altered_ridge_statements_are_refused():
         stated = getattr(certificate, field)
         shrunk = Interval(stated.middle, _scaled(stated.radius, SMALL))
         assert _refused(replace(certificate, **{field: shrunk})) == field
+
+
+@pytest.mark.parametrize(("table", "together"), [(1, 1), (5, 3), (4, 14), (13, 13)])
+@pytest.mark.parametrize("name", CERTIFICATES)
+def test_the_judgement_does_not_depend_on_how_the_kernel_is_cut_into_blocks(
+    name, table, together, monkeypatch
+):
+    monkeypatch.setattr(verified_kernel, "ROWS_AT_ONCE", table)
+    monkeypatch.setattr(verify_ridge, "ROWS_TOGETHER", together)
+    certificate = CERTIFICATES[name]
+    verify_certificate(certificate, DATA, LABELS)
+    for i in range(len(DATA)):
+        moved = _scaled(certificate.alpha[i], 1 + Fraction(1, 10**12))
+        if Fraction(moved) != Fraction(certificate.alpha[i]):
+            _refused(replace(certificate, alpha=_at(certificate.alpha, i, moved)))
 
 
 @pytest.mark.parametrize("name", CERTIFICATES)

@@ -10,6 +10,7 @@ from sstep_verify.launch.failures import (
     RankError,
     RankLostError,
     RankState,
+    StallError,
     dissenters,
     guilty,
 )
@@ -111,3 +112,29 @@ def test_messages_name_ranks_places_and_traces():
     mismatch = MismatchError("module.work", [state(rank, SHORT if rank else SUM) for rank in range(2)])
     assert mismatch.ranks == (0, 1)
     assert "suspect: rank 0, 1" in str(mismatch)
+
+
+def deep(rank: int, calls: int) -> RankState:
+    stack = "".join(f'  File "file{number}", line {number}, in call{number}\n' for number in range(calls))
+    return RankState(rank, "", 1, stack)
+
+
+def test_a_stall_names_the_guilty_rank_of_many_and_shows_its_innermost_calls():
+    error = StallError(41.0, 40.0, [*(state(rank, SUM) for rank in range(300)), deep(300, 30)])
+    assert error.ranks == (300,)
+    first, *lines = str(error).splitlines()
+    assert first == "no rank has made progress for 41 s; suspect: rank 300"
+    assert "  rank 300 is in no counted collective (entered 1)" in lines
+    assert "  and 293 ranks more" in lines
+    assert '  File "file20", line 20, in call20' in lines
+    assert '  File "file29", line 29, in call29' in lines
+    assert "call19" not in str(error)
+    assert "file3" in str(StallError(41.0, 40.0, [deep(0, 4)]))
+
+
+def test_a_stall_without_a_majority_says_so():
+    told = str(StallError(41.0, 40.0, [state(0, SUM, SUM), state(1, SUM, waits=False)]))
+    assert "suspect: rank 0, 1 (all wait, and no majority" in told
+    stopped = str(StallError(41.0, 40.0, [state(0, SUM), RankState(1)]))
+    assert "suspect: rank 1\n" in stopped
+    assert "stack of rank 0" in stopped, "the best there is"

@@ -1,0 +1,127 @@
+"""Searches that use the low rank of a kernel: they prove nothing, so they are compared with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.oracle import low_rank, primal_newton, svm_optimum
+from sstep_verify.oracle.active_set import Polisher
+from sstep_verify.oracle.certify_svm import certify_svm
+from sstep_verify.oracle.interior_point import interior_point
+from sstep_verify.oracle.low_rank import LowRankSystem
+from sstep_verify.oracle.svm_balls import BallDual
+from sstep_verify.oracle.verify_certificate import verify_certificate
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, SquaredHinge
+
+pytest.importorskip("flint", reason="enclosures need the extra [exact]")
+
+ARITHMETIC = Balls(192)
+KERNELS = [LinearKernel(), PolynomialKernel(), PolynomialKernel(2, 0.5)]
+
+
+def _problem(kernel, C: float, scales=(1.0, 30.0, 300.0), m: int = 60) -> Problem:
+    generator = np.random.default_rng(5)
+    data = np.abs(generator.standard_normal((m, 3))) * np.array(scales)
+    return Problem("unscaled", data, np.sign(generator.standard_normal(m)), kernel, SquaredHinge(C))
+
+
+def _formed_only(monkeypatch) -> None:
+    monkeypatch.setattr(low_rank, "MOST_REFINEMENTS", 0)
+
+
+@pytest.mark.parametrize("C", [0.1, 1e3])
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_newton_on_the_primal_finds_what_the_interior_point_method_finds(kernel, C):
+    problem = _problem(kernel, C)
+    with ARITHMETIC.working():
+        system = LowRankSystem(problem, ARITHMETIC)
+        newton = primal_newton.primal_newton(system)
+        interior = interior_point(system, np.inf)
+    assert newton.finished
+    assert interior.finished
+    np.testing.assert_array_equal(newton.at_zero, interior.at_zero)
+    # The interior point's distance is about the root of its gap, 1e-20: both are the same up to float64.
+    largest = np.abs(interior.alpha).max()
+    assert np.abs(newton.alpha - interior.alpha).max() <= 2.0**-52 * largest
+
+
+def test_newton_ends_where_margins_are_tied_exactly():
+    """The optimal w is 4C / (1 + 4C) = 2/3, whose product with 1.5 is 1, and no float is 2/3."""
+    data = np.array([[1.0], [1.0], [1.5], [1.5], [3.0]])
+    problem = Problem("tied", data, np.ones(5), LinearKernel(), SquaredHinge(0.5))
+    with ARITHMETIC.working():
+        found = primal_newton.primal_newton(LowRankSystem(problem, ARITHMETIC))
+    assert found.finished
+    np.testing.assert_array_equal(found.alpha.astype(np.float32), np.float32([1 / 3, 1 / 3, 0, 0, 0]))
+    assert certify_svm(problem, 30).statuses == ("free", "free", "undecided", "undecided", "zero")
+
+
+def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
+    problem = _problem(PolynomialKernel(), 10.0)
+    whole = svm_optimum.search(problem, svm_optimum.TARGET, (300, 600))
+    assert whole.method == svm_optimum.PRIMAL_METHOD
+    monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
+    other = svm_optimum.search(problem, svm_optimum.TARGET, (300, 600))
+    assert other.method in (svm_optimum.FLOAT_METHOD, svm_optimum.EXTENDED_METHOD)
+    for found in (whole, other):
+        assert found.best.relative_width <= svm_optimum.TARGET
+    assert other.best.dual.overlaps(whole.best.dual)
+
+
+def test_refined_and_formed_systems_have_the_same_solutions(monkeypatch):
+    problem = _problem(PolynomialKernel(), 10.0)
+    weights = 10.0 ** np.random.default_rng(2).uniform(-6, 2, problem.samples)
+    rhs = np.array([ARITHMETIC.number(float(k % 5 - 2)) for k in range(problem.samples)], dtype=object)
+    weights = np.array([ARITHMETIC.number(x) for x in weights.tolist()], dtype=object)
+    found = []
+    with ARITHMETIC.working():
+        for formed_only in (False, True):
+            if formed_only:
+                _formed_only(monkeypatch)
+            system = LowRankSystem(problem, ARITHMETIC)
+            solution = system.solver(weights)(rhs)
+            residual = system.product(solution) + weights * solution - rhs
+            # Half of the bits, whatever the condition of these weights takes away.
+            assert max(abs(float(value)) for value in residual) <= 2.0**-96
+            found.append([float(value) for value in solution])
+    # Both are rounded to float64, nothing else differs in 53 bits.
+    np.testing.assert_allclose(found[0], found[1], rtol=2 * 2.0**-53)
+
+
+def test_a_refinement_that_does_not_converge_is_not_used(monkeypatch):
+    """The planted defect: a factor of another matrix. The solution comes from the matrix itself."""
+    problem = _problem(LinearKernel(), 10.0)
+    genuine = low_rank.scipy.linalg.cho_factor
+    monkeypatch.setattr(
+        low_rank.scipy.linalg, "cho_factor", lambda matrix, **options: genuine(3 * matrix, **options)
+    )
+    rhs = np.array([ARITHMETIC.number(1.0)] * problem.samples, dtype=object)
+    with ARITHMETIC.working():
+        system = LowRankSystem(problem, ARITHMETIC)
+        solution = system.solver(rhs)(rhs)
+        residual = system.product(solution) + solution - rhs
+    assert max(abs(float(value)) for value in residual) <= 2.0**-96
+
+
+def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
+    problem = _problem(PolynomialKernel(), 1e3)
+    dual = BallDual(problem, Balls(400))
+    start = svm_optimum._primal_search(problem)
+    values = []
+    for few in (True, False):
+        if not few:
+            monkeypatch.setattr(Polisher, "_low_rank_solver", lambda self, places: None)
+        values.append([dual.enclosed(point) for point in Polisher(dual, start).points()][-1])
+    assert all(value.relative_width <= svm_optimum.TARGET for value in values)
+    assert values[0].dual.overlaps(values[1].dual)
+
+
+@pytest.mark.parametrize("C", [0.1, 1e3])
+def test_a_certificate_found_by_newton_is_proved_anew(C):
+    problem = _problem(PolynomialKernel(), C)
+    certificate = certify_svm(problem, 30)
+    assert certificate.how.startswith(svm_optimum.PRIMAL_METHOD)
+    assert certificate.digits == 30
+    verify_certificate(certificate, problem.data, problem.targets)
