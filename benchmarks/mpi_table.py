@@ -40,7 +40,6 @@ def summarise(case: Case, ranks: int, answers: list[dict[str, Any]], bytes_: lis
     cell["memory"] = max(one["bytes"] / one["formula"] for one in bytes_)
     cell["memory, vectors"] = max(one["bytes"] / (one["formula"] + one["vectors"]) for one in bytes_)
     cell["bytes"] = bytes_
-    cell["rounds"] = [one["rounds"] for one in answers]
     return cell
 
 
