@@ -69,8 +69,8 @@ PLANTED = {
     "divided by the number of features": (
         Hinge(0.5), products,
         (
-            "np.matmul(sampled, self._data.T, out=panel)",
-            "panel[:] = np.matmul(sampled, self._data.T) / sampled.shape[1]",
+            "np.matmul(sampled, data.T, out=panel)",
+            "panel[:] = np.matmul(sampled, data.T) / sampled.shape[1]",
         ),
         {"zero-columns"},
     ),
