@@ -53,6 +53,9 @@ def command(data, file, **given):
         raise InputError("oracle: give DATA and --task to certify, or --verify FILE to prove anew")
     if given["out"] and os.path.exists(given["out"]) and not given["force"]:
         raise InputError(f"{given['out']}: is there already; give another name, or --force to replace it")
+    folder = os.path.dirname(given["out"] or "") or "."
+    if given["out"] and not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{given['out']}: cannot be written: {folder} is no folder to write in")
     _certify(data, given)
 
 

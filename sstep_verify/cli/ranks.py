@@ -16,8 +16,8 @@ from sstep_verify.parallel.communicator import Communicator, MpiCommunicator, Se
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
 from sstep_verify.parallel.shares import ReadingError
 
-INPUT, FAILED = 2, 4
-"""Exit codes: an error of the input; a rank failed, hangs, or was lost."""
+INPUT, FAILED, INTERRUPTED = 2, 4, 130
+"""Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""
 
 NAP = 0.002
 """Seconds between two looks whether all ranks have come."""
@@ -70,6 +70,8 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
     except (WindowError, IncoherenceError, ReadingError) as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         job.leave(FAILED, f"error: {error}{notes}")
+    except KeyboardInterrupt:
+        job.abort(INTERRUPTED, "interrupted" if world.rank == 0 else "")
     except BaseException as error:
         job.abort(FAILED, f"rank {world.rank} of {world.size} ends the job:\n{_told(error, job.watchdog)}")
     job.leave()
@@ -120,7 +122,8 @@ class _Job:
 
     def abort(self, code: int, message: str) -> None:
         """Say why and end the whole job, once the launcher has had time to pass on what was said."""
-        click.echo(message, err=True)
+        if message:
+            click.echo(message, err=True)
         self.watchdog.end_intended()
         time.sleep(in_place.DELIVERY)
         self._door.Abort(code)

@@ -12,7 +12,11 @@ import click
 @click.command("run")
 @click.argument("campaign", default="embedded", metavar="[NAME|FILE.toml]")
 @click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
-@click.option("--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME]")
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="Folder of the report  [default: sstep-verify-out/NAME, with --only NAME-part]",
+)
 @click.option("--only", default="", metavar="TEXT", help="Run only the cases whose id contains TEXT.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes  [default: one per core]")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
@@ -35,11 +39,17 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
         for case in _case_ids(definition, only):
             click.echo(case)
         return
-    from sstep_verify.errors import require
+    from sstep_verify.errors import InputError, require
+    from sstep_verify.launch.environment import promised_size
     from sstep_verify.reporting import check_destination, write_report
 
+    if (size := promised_size()) > 1:
+        raise InputError(
+            f"a launcher started {size} processes, but a campaign starts its ranks: leave it out"
+        )
     require("flint", "exact")
-    folder = check_destination(out or Path("sstep-verify-out") / definition.name)
+    name = f"{definition.name}-part" if only else definition.name
+    folder = check_destination(out or Path("sstep-verify-out") / name)
     partial = _partial(folder, resume)
     try:
         results = _run(definition, directory, only, jobs or os.cpu_count() or 1, partial)
@@ -80,10 +90,13 @@ def _run(definition, directory, only, jobs, partial):
     from tqdm import tqdm
 
     from sstep_verify.campaign.runner import Plan, run_campaign
+    from sstep_verify.cli.spaced_lines import SpacedLines
 
     with tqdm(unit="problem", disable=None, leave=False) as bar, threadpool_limits(1):
+        lines = SpacedLines(bar.disable)
 
         def progress(done: int, planned: int, case: str) -> None:
+            lines.say(f"{done} of {planned} problems, {case}")
             bar.total = planned
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)

@@ -71,7 +71,7 @@ def command(**given):
     the gap or residual is measured and a checkpoint is written beside it (RESULT.npz.checkpoint): a killed
     run loses at most one interval, and with --resume, on as many ranks, ends with the same alpha to the
     last bit. --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
-    are only replaced with --force; RESULT and its checkpoint also with --resume.
+    are only replaced with --force; RESULT, its checkpoint and the predictions also with --resume.
 
     A rank that is killed, loops, stands still, or leaves a collective out ends the whole job, and is named.
     Ranks are taken to hang when for more than --hang-limit seconds none of them enters or leaves a

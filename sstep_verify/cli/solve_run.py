@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from sstep_verify.cli.solve_steps import prediction_seconds, reading_seconds, training_seconds
 from sstep_verify.cli.solve_summary import history_line, summary_lines
+from sstep_verify.cli.spaced_lines import SpacedLines
 from sstep_verify.errors import InputError
 from sstep_verify.launch.watchdog import Unwatched
 from sstep_verify.parallel.communicator import Communicator
@@ -83,8 +84,8 @@ def solve(communicator: Communicator, given: Mapping[str, Any], watchdog: Unwatc
             values = prediction.predict(
                 problem, trained.trajectory.final, data, decided.options.rbf, communicator
             )
-            scored = prediction.score(problem, values, new.targets)
-            text = prediction.as_text(problem, values)
+            scored = prediction.score(problem, values, new.targets, local.classes)
+            text = prediction.as_text(problem, values, local.classes)
             on_first_rank(
                 communicator,
                 lambda: files.write_whole(paths.predictions, lambda handle: handle.write(text)),  # type: ignore[arg-type]
@@ -201,12 +202,18 @@ def _train(
 ) -> Trained:
     from tqdm import tqdm
 
-    begin = place.found.iteration if place else 0
+    kept = begin = place.found.iteration if place else 0
 
     def keep(reached: Place) -> None:
+        nonlocal kept
         iteration, values = reached.found
         checkpoint = Checkpoint(reached.alpha, iteration, tuple(values), decided.identity, digest)
         on_first_rank(communicator, lambda: files.write_checkpoint(paths.checkpoint, checkpoint))
+        kept = iteration
+
+    def show(found: Measured) -> None:
+        bar.set_postfix_str(history_line(problem, found))
+        lines.say(f"iteration {found.iteration}: {history_line(problem, found)}")
 
     def step(iteration: int) -> None:
         watchdog.beat()
@@ -215,11 +222,17 @@ def _train(
     # Nothing is shown by the other ranks, nor where nobody looks.
     silent = True if communicator.rank else None
     with tqdm(total=decided.plan.iterations, initial=begin, unit="it", disable=silent, leave=False) as bar:
-        return train(
-            problem, decided.stream, decided.plan, decided.options, communicator, place=place, keep=keep,
-            progress=step,
-            measured=lambda found: bar.set_postfix_str(history_line(problem, found)),
-        )  # fmt: skip
+        lines = SpacedLines(bar.disable and communicator.rank == 0)
+        try:
+            return train(
+                problem, decided.stream, decided.plan, decided.options, communicator, place=place,
+                keep=keep, progress=step, measured=show,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            if communicator.rank == 0:
+                where = f"goes on from iteration {kept}" if kept else "has nothing to go on from yet"
+                click.echo(f"interrupted: --resume {where} ({paths.checkpoint})", err=True)
+            raise
 
 
 def _write_result(path: Path, trained: Trained, decided: Decided, digest: str) -> None:

@@ -26,7 +26,7 @@ from sstep_verify.parallel.partition import Partition, balanced_partition, colum
 from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
 from sstep_verify.parallel.shares import failure_of, parse_shares
 from sstep_verify.problems.datasets import DENSE_ABOVE, TASKS, load, names
-from sstep_verify.problems.labels import describe_mapping, two_classes
+from sstep_verify.problems.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.svmlight import require_content
 
 
@@ -50,6 +50,8 @@ class LocalData:
         Task the targets are made for; empty if they are as they were found.
     notes : tuple of str
         What a reader of a report should know, such as the mapping of labels.
+    classes : tuple of float
+        What the labels -1 and +1 stand for where the set was found; for classification.
     """
 
     data: np.ndarray | sp.csr_array
@@ -59,6 +61,7 @@ class LocalData:
     columns: slice
     task: str = ""
     notes: tuple[str, ...] = ()
+    classes: tuple[float, ...] = CLASSES
 
     def __post_init__(self):
         matrix = self.data
@@ -105,9 +108,9 @@ def load_local(
     failure = communicator.allgather(failure)[0]
     if failure is not None:
         raise failure.error() from cause
-    about = communicator.allgather((found.task, found.notes) if found else None)[0]
+    about = communicator.allgather((found.task, found.notes, found.classes) if found else None)[0]
     local = scatter_local(found.data if found else None, found.targets if found else None, communicator)
-    return replace(local, task=about[0], notes=about[1])
+    return replace(local, task=about[0], notes=about[1], classes=about[2])
 
 
 def read_local(path: str | Path, communicator: Communicator, *, features: int | None = None) -> LocalData:
@@ -208,4 +211,5 @@ def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
         labels, mapping = two_classes(local.targets)
     except InputError as error:
         raise InputError(f"{path.name} ({path}): {error}") from error
-    return replace(local, targets=labels, task=task, notes=tuple(filter(None, [describe_mapping(mapping)])))
+    notes = tuple(filter(None, [describe_mapping(mapping)]))
+    return replace(local, targets=labels, task=task, notes=notes, classes=tuple(mapping))

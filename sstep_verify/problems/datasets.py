@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, require
 from sstep_verify.problems import embedded
-from sstep_verify.problems.labels import describe_mapping, two_classes
+from sstep_verify.problems.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.registry import Pinned, registry, values_digest
 from sstep_verify.problems.svmlight import SUFFIXES, read_svmlight
 
@@ -49,6 +49,8 @@ class DataSet:
         Of the file as stored; for an embedded set its `values_digest`.
     notes : tuple of str
         What a reader of a report should know, such as the mapping of labels.
+    classes : tuple of float
+        What the labels -1 and +1 stand for where the set was found; for classification.
     """
 
     name: str
@@ -58,6 +60,7 @@ class DataSet:
     source: str
     sha256: str
     notes: tuple[str, ...] = ()
+    classes: tuple[float, ...] = CLASSES
 
 
 def names() -> tuple[str, ...]:
@@ -167,7 +170,9 @@ def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_
     notes = [describe_mapping(mapping)]
     if sha256 in pinned.sha256.values():
         notes.append("byte for byte LIBSVM's file")
-    return _data_set(pinned.name, data, targets, task or pinned.task, source, sha256, notes)
+    return _data_set(
+        pinned.name, data, targets, task or pinned.task, source, sha256, notes, tuple(mapping) or None
+    )
 
 
 def _download(pinned: Pinned, tried: list[str]) -> Path:
@@ -206,6 +211,7 @@ def _data_set(
     source: str,
     sha256: str | None,
     notes: list[str] | None = None,
+    classes: tuple[float, ...] | None = None,
 ) -> DataSet:
     """Map the labels, choose dense or CSR, and freeze."""
     notes = list(notes or ())
@@ -215,12 +221,14 @@ def _data_set(
         except InputError as error:
             raise InputError(f"{name} ({source}): {error}") from error
         notes.append(describe_mapping(mapping))
+        classes = classes or tuple(mapping)
     matrix = _dense_or_sparse(data)
     for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
         part.setflags(write=False)
     targets.setflags(write=False)
     digest = sha256 or values_digest(matrix, targets)
-    return DataSet(name, matrix, targets, task, source, digest, tuple(filter(None, notes)))
+    about = tuple(filter(None, notes))
+    return DataSet(name, matrix, targets, task, source, digest, about, classes or CLASSES)
 
 
 def _dense_or_sparse(data: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:

@@ -73,7 +73,7 @@ class Options:
         if self.exchange != "allreduce" and (self.keep_gram or self.cache):
             raise InputError(
                 f"exchange {self.exchange!r} leaves no rank with whole kernel rows, so none can be kept: "
-                "drop keep_gram and cache, or use exchange 'allreduce'"
+                "drop keep_gram and cache (--cache), or use exchange 'allreduce'"
             )
         if self.keep_gram and self.cache:
             raise InputError("keep_gram keeps every kernel row: a cache beside it has no use; drop one")

@@ -13,7 +13,7 @@ from sstep_verify.parallel.partition import Partition
 from sstep_verify.parallel.redistribute import Entries
 from sstep_verify.parallel.shares import parse_shares
 from sstep_verify.problems import LinearKernel, Problem
-from sstep_verify.problems.labels import two_classes
+from sstep_verify.problems.labels import CLASSES
 from sstep_verify.problems.svmlight import require_content
 from sstep_verify.solvers.production.monitor import kernel_rows, linear_product
 
@@ -104,27 +104,29 @@ def _joined(problem: Problem, used: np.ndarray, new: sp.csr_array) -> Problem:
     return Problem(problem.name, data, np.ones(data.shape[0]), problem.kernel, problem.loss)
 
 
-def score(problem: Problem, values: np.ndarray, targets: np.ndarray) -> str:
+def score(
+    problem: Problem, values: np.ndarray, targets: np.ndarray, classes: tuple[float, ...] = CLASSES
+) -> str:
     """How well predicted values, shape (t,), agree with targets, in words.
 
-    Two distinct targets of a K-SVM are taken for the classes in the order in which training took them,
-    the smaller for -1; other numbers of them only if they are -1 and +1 already.
+    The targets of a K-SVM are compared with the classes as training found them, `classes`: what -1 and +1
+    stand for. Where they hold anything else, no agreement can be told.
     """
     if not problem.is_svm:
         return f"root mean square error {np.sqrt(np.mean((values - targets) ** 2)):.6g}"
-    classes = np.unique(targets)
-    if classes.size == 2:
-        targets, _ = two_classes(targets)
-    elif not np.isin(classes, (-1.0, 1.0)).all():
-        return f"accuracy unknown: the targets hold {classes.size} distinct values"
-    right = int(np.sum(np.where(values > 0, 1.0, -1.0) == targets))
+    foreign = np.setdiff1d(targets, classes)
+    if foreign.size:
+        known = " and ".join(f"{value:.17g}" for value in classes)
+        return f"accuracy unknown: targets hold {foreign[0]:.17g}, the training set {known}"
+    right = int(np.sum(np.where(values > 0, classes[1], classes[0]) == targets))
     return f"accuracy {right / targets.size:.2%} ({right} of {targets.size})"
 
 
-def as_text(problem: Problem, values: np.ndarray) -> bytes:
-    """One line for a new sample: label and decision value (K-SVM), or value (K-RR), in full precision."""
+def as_text(problem: Problem, values: np.ndarray, classes: tuple[float, ...] = CLASSES) -> bytes:
+    """One line for a new sample: class and decision value (K-SVM), or value (K-RR), in full precision."""
     if problem.is_svm:
-        lines = [f"{'+1' if value > 0 else '-1'} {value!r}" for value in values.tolist()]
+        names = [f"{label:+.17g}" if classes == CLASSES else f"{label:.17g}" for label in classes]
+        lines = [f"{names[value > 0]} {value!r}" for value in values.tolist()]
     else:
         lines = [repr(value) for value in values.tolist()]
     return ("\n".join(lines) + "\n").encode("ascii")

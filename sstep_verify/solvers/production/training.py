@@ -165,10 +165,15 @@ def train(
         zero = np.zeros(problem.samples)
         place = Place(Measured(0, training.measure(0, zero)), zero)
     start, first, alpha = place.found.iteration, place.alpha, place.alpha
-    if start % plan.interval or start > plan.iterations:
+    if start > plan.iterations:
+        raise InputError(
+            f"training cannot go on from iteration {start}: asked are only {plan.iterations}; ask for more "
+            "(--iterations)"
+        )
+    if start % plan.interval:
         raise InputError(
             f"training cannot go on from iteration {start}: not the end of an interval of {plan.interval} "
-            f"iterations, or beyond the last, {plan.iterations}"
+            "iterations"
         )
     history = [place.found]
     while history[-1].iteration < plan.iterations and history[-1].values.relative > plan.tolerance:

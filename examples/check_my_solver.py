@@ -1,0 +1,72 @@
+"""Hold a solver of one's own against exact replays of its windows: a right one, and one with a defect.
+
+The solver is any function ``(problem, blocks, s, a0) -> a``: it makes the iterations whose coordinates are
+the rows of `blocks`, in windows of s, from the start vector a0.
+Usage: ``python examples/check_my_solver.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.case import Case
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
+from sstep_verify.solver import Declaration
+from sstep_verify.solvers.adapters import CallableSolver
+
+SAMPLES, S, ITERATIONS = 40, 8, 80
+
+
+def my_solver(correction: float = 1.0):
+    """s-step DCD for K-SVM-L1 with an RBF kernel; the kernel correction is multiplied by `correction`."""
+
+    def solve(problem, blocks, s, a0):
+        data, labels, sigma, upper = problem.data, problem.targets, problem.kernel.sigma, problem.loss.C
+        alpha, norms = a0.copy(), np.einsum("ij,ij->i", data, data)
+        for begin in range(0, len(blocks), s):
+            drawn = blocks[begin : begin + s, 0]
+            distances = np.maximum(norms[drawn, None] + norms - 2 * data[drawn] @ data.T, 0)
+            distances[np.arange(drawn.size), drawn] = 0
+            panel = np.exp(-sigma * distances) * labels * labels[drawn, None]
+            gradient = panel @ alpha - 1
+            for place, i in enumerate(drawn):
+                updated = min(max(alpha[i] - gradient[place] / panel[place, i], 0), upper)
+                increment = updated - alpha[i]
+                alpha[i] = updated
+                gradient[place + 1 :] += correction * panel[place, drawn[place + 1 :]] * increment
+        return alpha
+
+    return solve
+
+
+def verdict_on(function):
+    """The verdict of the check window-replay on a function."""
+    generator = np.random.Generator(np.random.PCG64(0))
+    data = generator.standard_normal((SAMPLES, 3))
+    labels = np.where(generator.random(SAMPLES) < 0.5, -1.0, 1.0)
+    problem = Problem("example", data, labels, RBFKernel(sigma=0.5), Hinge(C=1.0))
+    stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
+    # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
+    solver = CallableSolver(function, Declaration(name="mine"))
+    case = Case("example", problem, stream, (S,), ITERATIONS, solver.declaration)
+    runs = window_replay.runs(case)
+    trajectories = {key: solver.run(request) for key, request in runs.items()}
+    (verdict,) = window_replay.judge(case, trajectories, Oracle(problem))
+    return verdict
+
+
+def main() -> None:
+    """Print both verdicts."""
+    for said, function in (
+        ("right", my_solver()),
+        ("kernel correction too large by one part in 1e9", my_solver(1 + 1e-9)),
+    ):
+        verdict = verdict_on(function)
+        print(f"{said}: {verdict.status.value}, measured / bound = {verdict.ratio:.3g}")
+        print(f"  {verdict.reason}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""The example runs, and says what the README says of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "check_my_solver.py"
+
+
+def test_the_example_passes_the_right_solver_and_fails_the_wrong_one():
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    made = subprocess.run(
+        [sys.executable, EXAMPLE], capture_output=True, text=True, check=True, timeout=120
+    )
+    verdicts = [line for line in made.stdout.splitlines() if not line.startswith(" ")]
+    assert [line.split(": ")[1].split(",")[0] for line in verdicts] == ["PASS", "FAIL"]
