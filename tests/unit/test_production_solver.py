@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +12,12 @@ import scipy.sparse as sp
 from production_runs import FORMS, KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.parallel.communicator import SelfCommunicator
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production import run as run_module
+from sstep_verify.solvers.production.options import Options
 
 
 def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):
@@ -183,3 +187,22 @@ def test_a_gram_matrix_beyond_the_limit_is_refused():
         InputError, match=r"12 x 12 = 144 words exceeds the limit of 143; run without keep_gram"
     ):
         solver.run(RunRequest(problem_of("krr"), stream_of("krr"), 4, 12))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"keep_gram": True}, {"cache": 10_000}, {"exchange": "gram"}], ids=str
+)
+def test_a_run_is_gone_once_nobody_refers_to_it(options):
+    """Without a collection of garbage: its arrays may be as large as a Gram matrix."""
+    generator = np.random.default_rng(3)
+    problem = Problem("drawn", generator.standard_normal((9, 4)), np.ones(9), LinearKernel(), Ridge(1.0))
+    request = RunRequest(problem, IndexStream("uniform", 9, 2, 12, 0), 3, 12)
+    gc.disable()
+    try:
+        made = run_module.Run(Options(**options), SelfCommunicator(), request)
+        made.advance(0, 12)
+        gone = weakref.ref(made)
+        del made
+        assert gone() is None
+    finally:
+        gc.enable()

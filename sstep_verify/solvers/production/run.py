@@ -94,13 +94,17 @@ class Run:
             return ReduceScatterExchange(panel, packet, communicator, clock, most, separate)
         return AllreduceExchange(panel, packet, communicator, clock, separate)
 
-    def _choose_loop(self, gram: np.ndarray | None) -> Callable[[np.ndarray], None]:
-        """What makes the windows of a chunk of draws, shape (k, b)."""
+    def _choose_loop(self, gram: np.ndarray | None) -> Callable[[Run, np.ndarray], None]:
+        """What makes the windows of a chunk of draws, shape (k, b).
+
+        A function, not a method bound to this run: a run that refers to itself would keep its arrays, a
+        kept Gram matrix among them, until the next collection of garbage.
+        """
         if self._options.keep_gram:
             self.gram = gram if gram is not None else self._whole_gram()
             self._slot_of = np.arange(self._request.problem.samples)
-            return self._kept
-        return self._cached if self._cache is not None else self._fresh
+            return Run._kept
+        return Run._cached if self._cache is not None else Run._fresh
 
     def _whole_gram(self) -> np.ndarray:
         assert isinstance(self._exchange, AllreduceExchange)
@@ -131,7 +135,8 @@ class Run:
         """Make iterations begin..end-1 of the request."""
         start = self._request.start
         for first in range(begin, end, self._chunk):
-            self._advance(self._request.stream.blocks(start + first, start + min(first + self._chunk, end)))
+            draws = self._request.stream.blocks(start + first, start + min(first + self._chunk, end))
+            self._advance(self, draws)
 
     def _kept(self, draws: np.ndarray) -> None:
         self.clock.start()
