@@ -12,7 +12,7 @@ import click
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, in_place
 from sstep_verify.launch.watchdog import Unwatched, Watchdog
-from sstep_verify.parallel.communicator import Communicator, MpiCommunicator, SelfCommunicator
+from sstep_verify.parallel.communicator import Communicator, SelfCommunicator, communicator_of
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
 from sstep_verify.parallel.shares import ReadingError
 
@@ -64,7 +64,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
         raise
     job = _Job(world, hang_limit)
     try:
-        function(MpiCommunicator(world), job.watchdog)
+        function(communicator_of(world), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
