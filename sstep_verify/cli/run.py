@@ -45,7 +45,7 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
 
     if (size := promised_size()) > 1:
         raise InputError(
-            f"a launcher started {size} processes, but a campaign starts its ranks: leave it out"
+            f"a launcher started {size} processes, but a campaign starts its own: run it without mpiexec"
         )
     require("flint", "exact")
     name = f"{definition.name}-part" if only else definition.name
