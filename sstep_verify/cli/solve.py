@@ -83,7 +83,7 @@ def command(**given):
 
     Exit codes: 0 trained, be it to the tolerance or to the last iteration (the last lines say which);
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
-    with the launcher's code for it).
+    with the launcher's code for it); 130 interrupted.
     """
     from sstep_verify.cli.solve_run import solve
 

@@ -173,7 +173,19 @@ class SparseLocal:
 
 @compiled
 def dense_among(data, columns, weights, gram, products):
-    """Inner products among a few dense rows, pair by pair, and with the weights."""
+    """Inner products among a few dense rows, pair by pair, and with the weights.
+
+    Parameters
+    ----------
+    data : ndarray, shape (m, n_local)
+        This rank's columns of the data.
+    columns : ndarray of int64, shape (c,)
+        The rows.
+    weights : ndarray, shape (n_local,)
+        This rank's part of w.
+    gram, products : ndarray, shapes (c, c) and (c,)
+        Out: inner products among the rows, and with the weights.
+    """
     for place in range(columns.size):
         row = data[columns[place]]
         products[place] = np.dot(row, weights)

@@ -157,6 +157,7 @@ def ridge_updates(
             row = rows[row_of[step, place]]
             product = stale[step, place]
             if not fresh:
+                # A product of so few as the first condition leaves out costs less than a call.
                 if count >= GATHER_FACTOR and count * GATHER_FACTOR >= reach:
                     product += np.dot(row[:reach], delta[:reach])
                 else:
