@@ -24,9 +24,9 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.kernel_balls import BallKernel
-from sstep_verify.oracle.ridge_optimum import ridge_optimum_mpmath
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.search.ridge_optimum import ridge_optimum_mpmath
 from sstep_verify.problems import Problem, Ridge, datasets, kernel_from
 
 KERNELS = ("linear", "polynomial", "rbf")

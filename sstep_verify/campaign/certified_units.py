@@ -12,12 +12,12 @@ from pathlib import Path
 from sstep_verify.campaign.certified_definition import OptimumUnit
 from sstep_verify.campaign.pool import Finished, finished
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle import certificate as words
-from sstep_verify.oracle.certificate import Certificate, CertificateError, SvmCertificate
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.decimals import lower_decimal, upper_decimal
-from sstep_verify.oracle.verify_certificate import verify_certificate
+from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.verify import record as words
+from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
 from sstep_verify.problems import Problem, kernels, losses
 from sstep_verify.problems.datasets import DataSet, load
 from sstep_verify.provenance import peak_memory

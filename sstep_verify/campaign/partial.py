@@ -20,7 +20,7 @@ from typing import IO, Any, TypeVar
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate_file import write_whole
+from sstep_verify.oracle.certificate.file import write_whole
 from sstep_verify.provenance import collect
 from sstep_verify.reporting.schema import record
 from sstep_verify.reporting.write import ARTEFACTS

@@ -17,8 +17,8 @@ from sstep_verify.campaign.stability_definition import Unit
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.registry import Check, checks_of
 from sstep_verify.measures.stability import errors_at, loss_factor
-from sstep_verify.oracle.exact_trajectory import ExactTrajectory
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.trajectories.exact import ExactTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.reporting.stability_document import StabilityRun
 from sstep_verify.solver import Solver

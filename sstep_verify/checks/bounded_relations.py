@@ -14,7 +14,7 @@ from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.scaling_range import formula_does_not_scale
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.problems import Problem
 from sstep_verify.problems.transforms import (
     Transformed,

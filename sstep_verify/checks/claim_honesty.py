@@ -16,8 +16,8 @@ from sstep_verify.bounds.optimum_ridge import ridge_values
 from sstep_verify.bounds.optimum_svm import Evaluated, svm_values
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.values import MOST_SAMPLES, exact_values
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Status, Verdict

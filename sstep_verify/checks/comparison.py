@@ -10,7 +10,7 @@ from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.checks.terms import WindowFinding
 from sstep_verify.checks.windows import Window
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.solver import Declaration
 from sstep_verify.verdict import Status
 

@@ -19,7 +19,7 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.checks.panel_defects import panel_defects
-from sstep_verify.oracle.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Panel, Trajectory

@@ -16,7 +16,7 @@ from sstep_verify.checks.comparison import ratios
 from sstep_verify.checks.outcome import Finding
 from sstep_verify.checks.windows import Window
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay.window import Replay
 
 
 @dataclass(frozen=True)

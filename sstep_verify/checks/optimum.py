@@ -21,8 +21,8 @@ from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.values import MOST_SAMPLES, exact_values
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict

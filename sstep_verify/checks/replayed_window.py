@@ -25,7 +25,7 @@ from sstep_verify.checks.comparison import compare, resolution
 from sstep_verify.checks.terms import WindowFinding, joined
 from sstep_verify.checks.windows import Window
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

@@ -15,8 +15,8 @@ import numpy as np
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.values import MOST_SAMPLES, exact_drift
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Term, Verdict

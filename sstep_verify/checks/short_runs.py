@@ -16,11 +16,11 @@ from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
 from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.checks.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
-from sstep_verify.oracle.enclosed_trajectory import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
-from sstep_verify.oracle.mutated_trajectory import mutated_states
-from sstep_verify.oracle.replay import DOSE, Effect
+from sstep_verify.oracle.replay.window import DOSE, Effect
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
+from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.solver import RunRequest
 
 WORK = 1 << 19

@@ -15,7 +15,7 @@ from sstep_verify.checks.outcome import verdict_on, with_planted
 from sstep_verify.checks.short_runs import ShortTruth, short_length
 from sstep_verify.checks.terms import WindowFinding, term_records
 from sstep_verify.checks.windows import Window
-from sstep_verify.oracle.replay import Replay
+from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.verdict import Status, Term, Verdict, worst
 
 CAUSES = (

@@ -23,7 +23,7 @@ from sstep_verify.checks.short_runs import (
     short_truth,
 )
 from sstep_verify.checks.short_verdict import PointFinding, judged, spoiled, unfit, verdict_of
-from sstep_verify.oracle.enclosure import DOWN, UP
+from sstep_verify.oracle.balls.enclosure import DOWN, UP
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

@@ -60,8 +60,8 @@ def command(data, file, **given):
 
 
 def _certify(data, given) -> None:
-    from sstep_verify.oracle.certificate_cache import cached, keep
-    from sstep_verify.oracle.certificate_file import encode, write_whole
+    from sstep_verify.oracle.certificate.cache import cached, keep
+    from sstep_verify.oracle.certificate.file import encode, write_whole
 
     problem, loaded = _problem(data, given)
     certificate, note = (None, "") if given["no_cache"] else cached(problem, given["digits"])
@@ -105,10 +105,10 @@ def _load(data, task, directory):
 
 def _prove(problem, digits):
     if problem.is_svm:
-        from sstep_verify.oracle.certify_svm import certify_svm
+        from sstep_verify.oracle.certificate.certify_svm import certify_svm
 
         return certify_svm(problem, digits)
-    from sstep_verify.oracle.certify_ridge import certify_ridge
+    from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 
     return certify_ridge(problem, digits)[problem.ridge.penalty]
 
@@ -147,9 +147,9 @@ def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
 
 def _verify(file, data, directory) -> None:
     from sstep_verify.errors import InputError
-    from sstep_verify.oracle.certificate import CertificateError
-    from sstep_verify.oracle.certificate_file import read_certificate
-    from sstep_verify.oracle.verify_certificate import verify_certificate
+    from sstep_verify.oracle.certificate.file import read_certificate
+    from sstep_verify.oracle.verify.certificate import verify_certificate
+    from sstep_verify.oracle.verify.record import CertificateError
     from sstep_verify.problems.datasets import names
 
     try:

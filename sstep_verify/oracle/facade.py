@@ -8,14 +8,14 @@ import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.exact_trajectory import ExactTrajectory, exact_trajectory
-from sstep_verify.oracle.panel import PanelColumns
-from sstep_verify.oracle.replay import Replay
-from sstep_verify.oracle.replay_ridge import replay_ridge_panel, replay_ridge_window
-from sstep_verify.oracle.replay_svm import replay_svm_window
-from sstep_verify.oracle.ridge_optimum import RidgeOptimum, ridge_optimum
-from sstep_verify.oracle.svm_optimum import SvmOptimum, svm_optimum
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.replay.panel import PanelColumns
+from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_window
+from sstep_verify.oracle.replay.svm import replay_svm_window
+from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.oracle.search.ridge_optimum import RidgeOptimum, ridge_optimum
+from sstep_verify.oracle.search.svm_optimum import SvmOptimum, svm_optimum
+from sstep_verify.oracle.trajectories.exact import ExactTrajectory, exact_trajectory
 from sstep_verify.problems import IndexStream, Loss, Problem
 from sstep_verify.trajectory import Panel
 

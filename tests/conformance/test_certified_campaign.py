@@ -20,8 +20,8 @@ from sstep_verify.campaign.certified import run_certified
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.runner import Plan
-from sstep_verify.oracle.certificate import CertificateError
-from sstep_verify.oracle.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.reporting import load, write_report
 from sstep_verify.reporting.certified_report import certified_rows
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.oracle import command
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate_file import read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import read_certificate, write_whole
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 

@@ -14,9 +14,9 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 
 from sstep_verify.bounds.stated_tolerance import box_qp_loss, cholesky_distance, coordinate_descent_gap
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.values import exact_values
+from sstep_verify.oracle.balls.values import exact_values
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

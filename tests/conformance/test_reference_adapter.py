@@ -23,7 +23,7 @@ from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,

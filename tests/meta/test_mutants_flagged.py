@@ -24,9 +24,10 @@ from sstep_verify.checks.windows import Window
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
-from sstep_verify.oracle import replay_ridge, replay_svm
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.replay import ridge as replay_ridge
+from sstep_verify.oracle.replay import svm as replay_svm
 from sstep_verify.problems.scenario_draws import draw_acting_scenario
 from sstep_verify.problems.scenarios import Scenario
 from sstep_verify.solver import Declaration, RunRequest

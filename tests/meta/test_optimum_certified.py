@@ -17,8 +17,8 @@ from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
 
 CLAIM = {"tolerance": 2.0**-2}
 MODULES = ("checks.optimum", "oracle.facade")
@@ -38,8 +38,8 @@ def test_no_measure_is_imported(name):
 
 def test_the_only_sources_of_an_optimum_are_the_certifying_ones():
     assert {module for module in _imported("oracle.facade") if module.endswith("_optimum")} == {
-        "sstep_verify.oracle.ridge_optimum",
-        "sstep_verify.oracle.svm_optimum",
+        "sstep_verify.oracle.search.ridge_optimum",
+        "sstep_verify.oracle.search.svm_optimum",
     }
 
 

@@ -13,7 +13,7 @@ from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.solver import Declaration
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")

@@ -10,9 +10,9 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.window_ridge import ridge_window_bound
 from sstep_verify.bounds.window_svm import svm_window_bound
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.replay_ridge import replay_ridge_window
-from sstep_verify.oracle.replay_svm import replay_svm_window
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.replay.ridge import replay_ridge_window
+from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

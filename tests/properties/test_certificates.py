@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from sstep_reference import Rational
 from sstep_reference.arithmetic import exact_fraction
 
-from sstep_verify.oracle.certificate import SvmCertificate
-from sstep_verify.oracle.certificate_file import decode, encode
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.ridge_optimum import ridge_optimum_mpmath
-from sstep_verify.oracle.verify_certificate import verify_certificate
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.file import decode, encode
+from sstep_verify.oracle.search.ridge_optimum import ridge_optimum_mpmath
+from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.record import SvmCertificate
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

@@ -15,9 +15,9 @@ import pytest
 from sstep_reference import Mpmath
 from sstep_reference.arithmetic import exact_fraction
 
-from sstep_verify.oracle.certificate import SvmCertificate
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.verify.record import SvmCertificate
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, SquaredHinge
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.oracle import verified_kernel, verify_ridge
-from sstep_verify.oracle.certificate import CertificateError, Interval, SvmCertificate
-from sstep_verify.oracle.certificate_file import decode, document_digest, encode
-from sstep_verify.oracle.certify_ridge import certify_ridge
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.verify_certificate import verify_certificate
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.file import decode, document_digest, encode
+from sstep_verify.oracle.verify import kernel as verified_kernel
+from sstep_verify.oracle.verify import ridge as verify_ridge
+from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.record import CertificateError, Interval, SvmCertificate
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")

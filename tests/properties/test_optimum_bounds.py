@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sstep_verify.bounds import optimum_ridge, optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.bounds.rounding import gamma, unit_roundoff
-from sstep_verify.oracle.ridge_optimum import ridge_optimum
-from sstep_verify.oracle.svm_optimum import svm_optimum
-from sstep_verify.oracle.values import exact_drift, exact_values
+from sstep_verify.oracle.balls.values import exact_drift, exact_values
+from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
+from sstep_verify.oracle.search.svm_optimum import svm_optimum
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

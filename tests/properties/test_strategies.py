@@ -16,7 +16,7 @@ from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import local_window
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     LinearKernel,
     PolynomialKernel,

@@ -23,9 +23,9 @@ from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.trajectory_norm import energy_norm
 from sstep_verify.bounds.trajectory_ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
-from sstep_verify.oracle.enclosed_trajectory import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.enclosure import magnitude_interval
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 

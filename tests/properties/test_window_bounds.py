@@ -26,9 +26,9 @@ from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.replay_ridge import replay_ridge_window
-from sstep_verify.oracle.replay_svm import replay_svm_window
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.replay.ridge import replay_ridge_window
+from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

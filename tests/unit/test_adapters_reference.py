@@ -10,7 +10,7 @@ from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

@@ -12,7 +12,7 @@ from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, magnitudes, stored
 from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.solver import Declaration
 

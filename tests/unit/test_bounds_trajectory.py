@@ -21,10 +21,10 @@ from sstep_verify.defects.mutation import NONE
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle import enclosed_trajectory as oracle_module
-from sstep_verify.oracle.enclosed_trajectory import enclosed_trajectory
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.mutated_trajectory import mutated_states
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.trajectories import enclosed as oracle_module
+from sstep_verify.oracle.trajectories.enclosed import enclosed_trajectory
+from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.oracle import certificate_cache, certificate_file
-from sstep_verify.oracle.certificate import Interval, SvmCertificate, subject_of
-from sstep_verify.oracle.certificate_cache import cache_path, cached, keep
-from sstep_verify.oracle.certificate_file import encode
+from sstep_verify.oracle.certificate import cache as certificate_cache
+from sstep_verify.oracle.certificate import file as certificate_file
+from sstep_verify.oracle.certificate.cache import cache_path, cached, keep
+from sstep_verify.oracle.certificate.file import encode
+from sstep_verify.oracle.verify.record import Interval, SvmCertificate, subject_of
 from sstep_verify.problems import Hinge, LinearKernel, Problem
 
 SAMPLES = 400
@@ -22,8 +23,8 @@ DIGITS = 30
 
 WRITER = """
 import sys
-from sstep_verify.oracle.certificate_cache import keep
-from sstep_verify.oracle.certificate_file import read_certificate
+from sstep_verify.oracle.certificate.cache import keep
+from sstep_verify.oracle.certificate.file import read_certificate
 sys.path.insert(0, sys.argv[1])
 from test_certificate_cache import DIGITS, ROUNDS, problem
 certificate = read_certificate(sys.argv[2])

@@ -12,10 +12,10 @@ from sstep_reference.arithmetic import exact_fraction
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle import long_trajectory as module
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.exact_trajectory import exact_trajectory
-from sstep_verify.oracle.long_trajectory import long_trajectory
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.trajectories import long as module
+from sstep_verify.oracle.trajectories.exact import exact_trajectory
+from sstep_verify.oracle.trajectories.long import long_trajectory
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

@@ -16,7 +16,7 @@ from sstep_verify.measures.drift import drift
 from sstep_verify.measures.error import ErrorMeasure, relative_error
 from sstep_verify.measures.gap import GapMeasure, attainable_gap
 from sstep_verify.measures.kernel_matrix import kernel_matrix
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

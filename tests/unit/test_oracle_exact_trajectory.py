@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.oracle import exact_trajectory as module
-from sstep_verify.oracle.exact_trajectory import exact_trajectory, exact_trajectory_mpmath
+from sstep_verify.oracle.trajectories import exact as module
+from sstep_verify.oracle.trajectories.exact import exact_trajectory, exact_trajectory_mpmath
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

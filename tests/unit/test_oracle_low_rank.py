@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle import low_rank, primal_newton, svm_optimum
-from sstep_verify.oracle.active_set import Polisher
-from sstep_verify.oracle.certify_svm import certify_svm
-from sstep_verify.oracle.interior_point import interior_point
-from sstep_verify.oracle.low_rank import LowRankSystem
-from sstep_verify.oracle.svm_balls import BallDual
-from sstep_verify.oracle.verify_certificate import verify_certificate
+from sstep_verify.oracle.balls.svm_balls import BallDual
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.search import low_rank, primal_newton, svm_optimum
+from sstep_verify.oracle.search.active_set import Polisher
+from sstep_verify.oracle.search.interior_point import interior_point
+from sstep_verify.oracle.search.low_rank import LowRankSystem
+from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, SquaredHinge
 
 pytest.importorskip("flint", reason="enclosures need the extra [exact]")

@@ -9,11 +9,16 @@ import pytest
 from sstep_reference.arithmetic import Balls, exact_fraction
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle import ridge_optimum as module
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.float_ridge import FloatRidge
-from sstep_verify.oracle.kernel_balls import BallKernel
-from sstep_verify.oracle.ridge_optimum import TARGET, RidgeOptimum, ridge_optimum, ridge_optimum_mpmath
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.search import ridge_optimum as module
+from sstep_verify.oracle.search.float_ridge import FloatRidge
+from sstep_verify.oracle.search.ridge_optimum import (
+    TARGET,
+    RidgeOptimum,
+    ridge_optimum,
+    ridge_optimum_mpmath,
+)
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.datasets import load
 
@@ -96,7 +101,7 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("kernel", [*KERNELS, PolynomialKernel(2)], ids=str)
 @pytest.mark.parametrize("entries", [7, 60, 1 << 18])
 def test_the_ball_kernel_is_the_reference_kernel(kernel, entries, monkeypatch):
-    monkeypatch.setattr("sstep_verify.oracle.kernel_balls.ENTRIES_AT_ONCE", entries)
+    monkeypatch.setattr("sstep_verify.oracle.balls.kernel_balls.ENTRIES_AT_ONCE", entries)
     arithmetic = Balls(128)
     problem = _problem(kernel, m=17)
     balls, reference = BallKernel(problem, arithmetic), exact_kernel(problem, arithmetic).matrix()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle import svm_optimum as module
-from sstep_verify.oracle.svm_optimum import TARGET, svm_optimum
+from sstep_verify.oracle.search import svm_optimum as module
+from sstep_verify.oracle.search.svm_optimum import TARGET, svm_optimum
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -101,8 +101,8 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
 def test_a_bad_guess_gives_a_wide_but_true_enclosure(monkeypatch):
     problem = _problem(RBFKernel(), Hinge())
     good = svm_optimum(problem)
-    monkeypatch.setattr("sstep_verify.oracle.interior_point.MOST_ITERATIONS", 0)
-    monkeypatch.setattr("sstep_verify.oracle.active_set.MOST_ROUNDS", 0)
+    monkeypatch.setattr("sstep_verify.oracle.search.interior_point.MOST_ITERATIONS", 0)
+    monkeypatch.setattr("sstep_verify.oracle.search.active_set.MOST_ROUNDS", 0)
     wide = svm_optimum(problem)
     assert wide.relative_width > TARGET
     assert wide.value_lower <= good.value_lower

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle import verified_definite as module
-from sstep_verify.oracle.verified_definite import eigenvalue_bounds
+from sstep_verify.oracle.verify import definite as module
+from sstep_verify.oracle.verify.definite import eigenvalue_bounds
 
 pytest.importorskip("flint", reason="proofs need the extra [exact]")
 

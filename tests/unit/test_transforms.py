@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sstep_reference import Rational, bdcd_krr, dcd_ksvm
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

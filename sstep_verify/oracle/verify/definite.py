@@ -21,7 +21,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.verified_kernel import ball_ends
+from sstep_verify.oracle.verify.kernel import ball_ends
 
 FEW_BITS = 128
 """Bits at which a float64 inverse is multiplied: its own rounding is far coarser."""

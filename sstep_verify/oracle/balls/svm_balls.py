@@ -10,8 +10,8 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.feature_map import feature_dimensions
-from sstep_verify.oracle.kernel_balls import BallKernel, upper
+from sstep_verify.oracle.balls.feature_map import feature_dimensions
+from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
 from sstep_verify.problems import Problem
 
 

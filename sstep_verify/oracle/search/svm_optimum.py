@@ -17,13 +17,13 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.measures.kernel_matrix import kernel_matrix
-from sstep_verify.oracle.active_set import Polisher
-from sstep_verify.oracle.enclosure import interval
-from sstep_verify.oracle.feature_map import feature_dimensions
-from sstep_verify.oracle.interior_point import DenseSystem, Interior, interior_point
-from sstep_verify.oracle.low_rank import LowRankSystem
-from sstep_verify.oracle.primal_newton import primal_newton
-from sstep_verify.oracle.svm_balls import BallDual, Enclosed
+from sstep_verify.oracle.balls.enclosure import interval
+from sstep_verify.oracle.balls.feature_map import feature_dimensions
+from sstep_verify.oracle.balls.svm_balls import BallDual, Enclosed
+from sstep_verify.oracle.search.active_set import Polisher
+from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
+from sstep_verify.oracle.search.low_rank import LowRankSystem
+from sstep_verify.oracle.search.primal_newton import primal_newton
 from sstep_verify.problems import Problem
 
 TARGET = 2.0**-100

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.oracle.interior_point import Interior
-from sstep_verify.oracle.low_rank import LowRankSystem
+from sstep_verify.oracle.search.interior_point import Interior
+from sstep_verify.oracle.search.low_rank import LowRankSystem
 
 MOST_STEPS = 60
 

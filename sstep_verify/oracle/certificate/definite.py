@@ -15,10 +15,10 @@ import scipy.linalg
 
 from sstep_verify.bounds.block_factorisation import factorisation_error
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.oracle.certificate import DEFINITE, SINGULAR, UNDECIDED
-from sstep_verify.oracle.decimals import lower_fraction
-from sstep_verify.oracle.feature_map import rank_limit
-from sstep_verify.oracle.svm_balls import BallDual
+from sstep_verify.oracle.balls.decimals import lower_fraction
+from sstep_verify.oracle.balls.feature_map import rank_limit
+from sstep_verify.oracle.balls.svm_balls import BallDual
+from sstep_verify.oracle.verify.record import DEFINITE, SINGULAR, UNDECIDED
 from sstep_verify.solver import Declaration
 
 MOST_INVERTED = 400

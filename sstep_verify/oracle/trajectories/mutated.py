@@ -14,7 +14,7 @@ from sstep_verify.defects.mutation import Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, local_window
-from sstep_verify.oracle.block_solve import RefinedBlocks
+from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.problems import Problem
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.feature_map import feature_dimensions, feature_rows
+from sstep_verify.oracle.balls.feature_map import feature_dimensions, feature_rows
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 
 ENTRIES_AT_ONCE = 1 << 18

@@ -9,8 +9,8 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.enclosure import interval, magnitude_interval
-from sstep_verify.oracle.kernel_balls import BallKernel
+from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import Problem
 
 BITS = 256

@@ -18,7 +18,7 @@ import scipy.linalg
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.feature_map import feature_rows
+from sstep_verify.oracle.balls.feature_map import feature_rows
 from sstep_verify.problems import Problem
 
 MOST_REFINEMENTS = 10

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
-from sstep_verify.oracle.enclosure import UP
+from sstep_verify.oracle.balls.enclosure import UP
 
 MOST_ROUNDS = 40
 TARGET = 2.0**-120

@@ -21,9 +21,7 @@ from typing import Any
 from sstep_reference.arithmetic import exact_fraction
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle import certificate as words
-from sstep_verify.oracle.certificate import Interval, SvmCertificate, subject_of
-from sstep_verify.oracle.decimals import (
+from sstep_verify.oracle.balls.decimals import (
     ROOM,
     decimal_digits,
     enclosing_decimals,
@@ -34,9 +32,11 @@ from sstep_verify.oracle.decimals import (
     upper_decimal,
     upper_fraction,
 )
-from sstep_verify.oracle.definite import smallest_eigenvalue
-from sstep_verify.oracle.svm_balls import BallDual, Enclosed
-from sstep_verify.oracle.svm_optimum import search
+from sstep_verify.oracle.balls.svm_balls import BallDual, Enclosed
+from sstep_verify.oracle.certificate.definite import smallest_eigenvalue
+from sstep_verify.oracle.search.svm_optimum import search
+from sstep_verify.oracle.verify import record as words
+from sstep_verify.oracle.verify.record import Interval, SvmCertificate, subject_of
 from sstep_verify.problems import Problem
 
 LEAST_BITS = 300

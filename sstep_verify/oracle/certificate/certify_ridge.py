@@ -20,8 +20,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls, exact_fraction
 
 from sstep_verify.errors import InputError, require
-from sstep_verify.oracle.certificate import Interval, RidgeCertificate, subject_of
-from sstep_verify.oracle.decimals import (
+from sstep_verify.oracle.balls.decimals import (
     ROOM,
     decimal_digits,
     enclosing_decimals,
@@ -30,8 +29,9 @@ from sstep_verify.oracle.decimals import (
     upper_decimal,
     upper_fraction,
 )
-from sstep_verify.oracle.float_ridge import FloatRidge
-from sstep_verify.oracle.kernel_balls import BallKernel, diagonal
+from sstep_verify.oracle.balls.kernel_balls import BallKernel, diagonal
+from sstep_verify.oracle.search.float_ridge import FloatRidge
+from sstep_verify.oracle.verify.record import Interval, RidgeCertificate, subject_of
 from sstep_verify.problems import Problem, Ridge
 
 GUARD_BITS = 80

@@ -24,8 +24,8 @@ from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import Step, local_window
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.block_solve import RefinedBlocks
-from sstep_verify.oracle.enclosure import UP, interval
+from sstep_verify.oracle.balls.block_solve import RefinedBlocks
+from sstep_verify.oracle.balls.enclosure import UP, interval
 from sstep_verify.problems import Problem
 
 

@@ -14,10 +14,10 @@ from sstep_verify.bounds.window_ridge import RidgeSteps
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.window import LocalWindow, local_window
-from sstep_verify.oracle.block_solve import RefinedBlocks
-from sstep_verify.oracle.carried import carried_window
-from sstep_verify.oracle.enclosure import DOWN, UP, magnitude_interval
-from sstep_verify.oracle.replay import DOSE, Effect, Replay
+from sstep_verify.oracle.balls.block_solve import RefinedBlocks
+from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval
+from sstep_verify.oracle.replay.carried import carried_window
+from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
 
 

@@ -14,8 +14,7 @@ from typing import Any
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.certificate import CertificateError, RidgeCertificate
-from sstep_verify.oracle.verified_kernel import (
+from sstep_verify.oracle.verify.kernel import (
     ball_ends,
     lower_rows,
     must_bound,
@@ -24,6 +23,7 @@ from sstep_verify.oracle.verified_kernel import (
     point_of,
     verifying_arithmetic,
 )
+from sstep_verify.oracle.verify.record import CertificateError, RidgeCertificate
 from sstep_verify.problems import Problem
 
 ROWS_TOGETHER = 32

@@ -26,7 +26,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import InputError, require
-from sstep_verify.oracle.kernel_balls import BallKernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import RunRequest
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.oracle.interior_point import Interior
-from sstep_verify.oracle.svm_balls import BallDual
+from sstep_verify.oracle.balls.svm_balls import BallDual
+from sstep_verify.oracle.search.interior_point import Interior
 
 MOST_ROUNDS = 10
 MOST_REFINEMENTS = 200

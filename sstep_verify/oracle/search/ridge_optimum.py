@@ -19,9 +19,9 @@ from sstep_reference.arithmetic import Arithmetic, Balls, Mpmath
 
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.errors import InputError, require
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.float_ridge import FloatRidge
-from sstep_verify.oracle.kernel_balls import BallKernel, upper
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
+from sstep_verify.oracle.search.float_ridge import FloatRidge
 from sstep_verify.problems import LinearKernel, Problem
 
 TARGET = 2.0**-52

@@ -10,7 +10,7 @@ from typing import Any
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls, exact_fraction
 
-from sstep_verify.oracle.certificate import CertificateError, Interval
+from sstep_verify.oracle.verify.record import CertificateError, Interval
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 
 EXTRA_BITS = 64

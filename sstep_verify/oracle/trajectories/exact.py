@@ -16,8 +16,8 @@ from sstep_reference.arithmetic import Balls, Mpmath
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import InputError, OracleDisagreementError, require
-from sstep_verify.oracle.exact_kernel import exact_kernel
-from sstep_verify.oracle.kernel_balls import BallKernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 
 AGREEMENT = 2.0**-60

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate import (
+from sstep_verify.oracle.verify.record import (
     MATRICES,
     STATUSES,
     Certificate,

@@ -2,7 +2,7 @@
 
 A certificate makes statements about the exact optimum of the problem whose data, targets and parameters
 are the float64 numbers given. Whoever holds the data can prove every one of them anew
-(`sstep_verify.oracle.verify_certificate`); how the optimum was searched for does not matter.
+(`sstep_verify.oracle.verify.certificate`); how the optimum was searched for does not matter.
 """
 
 from __future__ import annotations

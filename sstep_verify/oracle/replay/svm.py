@@ -14,9 +14,9 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.carried import carried_window
-from sstep_verify.oracle.enclosure import interval, magnitude_interval
-from sstep_verify.oracle.replay import DOSE, Effect, Replay
+from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.replay.carried import carried_window
+from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
 
 

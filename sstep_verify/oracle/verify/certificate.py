@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate import Certificate, CertificateError, RidgeCertificate
-from sstep_verify.oracle.verify_ridge import verify_ridge
-from sstep_verify.oracle.verify_svm import verify_svm
+from sstep_verify.oracle.verify.record import Certificate, CertificateError, RidgeCertificate
+from sstep_verify.oracle.verify.ridge import verify_ridge
+from sstep_verify.oracle.verify.svm import verify_svm
 from sstep_verify.problems import Problem
 from sstep_verify.problems.registry import values_digest
 

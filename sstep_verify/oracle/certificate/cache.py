@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate import Certificate, CertificateError, subject_of
-from sstep_verify.oracle.certificate_file import VERSION, encode, read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate, write_whole
+from sstep_verify.oracle.verify.record import Certificate, CertificateError, subject_of
 from sstep_verify.problems import Problem
 
 

@@ -16,7 +16,17 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
-from sstep_verify.oracle.certificate import (
+from sstep_verify.oracle.verify.definite import eigenvalue_bounds
+from sstep_verify.oracle.verify.kernel import (
+    lower_rows,
+    must_bound,
+    must_have_digits,
+    must_hold,
+    point_of,
+    shown,
+    verifying_arithmetic,
+)
+from sstep_verify.oracle.verify.record import (
     DEFINITE,
     FREE,
     SINGULAR,
@@ -25,16 +35,6 @@ from sstep_verify.oracle.certificate import (
     ZERO,
     CertificateError,
     SvmCertificate,
-)
-from sstep_verify.oracle.verified_definite import eigenvalue_bounds
-from sstep_verify.oracle.verified_kernel import (
-    lower_rows,
-    must_bound,
-    must_have_digits,
-    must_hold,
-    point_of,
-    shown,
-    verifying_arithmetic,
 )
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
 

@@ -1,0 +1,1 @@
+"""Numbers with a proven radius: kernel entries, sums, block solutions."""

@@ -1,0 +1,1 @@
+"""Certificates of optima: made, written, kept."""

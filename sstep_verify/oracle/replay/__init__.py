@@ -1,0 +1,1 @@
+"""One window again, exactly, from the solver's own a."""

@@ -1,0 +1,1 @@
+"""Searches for optima; they prove nothing."""

@@ -1,0 +1,1 @@
+"""A whole run again: to many digits, or enclosed."""
