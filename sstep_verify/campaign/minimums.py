@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.case import Case, run_key
-from sstep_verify.checks.metamorphic import comparable
+from sstep_verify.checks.metamorphic.shared import comparable
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -29,19 +29,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.bounded_relations import relations
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.comparison import ratios
-from sstep_verify.checks.metamorphic import (
+from sstep_verify.checks.metamorphic.bounded_relations import relations
+from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
     comparable,
     metamorphic_key,
     original_request,
     seen_first,
 )
-from sstep_verify.checks.metamorphic_window import Compared, ExactWindow
+from sstep_verify.checks.metamorphic.window import Compared, ExactWindow
 from sstep_verify.checks.outcome import decisive, planted_term, record
-from sstep_verify.checks.windows import Window, choose_windows
+from sstep_verify.checks.window.choose import Window, choose_windows
+from sstep_verify.checks.window.compare import ratios
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

@@ -29,8 +29,8 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.exact_relations import relations
-from sstep_verify.checks.metamorphic import metamorphic_key, original_request, seen_first
+from sstep_verify.checks.metamorphic.exact_relations import relations
+from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.outcome import Finding, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.short_runs import (
+from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
     short_length,
@@ -22,7 +22,7 @@ from sstep_verify.checks.short_runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short_verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import PointFinding, judged, spoiled, unfit, verdict_of
 from sstep_verify.oracle.balls.enclosure import DOWN, UP
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.short_runs import (
+from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
     short_length,
@@ -19,7 +19,7 @@ from sstep_verify.checks.short_runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short_verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import PointFinding, judged, spoiled, unfit, verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.replayed_window import WindowReplays
-from sstep_verify.checks.terms import WindowFinding, term_records
-from sstep_verify.checks.windows import choose_windows
+from sstep_verify.checks.window.choose import choose_windows
+from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.terms import WindowFinding, term_records
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from metamorphic_runs import S_VALUES, judged, make_case, make_runs, statuses
 from plant import plant
 
-from sstep_verify.checks import exact_relations, metamorphic_exact, scaling_range
-from sstep_verify.checks.metamorphic import metamorphic_key
+from sstep_verify.checks import metamorphic_exact
+from sstep_verify.checks.metamorphic import exact_relations, scaling_range
+from sstep_verify.checks.metamorphic.shared import metamorphic_key
 from sstep_verify.parallel import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data

@@ -6,8 +6,9 @@ import pytest
 from metamorphic_runs import judged, make_case, make_runs
 from plant import plant
 
-from sstep_verify.checks import metamorphic, metamorphic_bounded
-from sstep_verify.checks.metamorphic import affordable_steps, metamorphic_key
+from sstep_verify.checks import metamorphic_bounded
+from sstep_verify.checks.metamorphic import shared as metamorphic
+from sstep_verify.checks.metamorphic.shared import affordable_steps, metamorphic_key
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.solvers.production import ridge_window
 from sstep_verify.verdict import Status

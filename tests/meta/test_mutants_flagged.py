@@ -18,9 +18,9 @@ from plant import plant
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.replayed_window import WindowReplays
-from sstep_verify.checks.terms import WindowFinding
-from sstep_verify.checks.windows import Window
+from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.terms import WindowFinding
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd

@@ -9,7 +9,7 @@ from checked_runs import ITERATIONS, KERNELS, LOSSES, MOST, case_of, fits, optio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.checks.short_runs import ShortTruth
+from sstep_verify.checks.short.runs import ShortTruth
 from sstep_verify.launch import run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem

@@ -10,11 +10,11 @@ import numpy as np
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.comparison import compare, resolution
 from sstep_verify.checks.outcome import verdict_on, with_planted
-from sstep_verify.checks.short_runs import ShortTruth, short_length
-from sstep_verify.checks.terms import WindowFinding, term_records
-from sstep_verify.checks.windows import Window
+from sstep_verify.checks.short.runs import ShortTruth, short_length
+from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.window.compare import compare, resolution
+from sstep_verify.checks.window.terms import WindowFinding, term_records
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.verdict import Status, Term, Verdict, worst
 

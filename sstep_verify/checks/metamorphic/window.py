@@ -10,11 +10,11 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, magnitudes
 from sstep_verify.bounds.trajectory_norm import energy_norm
-from sstep_verify.checks.bounded_relations import Relation, window_bound
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.comparison import ratios
+from sstep_verify.checks.metamorphic.bounded_relations import Relation, window_bound
 from sstep_verify.checks.outcome import Finding
-from sstep_verify.checks.windows import Window
+from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.window.compare import ratios
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 

@@ -12,7 +12,7 @@ from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
 from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.scaling_range import formula_does_not_scale
+from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.problems import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from sstep_verify.checks.windows import Window
+from sstep_verify.checks.window.choose import Window
 from sstep_verify.problems import Problem
 from sstep_verify.verdict import Status, Term, worst
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.acting_terms import KERNEL, OMEGA, OVERLAP, term_weights
+from sstep_verify.checks.window.acting_terms import KERNEL, OMEGA, OVERLAP, term_weights
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.trajectory import Trajectory
 

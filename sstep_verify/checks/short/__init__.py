@@ -1,0 +1,1 @@
+"""Short runs judged against the exact trajectory."""

@@ -1,0 +1,1 @@
+"""Windows of a run: chosen, replayed, compared, explained."""
