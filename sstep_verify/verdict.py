@@ -26,14 +26,15 @@ class Term:
     Parameters
     ----------
     name : str
-        Term of the s-step recurrence: kernel-correction, overlap, omega.
+        Quantity of a step (`sstep_verify.quantities`), or the name of a check's own planted defect.
     status : Status
-        PASS if dropping the term would have been seen in at least one window, else VACUOUS.
+        PASS if leaving the quantity out would have been seen in at least one comparison, else VACUOUS.
     detectable : float
-        Smallest relative error of the term that some executed window would have shown:
-        bound / effect of a relative change. Infinite if the term never acts.
-    planned, executed, vacuous : int
-        Windows planned, replayed, and replayed without the term being visible.
+        Smallest relative error of the quantity that some decided comparison would have shown:
+        bound / effect of a relative change. Infinite if the quantity never acts.
+    planned, decided, seen : int
+        Comparisons planned, made with a finite bound, and those of them that would have shown the
+        quantity left out: its exact effect exceeds twice the bound.
     reason : str
         Why the term is vacuous; empty otherwise.
     """
@@ -42,8 +43,8 @@ class Term:
     status: Status
     detectable: float
     planned: int
-    executed: int
-    vacuous: int
+    decided: int
+    seen: int
     reason: str = ""
 
 

@@ -43,22 +43,6 @@ from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)
-class RidgeSteps:
-    """The exact block steps of a window, rounded to float64.
-
-    Parameters
-    ----------
-    draws : ndarray of int, shape (s, b)
-        Drawn blocks as places among the distinct coordinates.
-    increments : ndarray, shape (s, b)
-        Exact increment of each block.
-    """
-
-    draws: np.ndarray
-    increments: np.ndarray
-
-
-@dataclass(frozen=True)
 class StepErrors:
     """What one block step of any correct implementation may do wrong.
 

@@ -30,8 +30,9 @@ from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, unit_roundoff
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
+from sstep_verify.bounds.window_ridge import ridge_window_bound
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps
 
 
 def ridge_trajectory_bound(

@@ -31,8 +31,9 @@ from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.bounds.window_svm import SvmPropagation, SvmSteps
+from sstep_verify.bounds.window_svm import SvmPropagation
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import SvmSteps
 
 
 def svm_trajectory_bound(

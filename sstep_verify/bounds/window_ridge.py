@@ -22,9 +22,10 @@ import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.ridge_local import RidgeLocalErrors, RidgeSteps, StepErrors
+from sstep_verify.bounds.ridge_local import RidgeLocalErrors, StepErrors
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.ridge_local import RidgeLocalErrors, RidgeSteps
+from sstep_verify.bounds.ridge_local import RidgeLocalErrors
 from sstep_verify.bounds.rounding import OUTWARD, unit_roundoff
 from sstep_verify.bounds.window_ridge import proven_eigenvalue
 from sstep_verify.bounds.window_ridge_components import RidgePropagation
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps
 
 
 def ridge_panel_bound(

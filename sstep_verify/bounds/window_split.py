@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.ridge_local import RidgeSteps, StepErrors
+from sstep_verify.bounds.ridge_local import StepErrors
 from sstep_verify.bounds.window_ridge import RidgeWindowErrors, ridge_window_errors
 from sstep_verify.bounds.window_ridge_components import ridge_component_bound
-from sstep_verify.bounds.window_svm import SvmPropagation, SvmSteps
+from sstep_verify.bounds.window_svm import SvmPropagation
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 CHANGE = 2.0**-20
 

@@ -26,6 +26,8 @@ Where a solver in float32 rounds C first, the ends of its box and its shift are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sstep_verify.bounds.box_rounding import box_errors
@@ -39,8 +41,28 @@ from sstep_verify.bounds.rounding import (
     stale_roundings,
     unit_roundoff,
 )
-from sstep_verify.bounds.svm_steps import SvmSteps, WindowBound
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import SvmSteps
+
+
+@dataclass(frozen=True)
+class WindowBound:
+    """Radius per distinct coordinate, and what it is made of.
+
+    Parameters
+    ----------
+    radius : ndarray, shape (c,)
+        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact,
+        infinite everywhere if some step of the window has no bound.
+    amplification : float
+        Largest factor by which a local error of the window reached another coordinate.
+    undecided : int
+        Steps whose clip the propagated radius could not decide.
+    """
+
+    radius: np.ndarray
+    amplification: float
+    undecided: int
 
 
 def svm_window_bound(

@@ -77,7 +77,7 @@ def _term(terms: list[Term]) -> Term:
         status=Status.PASS if seen else max((term.status for term in terms), key=SEVERITY.index),
         detectable=min(term.detectable for term in terms),
         planned=sum(term.planned for term in terms),
-        executed=sum(term.executed for term in terms),
-        vacuous=sum(term.vacuous for term in terms),
+        decided=sum(term.decided for term in terms),
+        seen=sum(term.seen for term in terms),
         reason="" if seen else terms[0].reason,
     )

@@ -211,15 +211,15 @@ def _term(case: Case, comparison: _Comparison, blind: str) -> Term:
         status=Status.VACUOUS if blind else Status.PASS,
         detectable=math.inf if blind else unit_roundoff(case.declaration.precision),
         planned=comparison.compared,
-        executed=comparison.compared,
-        vacuous=comparison.compared if blind else 0,
+        decided=comparison.compared,
+        seen=0 if blind else comparison.compared,
         reason=blind,
     )
 
 
 def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
     planned = original.iterations.size - 1
-    return Term(name, Status.VACUOUS, math.inf, planned, 0, planned, f"not applicable: {reason}")
+    return Term(name, Status.VACUOUS, math.inf, planned, 0, 0, f"not applicable: {reason}")
 
 
 def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[_Comparison]) -> Verdict:
@@ -238,7 +238,7 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[_Comparison])
         ),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
-        executed=sum(term.executed for term in terms),
+        executed=sum(term.decided for term in terms),
         origin="rounding commutes with powers of two, with signs and with stopping between windows",
         causes=CAUSES,
         terms=seen_first(terms),

@@ -99,7 +99,7 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     detectable = bound / effect if effect > 0.0 else math.inf
     status = Status.PASS if seen else Status.VACUOUS
     return Term(
-        name, status, detectable, planned, executed, 0 if seen else executed, "" if seen else reason
+        name, status, detectable, planned, executed, executed if seen else 0, "" if seen else reason
     )
 
 

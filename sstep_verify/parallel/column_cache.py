@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.compiled import compiled
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.compiled import compiled
 
 
 class ColumnCache:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.compiled import compiled
+from sstep_verify.compiled import compiled
 
 SAMPLES_AT_ONCE, FEATURES_AT_ONCE = 512, 32
 """Samples and features of a tile: it and the sums over it stay in a core's own cache while every sampled

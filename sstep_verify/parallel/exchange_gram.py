@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.compiled import compiled
 from sstep_verify.parallel.clock import PANEL, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.compiled import compiled
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import features_at_once, unsigned
 

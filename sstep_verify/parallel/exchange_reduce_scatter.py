@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sstep_verify.compiled import compiled
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.compiled import compiled
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.products import TILE_WORDS

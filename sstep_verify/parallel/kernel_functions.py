@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sstep_verify.parallel.compiled import compiled
+from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel, PolynomialKernel, RBFKernel
 
 

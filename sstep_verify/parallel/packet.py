@@ -11,9 +11,9 @@ from collections import Counter
 
 import numpy as np
 
+from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.compiled import compiled
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.compiled import compiled
+from sstep_verify.compiled import compiled
 
 TILE_WORDS = 1 << 19
 """Words of panel written per matrix product: few enough to stay in cache while BLAS writes them."""

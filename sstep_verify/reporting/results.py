@@ -72,7 +72,7 @@ class Summary:
     counts : dict
         check -> status -> number of verdicts; see `sstep_verify.reporting.tally.tally`.
     coverage : dict
-        check -> planned, executed, vacuous, terms (term -> planned, executed, vacuous, detectable).
+        check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detectable).
     seconds : float, optional
         Wall time in seconds.
     interrupted : bool

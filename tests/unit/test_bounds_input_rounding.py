@@ -10,11 +10,12 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, magnitudes, stored
-from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
-from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.window_ridge import ridge_window_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 SAMPLES = 6
 ROUNDED = Declaration("rounded", precision="float32", rbf="difference", function_ulps=4.0)

@@ -19,11 +19,12 @@ from sstep_verify.bounds.window_split import (
     ridge_window_split,
     svm_window_split,
 )
-from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.scenario_draws import draw_acting_scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.steps import SvmSteps
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

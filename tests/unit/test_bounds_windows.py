@@ -7,11 +7,12 @@ import pytest
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, unit_roundoff
-from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
-from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.window_ridge import ridge_window_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 IN_PLACE = Declaration("in place")
 FROZEN = Declaration("frozen", update="frozen")

@@ -16,7 +16,7 @@ def _verdict(status, s=16, case="a"):
         "kernel-correction",
         Status.VACUOUS if vacuous else Status.PASS,
         math.inf if vacuous else 3e-13,
-        4, 4, 4 if vacuous else 0,
+        4, 4, 0 if vacuous else 4,
         "K is diagonal" if vacuous else "",
     )  # fmt: skip
     return Verdict(

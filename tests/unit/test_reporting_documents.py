@@ -36,8 +36,8 @@ def verdict(case: str, status: Status = Status.PASS, s: int = 2, **changes) -> V
         Status.PASS if seen else Status.VACUOUS,
         3e-13 if seen else math.inf,
         planned=12,
-        executed=12,
-        vacuous=0 if seen else 12,
+        decided=12,
+        seen=12 if seen else 0,
         reason="" if seen else "K is the identity in float64",
     )
     values = {
@@ -186,7 +186,7 @@ def test_tally_counts_every_status_and_term():
         "planned": 48,
         "executed": 48,
         "vacuous": 1,
-        "terms": {"overlap": {"planned": 48, "executed": 48, "vacuous": 12, "detectable": 3e-13}},
+        "terms": {"overlap": {"planned": 48, "decided": 48, "seen": 36, "detectable": 3e-13}},
     }
 
 

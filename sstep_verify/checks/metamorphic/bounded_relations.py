@@ -9,8 +9,8 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.window_ridge import RidgeSteps, ridge_window_bound
-from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.window_ridge import ridge_window_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
 from sstep_verify.errors import InputError
@@ -24,6 +24,7 @@ from sstep_verify.problems.transforms import (
     scale_data,
 )
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 ZERO_COLUMNS = 7
 """Columns appended: no multiple of a vector's width, so that sums are cut elsewhere."""

@@ -13,7 +13,6 @@ from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.trajectory_norm import energy_norm
 from sstep_verify.bounds.trajectory_ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
-from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.checks.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
@@ -22,6 +21,7 @@ from sstep_verify.oracle.replay.window import DOSE, Effect
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.solver import RunRequest
+from sstep_verify.steps import SvmSteps
 
 WORK = 1 << 19
 """Kernel entries (H b m) that the exact trajectory of a short run may go through: a second or so."""

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from sstep_verify.bounds.rounding import unit_roundoff
-from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.terms import WindowFinding
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.solver import Declaration
+from sstep_verify.steps import SvmSteps
 from sstep_verify.verdict import Status
 
 

@@ -19,13 +19,14 @@ from sstep_verify.bounds.panel_entries import panel_entries
 from sstep_verify.bounds.window_ridge import ridge_window_errors
 from sstep_verify.bounds.window_ridge_components import MOST_COEFFICIENTS, ridge_component_bound
 from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
-from sstep_verify.bounds.window_svm import SvmSteps, svm_window_bound
+from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import WindowFinding, joined
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

@@ -127,7 +127,7 @@ def _record(name: str, planned: int, findings: list[WindowFinding]) -> Term:
         status=Status.PASS if seen else Status.VACUOUS,
         detectable=min((finding.detectable.get(name, math.inf) for finding in findings), default=math.inf),
         planned=planned,
-        executed=len(findings),
-        vacuous=len(findings) - len(seen),
+        decided=len(findings),
+        seen=len(seen),
         reason=reason,
     )

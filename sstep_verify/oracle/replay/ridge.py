@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.bounds.window_ridge import RidgeSteps
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.window import LocalWindow, local_window
@@ -19,6 +18,7 @@ from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
+from sstep_verify.steps import RidgeSteps
 
 
 def replay_ridge_window(

@@ -9,7 +9,6 @@ from sstep_reference import dcd_ksvm
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
@@ -18,6 +17,7 @@ from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
+from sstep_verify.steps import SvmSteps
 
 
 def replay_svm_window(

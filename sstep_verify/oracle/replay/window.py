@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sstep_verify.bounds.window_ridge import RidgeSteps
-from sstep_verify.bounds.window_svm import SvmSteps
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 DOSE = Fraction(1, 2**30)
 """Relative change of a term whose effect on the window's end is computed; effects are nearly linear."""

@@ -17,8 +17,6 @@ import numpy as np
 from sstep_reference import Kernel, dcd_ksvm
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.bounds.window_ridge import RidgeSteps
-from sstep_verify.bounds.window_svm import SvmSteps
 from sstep_verify.defects.mutation import NONE
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
@@ -27,6 +25,7 @@ from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.oracle.balls.enclosure import UP, interval
 from sstep_verify.problems import Problem
+from sstep_verify.steps import RidgeSteps, SvmSteps
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sstep_verify.compiled import AVAILABLE
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.compiled import AVAILABLE
 from sstep_verify.problems import LinearKernel, Problem
 from sstep_verify.solver import Declaration
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.compiled import compiled
+from sstep_verify.compiled import compiled
 
 
 @compiled

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sstep_verify import __version__
+from sstep_verify.compiled import AVAILABLE
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.choose import choose_exchange
-from sstep_verify.parallel.compiled import AVAILABLE
 from sstep_verify.problems import IndexStream, Kernel, LinearKernel, Loss
 from sstep_verify.solvers.production.monitor import default_interval
 from sstep_verify.solvers.production.options import EXCHANGES, Options

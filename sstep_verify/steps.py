@@ -1,4 +1,4 @@
-"""What the bound of a K-SVM window is made from, and what it yields."""
+"""The exact steps of one window, rounded to float64: what an oracle finds and a bound is made from."""
 
 from __future__ import annotations
 
@@ -29,20 +29,16 @@ class SvmSteps:
 
 
 @dataclass(frozen=True)
-class WindowBound:
-    """Radius per distinct coordinate, and what it is made of.
+class RidgeSteps:
+    """The exact block steps of a window, rounded to float64.
 
     Parameters
     ----------
-    radius : ndarray, shape (c,)
-        Bound on ``|computed - exact|`` at the window's end; 0 where the computed value must be exact,
-        infinite everywhere if some step of the window has no bound.
-    amplification : float
-        Largest factor by which a local error of the window reached another coordinate.
-    undecided : int
-        Steps whose clip the propagated radius could not decide.
+    draws : ndarray of int, shape (s, b)
+        Drawn blocks as places among the distinct coordinates.
+    increments : ndarray, shape (s, b)
+        Exact increment of each block.
     """
 
-    radius: np.ndarray
-    amplification: float
-    undecided: int
+    draws: np.ndarray
+    increments: np.ndarray
