@@ -1,4 +1,4 @@
-"""The quantities of one step, by the names that verdicts use: what a step is made of, and where each exists.
+"""The quantities of one step, by the names that verdicts use: made of what, and where each exists.
 
 A verdict says of every quantity whether an error in it could have been seen on this very input. Each has a
 mutation in the one mutable recurrence (`sstep_verify.defects`).
@@ -57,17 +57,15 @@ class Quantity:
 QUANTITIES: tuple[Quantity, ...] = (
     Quantity(STALE, "product of the kernel row with a at the window's start; left out: 0 in its place"),
     Quantity(
-        CURVATURE, "diagonal entry the gradient is divided by (K-RR: the block system); left out: doubled"
+        CURVATURE, "diagonal entry the gradient is divided by (K-RR: block system); left out: doubled"
     ),
     Quantity(
         KERNEL, "correction of the gradient by increments of other coordinates of the window", windowed=True
     ),
-    Quantity(
-        SAME, "correction of the gradient by the coordinate's own increments in the window", windowed=True
-    ),
+    Quantity(SAME, "correction of the gradient by own increments in the window", windowed=True),
     Quantity(
         OVERLAP,
-        "increments of the same coordinate added to its frozen value; left out: its value of the window's start",
+        "increments of the same coordinate added to its frozen value; left out: its first value",
         windowed=True,
         frozen=True,
     ),
@@ -110,5 +108,5 @@ def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity,
 
 
 def core(s: int) -> tuple[str, ...]:
-    """Quantities without which a verdict on a run of this s is VACUOUS: a step is these, or it is nothing."""
+    """Quantities without which a verdict on a run of this s is VACUOUS."""
     return (STALE, CURVATURE, KERNEL) if s > 1 else (STALE, CURVATURE)
