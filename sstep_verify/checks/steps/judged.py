@@ -59,13 +59,11 @@ class SvmState(NamedTuple):
 
     Parameters
     ----------
-    labels, alpha, signed, reach, first : ndarray, shape (m,)
-        Labels; a; labels times a; |a| at the window's start plus the sizes of increments since; a at the
-        window's start of the coordinates it draws.
+    labels, alpha, signed, start, reach, first : ndarray, shape (m,)
+        Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
+        of increments since; a at the window's start of the coordinates it draws.
     drawn : ndarray of int64, shape (m,)
         Draws of each coordinate in this window so far.
-    stale : ndarray, shape (s,)
-        Scratch.
     last : ndarray of int64, shape (1,)
         Coordinate of the step before; -1 at the beginning.
     step : ndarray, shape (1,)
@@ -75,10 +73,10 @@ class SvmState(NamedTuple):
     labels: np.ndarray
     alpha: np.ndarray
     signed: np.ndarray
+    start: np.ndarray
     reach: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
-    stale: np.ndarray
     last: np.ndarray
     step: np.ndarray
 
@@ -252,8 +250,8 @@ class StepJudge:
         drawn = np.zeros(samples, dtype=np.int64)
         if problem.is_svm:
             return SvmState(
-                targets, alpha, targets * alpha, np.abs(alpha), np.zeros(samples), drawn,
-                np.zeros(trajectory.s), np.full(1, -1, dtype=np.int64), np.zeros(1),
+                targets, alpha, targets * alpha, targets * alpha, np.abs(alpha), np.zeros(samples), drawn,
+                np.full(1, -1, dtype=np.int64), np.zeros(1),
             )  # fmt: skip
         increment, rounding, product, residual, applied = np.zeros((5, block))
         return RidgeState(
@@ -287,7 +285,7 @@ class StepJudge:
             state.reach[:] = np.abs(state.alpha)
             state.last[:] = -1
             if isinstance(state, SvmState):
-                state.signed[:] = state.labels * state.alpha
+                state.signed[:] = state.start[:] = state.labels * state.alpha
             else:
                 state.start[:] = state.alpha
 

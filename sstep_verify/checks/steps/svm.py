@@ -67,9 +67,9 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             if state.drawn[i] == 0:
                 state.first[i] = alpha[i]
             state.drawn[i] += 1
-            state.stale[place - begin] = np.dot(rows.kernel[rows.slot[i]], signed)
         for place in range(begin, end):
             state.drawn[draws[place]] = 0
+        moves = False
         for place in range(begin, end):
             i = draws[place]
             row, weight = rows.kernel[rows.slot[i]], rows.weight[rows.slot[i]]
@@ -114,7 +114,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 if failed:
                     tally.failed[0] += 1
                 unit = 1.0 / curvature
-                stale = labels[i] * state.stale[place - begin]
+                stale = labels[i] * np.dot(row, state.start) if moves else product
                 own = diagonal * (value - state.first[i])
                 box_of = (new, clipped, upper, bound, log[place], failed)
                 _saw(tally, STALE, stale * unit, 1.0, free, box_of)
@@ -145,6 +145,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                     saw(tally, TAIL, abs(clipped - value), abs(clipped - value), bound, 1.0, False)
             increment = log[place] - value
             size = abs(increment)
+            moves = moves or size > 0.0
             state.step[0], state.last[0] = increment, i
             alpha[i] = log[place]
             signed[i] = labels[i] * log[place]
@@ -158,6 +159,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             i = draws[place]
             state.drawn[i] = 0
             state.reach[i] = abs(alpha[i])
+            state.start[i] = signed[i]
 
 
 @compiled
