@@ -176,11 +176,8 @@ class _Rows:
         return Finding(self._what(int(self.rows[row]), column), worst.lower, worst.upper, worst.bound)
 
     def _what(self, row: int, column: int) -> str:
-        i, j, value = (
-            int(self._panel.columns[row]),
-            int(self.among[column]),
-            self._panel.entries[row, column],
-        )
+        i, j = int(self._panel.columns[row]), int(self.among[column])
+        value = self._panel.entries[row, column]
         exact = float(self._oracle.kernel(FIRST_BITS).column(i)[j])
         return (
             f"{self.case.declaration.name}, window after iteration {self.begin}: "
