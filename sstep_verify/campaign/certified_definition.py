@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sstep_verify.campaign.selection import selected
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
+from sstep_verify.problems.kernels import identify, shortest
 
 TASKS = ("krr", "svm-l1", "svm-l2")
 
@@ -46,9 +48,9 @@ class OptimumUnit:
 
     @property
     def case(self) -> str:
-        """Id of its case, such as ``duke/rbf/svm-l1/C=10``."""
+        """Id of its case, such as ``duke/rbf,sigma=1/svm-l1/C=10``."""
         name = "lambda" if self.task == "krr" else "C"
-        return f"{self.data}/{self.kernel.name}/{self.task}/{name}={self.parameter:g}"
+        return f"{self.data}/{identify(self.kernel)}/{self.task}/{name}={shortest(self.parameter)}"
 
     @property
     def loss(self) -> Loss:
@@ -57,7 +59,7 @@ class OptimumUnit:
 
 
 def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[OptimumUnit]:
-    """All units whose case id contains `only`, in the order of the file.
+    """All units whose case id `only` selects, in the order of the file.
 
     Raises
     ------
@@ -69,7 +71,8 @@ def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[O
         if unit.case in found:
             raise InputError(f"case {unit.case} stands twice in the [[optimum]] tables")
         found[unit.case] = unit
-    left = [unit for case, unit in found.items() if only in case]
+    chosen = selected(only, found)
+    left = [unit for case, unit in found.items() if case in chosen]
     if not left:
         raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(found))!r}")
     return left

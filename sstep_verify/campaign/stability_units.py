@@ -13,6 +13,7 @@ import numpy as np
 from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.pool import Finished, finished
+from sstep_verify.campaign.selection import matches
 from sstep_verify.campaign.stability_definition import Unit
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.registry import Check, checks_of
@@ -81,7 +82,7 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
     runs, verdicts = [], []
     for form in family.form:
         case_id = unit.case(form)
-        if only not in case_id:
+        if not matches(only, case_id):
             continue
         form_runs = _FormRuns(unit, form, problem, stream, exact)
         ratios: dict[int, float] = {}

@@ -41,6 +41,9 @@ def command(data, file, **given):
     proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
     needed only if the certificate names no known data set.
 
+    Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
+    it is printed; one that cannot be is named, left out, and certified again.
+
     Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
     at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
     """
@@ -60,11 +63,11 @@ def command(data, file, **given):
 
 
 def _certify(data, given) -> None:
-    from sstep_verify.oracle.certificate.cache import cached, keep
+    from sstep_verify.oracle.certificate.cache import keep, proved
     from sstep_verify.oracle.certificate.file import encode, write_whole
 
     problem, loaded = _problem(data, given)
-    certificate, note = (None, "") if given["no_cache"] else cached(problem, given["digits"])
+    certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
         click.echo(note, err=True)
     if certificate is None:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.oracle import command
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate.file import read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import document_digest, read_certificate, write_whole
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
@@ -120,3 +120,19 @@ def test_what_is_missing_is_said(toy, tmp_path):
     assert "cannot be read" in str(_run("--verify", tmp_path / "none.json").exception)
     with pytest.raises(InputError, match="cannot be written"):
         write_whole(tmp_path / "no folder" / "x.json", "")
+
+
+def test_an_edited_entry_with_a_digest_of_its_own_is_not_printed(toy):
+    words = (toy, "--task", "svm-l1", "--digits", "20")
+    first = _run(*words)
+    (entry,) = (toy.parent / "cache" / "sstep-verify" / "certificates").iterdir()
+    whole = entry.read_text()
+    edited = json.loads(whole)
+    edited["objective"] = {"middle": "123456789e0", "radius": "1e-30"}
+    edited["digest"] = document_digest(edited)
+    entry.write_text(json.dumps(edited))
+    again = _run(*words)
+    assert again.exit_code == 0
+    assert "certified again: certificate refused: objective: states 123456789e0" in again.stderr
+    assert again.stdout == first.stdout
+    assert entry.read_text() == whole

@@ -103,7 +103,7 @@ def test_ids_are_listed_and_chosen_by_part(folder):
         [*COMMAND, "tiny.toml", "--list"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.split()
     assert listed == [
-        "float64/in-place/svm-l1/rbf", "float64/frozen/svm-l1/rbf", "float32/frozen/krr/b=2/linear",
+        "float64/in-place/svm-l1/rbf,sigma=1", "float64/frozen/svm-l1/rbf,sigma=SIG", "float32/frozen/krr/b=2/linear",
     ]  # fmt: skip
     definition = read_definition(str(folder / "tiny.toml"))
     results = run_stability(Plan(definition, only="float64/frozen"))
