@@ -16,6 +16,7 @@ from sstep_verify.campaign.selection import selected
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
+from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.datasets import DataSet
 from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.solver import Declaration
@@ -140,7 +141,8 @@ def make_case(
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
-    problem = Problem(spec.data, _stored(data.data, family.storage), data.targets, spec.kernel, loss)
+    values = with_constant_feature(_stored(data.data, family.storage), family.bias)
+    problem = Problem(spec.data, values, data.targets, spec.kernel, loss)
     command = ["sstep-verify", "run", campaign, "--only", spec.id]
     return Case(
         id=spec.id,

@@ -28,6 +28,9 @@ SHOWN = 30
     "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
 )
 @click.option(
+    "--bias", type=float, default=0.0, help="Append a constant feature of this value  [default: none]"
+)
+@click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
 )
 @click.option("--out", type=click.Path(dir_okay=False), help="File of the certificate (.json).")
@@ -37,7 +40,11 @@ SHOWN = 30
 def command(data, file, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
-    DATA is a LIBSVM file or the name of a data set. With --verify FILE every statement of a certificate is
+    DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
+    constant feature in its place, as -B does in LIBLINEAR: the linear kernel gains 1, and the bias, the
+    last weight, is regularised like the others (polynomial: offset + 1; rbf: refused, as nothing changes).
+
+    With --verify FILE every statement of a certificate is
     proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
     needed only if the certificate names no known data set.
 
@@ -67,6 +74,8 @@ def _certify(data, given) -> None:
     from sstep_verify.oracle.certificate.file import encode, write_whole
 
     problem, loaded = _problem(data, given)
+    if given["bias"]:
+        click.echo(f"a constant feature, {given['bias']:g}, stands last in the data")
     certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
         click.echo(note, err=True)
@@ -79,7 +88,8 @@ def _certify(data, given) -> None:
 
         facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
         made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
-        write_whole(given["out"], encode(replace(certificate, provenance=made)))
+        subject = replace(certificate.subject, bias=given["bias"])
+        write_whole(given["out"], encode(replace(certificate, subject=subject, provenance=made)))
     for line in _summary(problem, certificate):
         click.echo(line)
     if certificate.digits < given["digits"]:
@@ -89,6 +99,7 @@ def _certify(data, given) -> None:
 
 def _problem(data, given):
     from sstep_verify.problems import Problem
+    from sstep_verify.problems.bias import require_usable, with_constant_feature
     from sstep_verify.problems.kernels import kernel_from
     from sstep_verify.problems.losses import loss_from
 
@@ -97,7 +108,9 @@ def _problem(data, given):
         given["kernel"], degree=given["degree"], offset=given["offset"], sigma=given["sigma"]
     )
     loss = loss_from(given["task"], C=given["penalty_c"], penalty=given["penalty"])
-    return Problem(loaded.name, loaded.data, loaded.targets, kernel, loss), loaded
+    require_usable(given["bias"], kernel)
+    values = with_constant_feature(loaded.data, given["bias"])
+    return Problem(loaded.name, values, loaded.targets, kernel, loss), loaded
 
 
 def _load(data, task, directory):
@@ -168,6 +181,8 @@ def _verify(file, data, directory) -> None:
     except CertificateError as error:
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
+    if certificate.subject.bias:
+        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
     for line in _summary(problem, certificate):
         click.echo(line)
     click.echo("every statement was proved anew")

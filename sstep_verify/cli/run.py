@@ -33,6 +33,9 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
     (see --list). TEXT selects the case that has it as its whole id; else all whose id contains it, where a
     number that TEXT begins or ends with must be whole: C=1 does not select C=100, C=1.5 or C=1e-05.
 
+    The problems have no bias term, as in the paper. bias = 1.0 in a family of a campaign file appends a
+    constant feature to its data, as -B does in LIBLINEAR (linear and polynomial kernels).
+
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
     """

@@ -136,3 +136,23 @@ def test_an_edited_entry_with_a_digest_of_its_own_is_not_printed(toy):
     assert "certified again: certificate refused: objective: states 123456789e0" in again.stderr
     assert again.stdout == first.stdout
     assert entry.read_text() == whole
+
+
+def test_a_bias_is_part_of_what_is_certified(toy):
+    out, words = toy.with_name("biased.json"), (toy, "--task", "svm-l2", "--bias", "1", "--out")
+    plain = _run(toy, "--task", "svm-l2")
+    made = _run(*words, out)
+    assert made.exit_code == 0, made.output
+    assert "a constant feature, 1, stands last" in made.stdout
+    assert made.stdout.splitlines()[2] != plain.stdout.splitlines()[1]
+    assert _run(*words, out, "--force").output == made.output  # the second time from the cache
+    proved = _run("--verify", out, toy)
+    assert proved.exit_code == 0, proved.output
+    assert "a constant feature, 1, stands last" in proved.output
+    document = json.loads(out.read_text())
+    assert (document["subject"]["bias"], document["subject"]["features"]) == (1.0, 4)
+    document["subject"]["bias"] = 2.0
+    document["digest"] = document_digest(document)
+    out.write_text(json.dumps(document))
+    assert "subject.values_digest" in _run("--verify", out, toy).output
+    assert "rbf kernel" in str(_run(toy, "--task", "krr", "--kernel", "rbf", "--bias", "1").exception)
