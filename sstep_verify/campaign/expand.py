@@ -13,6 +13,7 @@ from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.family import Family
 from sstep_verify.campaign.monitor import measuring_points
 from sstep_verify.campaign.selection import selected
+from sstep_verify.campaign.solvers import offered
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
@@ -152,7 +153,11 @@ def make_case(
         iterations=family.iterations,
         declaration=declarations[""],
         claims={"tolerance": family.tolerance},
-        variants={name: item for name, item in declarations.items() if name},
+        variants={
+            name: item
+            for name, item in declarations.items()
+            if name and offered(name, problem.samples, family.memory_bytes)
+        },
         points={s: measuring_points(family.iterations, s) for s in family.s},
         windows=family.windows,
         replay_limit=family.replay_limit,

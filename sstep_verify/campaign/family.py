@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sstep_verify.campaign.solvers import make_solvers
@@ -69,6 +70,9 @@ class Family:
         Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
     storage : {"as-is", "dense", "csr"}
         How the data are held.
+    memory : float
+        GiB that a process may take for a case; what needs more is left out or refused, see
+        `campaign.memory`.
     bias : float
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
@@ -99,6 +103,7 @@ class Family:
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
+    memory: float = 4.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(MODULES)
 
@@ -116,6 +121,11 @@ class Family:
         # Of one rank the kept matrix has always been unnamed, as all its runs have it.
         parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that a process may take for a case."""
+        return int(self.memory * 2**30)
 
     def solvers(self) -> dict[str, Solver]:
         """The solver under test under the empty name, and its variants by theirs.
@@ -159,6 +169,7 @@ def read_family(table: dict, where: str) -> Family:
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
         "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
         "cache": int, "recompute": int, "bias": (int, float),
+        "memory": (int, float),
     }  # fmt: skip
     values: dict = {
         "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
@@ -186,6 +197,8 @@ def _refuse_unusable(family: Family, where: str) -> None:
     if family.storage not in ("as-is", "dense", "csr"):
         raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
     family.solvers()
+    if not 0 < family.memory < math.inf:
+        raise InputError(f"{where}: memory = {family.memory} GiB, but it must be finite and > 0")
     for kernel in family.kernel:
         try:
             require_usable(family.bias, kernel)

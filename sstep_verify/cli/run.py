@@ -68,14 +68,15 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
 
 
 def _partial(folder: Path, resume: bool):
-    from tqdm import tqdm
-
     from sstep_verify.campaign.partial import Partial
 
-    def say(line: str) -> None:
-        tqdm.write(line, file=sys.stderr)
+    return Partial(folder.with_name(f"{folder.name}.partial"), resume, _say)
 
-    return Partial(folder.with_name(f"{folder.name}.partial"), resume, say)
+
+def _say(line: str) -> None:
+    from tqdm import tqdm
+
+    tqdm.write(line, file=sys.stderr)
 
 
 def _case_ids(definition, only) -> list[str]:
@@ -111,7 +112,7 @@ def _run(definition, directory, only, jobs, partial):
         if any(family.ranks > 1 for family in definition.families):
             jobs = 1  # One MPI job at a time: ranks that wait keep a core busy.
         command_line = ("sstep-verify", *sys.argv[1:])
-        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial)
+        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial, _say)
         if definition.scenarios:
             from sstep_verify.campaign.stability import run_stability
 

@@ -29,7 +29,7 @@ def require_usable(bias: float, kernel: Kernel) -> None:
         )
     if bias and isinstance(kernel, RBFKernel):
         raise InputError(
-            f"bias = {bias:g} with the rbf kernel: a constant feature changes no distance, and so no kernel "
+            f"bias = {bias:g} with the rbf kernel: a constant feature changes no distance, and no kernel "
             "value; leave the bias out, or use the linear or polynomial kernel"
         )
 
