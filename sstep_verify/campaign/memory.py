@@ -14,13 +14,7 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
 from sstep_verify.measures.kernel_matrix import ROWS, matrix_bytes
-from sstep_verify.oracle.search.ridge_optimum import MATRICES as RIDGE_MATRICES
-from sstep_verify.oracle.search.svm_optimum import MATRICES as SVM_MATRICES
-
-GIB = 2**30
-
-BALL = 150
-"""Bytes of a kernel entry held as a ball, with its Python object."""
+from sstep_verify.oracle.memory import BALL, gibibytes, optimum_bytes
 
 CACHED_BALLS = 2_000_000
 """Entries that the exact kernel of an oracle keeps."""
@@ -63,18 +57,13 @@ class Memory:
     def words(self) -> str:
         """One line for reports and for the start of a run."""
         parts = ", ".join(f"{what} {gibibytes(size)}" for what, size in self.parts.items())
-        line = f"at most {gibibytes(self.total)} of {gibibytes(self.limit)} GiB a process ({parts})"
+        line = f"about {gibibytes(self.total)} of {gibibytes(self.limit)} GiB a process ({parts})"
         if not self.whole:
             line += (
                 f"; the optimum is not searched, which takes {gibibytes(self.matrices)} GiB: gaps by "
                 "panels of kernel rows, relative to the dual value reached"
             )
         return line
-
-
-def gibibytes(size: int) -> str:
-    """Bytes in GiB, to two digits: ``0.51``, ``24``."""
-    return f"{size / GIB:.2g}"
 
 
 def memory_of(spec: CaseSpec, case: Case) -> Memory:
@@ -89,7 +78,8 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
     problem, family = case.problem, spec.family
     m, limit = problem.samples, family.memory_bytes
     matrix = matrix_bytes(m)
-    matrices = matrix * ((1 + SVM_MATRICES) if problem.is_svm else RIDGE_MATRICES)
+    # The measure of a K-SVM keeps its kernel matrix as well.
+    matrices = optimum_bytes(problem) + matrix * problem.is_svm
     parts = {"data": 8 * m * problem.features * (1 + problem.is_sparse), **_runs(spec, case)}
     left = limit - sum(parts.values())
     whole = matrices <= left

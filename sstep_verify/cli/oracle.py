@@ -33,6 +33,10 @@ SHOWN = 30
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
 )
+@click.option(
+    "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
+    help="Most memory that the matrices may take; refused above it.",
+)  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="File of the certificate (.json).")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--no-cache", is_flag=True, help="Neither look the certificate up nor keep it.")
@@ -80,6 +84,7 @@ def _certify(data, given) -> None:
     if note:
         click.echo(note, err=True)
     if certificate is None:
+        _say_memory(problem, given["memory"])
         certificate = _prove(problem, given["digits"])
         if not given["no_cache"] and (note := keep(problem, given["digits"], certificate)):
             click.echo(note, err=True)
@@ -117,6 +122,20 @@ def _load(data, task, directory):
     from sstep_verify.problems.datasets import load
 
     return load(data, directory=directory, task="regression" if task == "krr" else "classification")
+
+
+def _say_memory(problem, allowed) -> None:
+    from sstep_verify.errors import InputError
+    from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
+
+    needed = certificate_bytes(problem)
+    line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"
+    if needed > allowed * GIB:
+        raise InputError(
+            f"{problem.label}: {line}, but --memory allows {allowed:g}; raise it where there is as much, "
+            "or take fewer samples"
+        )
+    click.echo(f"memory: {line}", err=True)
 
 
 def _prove(problem, digits):

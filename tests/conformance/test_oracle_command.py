@@ -84,7 +84,7 @@ def test_the_cache_is_used_and_a_damaged_entry_is_not(toy):
     first = _run(*words)
     (entry,) = (toy.parent / "cache" / "sstep-verify" / "certificates").iterdir()
     stamp = entry.stat().st_mtime_ns
-    assert _run(*words).output == first.output
+    assert _run(*words).stdout == first.stdout
     assert entry.stat().st_mtime_ns == stamp
     whole = entry.read_text()
     entry.write_text(whole[: len(whole) // 2])
@@ -145,7 +145,7 @@ def test_a_bias_is_part_of_what_is_certified(toy):
     assert made.exit_code == 0, made.output
     assert "a constant feature, 1, stands last" in made.stdout
     assert made.stdout.splitlines()[2] != plain.stdout.splitlines()[1]
-    assert _run(*words, out, "--force").output == made.output  # the second time from the cache
+    assert _run(*words, out, "--force").stdout == made.stdout  # the second time from the cache
     proved = _run("--verify", out, toy)
     assert proved.exit_code == 0, proved.output
     assert "a constant feature, 1, stands last" in proved.output
@@ -156,3 +156,10 @@ def test_a_bias_is_part_of_what_is_certified(toy):
     out.write_text(json.dumps(document))
     assert "subject.values_digest" in _run("--verify", out, toy).output
     assert "rbf kernel" in str(_run(toy, "--task", "krr", "--kernel", "rbf", "--bias", "1").exception)
+
+
+def test_memory_is_said_and_refused_by_its_figure(toy):
+    made = _run(toy, "--task", "krr", "--no-cache")
+    assert "memory: matrices of m = 12 samples take about 1.2e-05 GiB" in made.stderr
+    refused = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-6")
+    assert "take about 1.2e-05 GiB, but --memory allows 1e-06" in str(refused.exception)

@@ -29,9 +29,6 @@ TARGET = 2.0**-52
 
 BITS = 128
 MOST_BITS = 2048
-MATRICES = 4
-"""Matrices m x m of float64 that a search holds at once, at most."""
-
 DENSE_SAMPLES = 800
 """Largest m for which the whole matrix is held and factorised in balls when float64 is not enough."""
 
@@ -96,7 +93,7 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
 
     Notes
     -----
-    Memory: one to `MATRICES` float64 matrices of m x m, and `ENTRIES_AT_ONCE` balls.
+    Memory: `oracle.memory.optimum_bytes`, and `ENTRIES_AT_ONCE` balls.
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")

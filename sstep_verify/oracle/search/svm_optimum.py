@@ -35,9 +35,6 @@ PRECISIONS = (300, 600, 1200)
 EXTENDED_BITS = 192
 """Bits of the searches that use the low rank of a kernel: where float64 does not converge, and for L2."""
 
-MATRICES = 2
-"""Matrices m x m of float64 that a search holds at once: Q and its Cholesky factor."""
-
 FLOAT_METHOD = "float64 interior point"
 EXTENDED_METHOD = f"interior point of {EXTENDED_BITS} bits (float64 failed)"
 PRIMAL_METHOD = f"Newton's method on the primal, {EXTENDED_BITS} bits"
@@ -102,7 +99,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
 
     Notes
     -----
-    Memory: `MATRICES` float64 matrices of m x m.
+    Memory: `oracle.memory.optimum_bytes`.
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
