@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sstep_verify.campaign.selection import selected
@@ -27,6 +28,8 @@ class OptimumFamily:
         Values of lambda (K-RR) or C (K-SVM), each > 0.
     digits : int
         Decimal digits asked for.
+    memory : float
+        GiB that a process may take for the matrices of an optimum; above it the campaign is refused.
     """
 
     data: tuple[str, ...]
@@ -34,6 +37,7 @@ class OptimumFamily:
     kernel: tuple[Kernel, ...]
     parameter: tuple[float, ...]
     digits: int = 30
+    memory: float = 4.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class OptimumUnit:
     kernel: Kernel
     parameter: float
     digits: int
+    memory: float
 
     @property
     def case(self) -> str:
@@ -80,7 +85,7 @@ def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[O
 
 def _product(family: OptimumFamily) -> list[OptimumUnit]:
     return [
-        OptimumUnit(data, task, kernel, float(parameter), family.digits)
+        OptimumUnit(data, task, kernel, float(parameter), family.digits, family.memory)
         for data in family.data
         for task in family.task
         for kernel in family.kernel
@@ -108,13 +113,16 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
     kernel = tuple(read_kernel(item, where) for item in _several(table, "kernel", dict, where))
     parameter = _several(table, "parameter", (int, float), where)
     digits = take(table, "digits", int, where) if "digits" in table else 30
+    memory = take(table, "memory", (int, float), where) if "memory" in table else 4.0
     refuse_rest(table, where, "[[optimum]] table")
+    if not 0 < memory < math.inf:
+        raise InputError(f"{where}: memory = {memory} GiB, but it must be finite and > 0")
     for name in task:
         if name not in TASKS:
             raise InputError(f"{where}: task {name!r} is unknown; known: {', '.join(TASKS)}")
     if not 1 <= digits <= 130:
         raise InputError(f"{where}: digits = {digits}, but it must be in 1..130")
-    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits)
+    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits, memory)
     for unit in _product(family):
         try:
             _ = unit.loss

@@ -79,7 +79,7 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
     m, limit = problem.samples, family.memory_bytes
     matrix = matrix_bytes(m)
     # The measure of a K-SVM keeps its kernel matrix as well.
-    matrices = optimum_bytes(problem) + matrix * problem.is_svm
+    matrices = optimum_bytes(m, svm=problem.is_svm) + matrix * problem.is_svm
     parts = {"data": 8 * m * problem.features * (1 + problem.is_sparse), **_runs(spec, case)}
     left = limit - sum(parts.values())
     whole = matrices <= left

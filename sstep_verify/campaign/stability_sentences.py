@@ -96,10 +96,7 @@ def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str
         (loss, run, k) for run in runs for k, loss in enumerate(run.loss) if k > 0 and loss is not None
     ]
     if not noises:
-        text, seen = (
-            "How much reordered sums alone change the classical error was not measured for these factors",
-            pairs,
-        )
+        text, seen = "What reordered sums alone do to the factors was not measured", pairs
     else:
         seen = [item for item in pairs if item[1].noise is not None and item[0] > item[1].noise]
         text = (

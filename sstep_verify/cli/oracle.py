@@ -128,7 +128,7 @@ def _say_memory(problem, allowed) -> None:
     from sstep_verify.errors import InputError
     from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 
-    needed = certificate_bytes(problem)
+    needed = certificate_bytes(problem.samples, svm=problem.is_svm)
     line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"
     if needed > allowed * GIB:
         raise InputError(

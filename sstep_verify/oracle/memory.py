@@ -1,8 +1,6 @@
-"""Bytes that a certified optimum takes, from the shape of a problem: said before the search begins."""
+"""Bytes that a certified optimum takes, from the number of its samples: said before the search begins."""
 
 from __future__ import annotations
-
-from sstep_verify.problems import Problem
 
 GIB = 2**30
 
@@ -20,18 +18,25 @@ RIDGE_ENTRY = 32
 """The same of a K-RR: at most four matrices of float64. Measured: 29 at m = 3,000."""
 
 
-def optimum_bytes(problem: Problem) -> int:
+def optimum_bytes(samples: int, *, svm: bool) -> int:
     """Bytes of the m x m matrices that `Oracle.svm_optimum` or `Oracle.ridge_optimum` holds at once.
 
     That of a K-SVM is proved over the whole kernel in balls; that of a K-RR needs only products.
+
+    Parameters
+    ----------
+    samples : int
+        Number of samples (m).
+    svm : bool
+        True for K-SVM, False for K-RR.
     """
-    return (SVM_ENTRY if problem.is_svm else RIDGE_ENTRY) * problem.samples**2
+    return (SVM_ENTRY if svm else RIDGE_ENTRY) * samples**2
 
 
-def certificate_bytes(problem: Problem) -> int:
+def certificate_bytes(samples: int, *, svm: bool) -> int:
     """The same of a certificate, for which that of a K-RR keeps one triangle of its kernel in balls."""
-    triangle = 0 if problem.is_svm else KEPT_BALL * problem.samples * (problem.samples + 1) // 2
-    return optimum_bytes(problem) + triangle
+    triangle = 0 if svm else KEPT_BALL * samples * (samples + 1) // 2
+    return optimum_bytes(samples, svm=svm) + triangle
 
 
 def gibibytes(size: int) -> str:
