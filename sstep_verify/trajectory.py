@@ -73,6 +73,9 @@ class Trajectory:
         a K-SVM, ``A'a`` of a K-RR; n values).
     fingerprints : mapping of int to tuple of str
         Per recorded iteration, the `fingerprint` of a on each rank.
+    log : ndarray, shape (H, b), optional
+        The value that each step left in the coordinates it drew, in the order of the index stream; asked
+        for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
     """
 
     s: int
@@ -86,6 +89,7 @@ class Trajectory:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     state: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    log: np.ndarray | None = None
 
     @property
     def final(self) -> np.ndarray:

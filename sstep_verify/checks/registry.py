@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sstep_verify.verdict import Verdict
 
 MODULES = {
+    "step-replay": "step_replay",
     "window-replay": "window_replay",
     "trajectory": "trajectory",
     "sstep-equals-classical": "sstep_equals_classical",
