@@ -40,5 +40,5 @@ def certificate_bytes(samples: int, *, svm: bool) -> int:
 
 
 def gibibytes(size: int) -> str:
-    """Bytes in GiB, to two digits: ``0.51``, ``24``."""
-    return f"{size / GIB:.2g}"
+    """Bytes in GiB, to two digits at least: ``0.51``, ``24``, ``196``."""
+    return f"{size / GIB:.0f}" if size >= 10 * GIB else f"{size / GIB:.2g}"

@@ -62,7 +62,9 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
     assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
-    assert done.stderr == ""
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("memory: points.svm/")
+    assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
     assert document["schema"] == 1
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
