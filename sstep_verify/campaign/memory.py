@@ -110,7 +110,8 @@ def _runs(spec: CaseSpec, case: Case) -> dict[str, int]:
     replayed = [min(s * spec.block, m) for s in case.s_values if replayable(case, s)]
     drawn = max((min(s * spec.block, m) for s in case.s_values), default=0)
     parts = {
-        "windows": 8 * m * (drawn + ROW_ARRAYS * max(replayed, default=0)) + BALL * min(CACHED_BALLS, m * m),
+        "windows": 8 * m * (drawn + ROW_ARRAYS * max(replayed, default=0))
+        + BALL * min(CACHED_BALLS, m * m),
         "recorded vectors": 8 * m * sum(2 * len(points) for points in case.points.values()),
     }
     if family.keep_gram:
