@@ -13,11 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-import numpy as np
-import scipy.stats
-
+from sstep_verify.campaign.stability_exponents import finite_losses, fitted_exponent, mean_exponent
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.panels import TASK_WORDS
 from sstep_verify.reporting.stability_document import DIGITS, StabilityRun
@@ -29,9 +26,6 @@ from sstep_verify.reporting.stability_summary import (
     precision_of,
     short_name,
 )
-
-CONFIDENCE = 0.95
-"""Of the intervals that are quoted."""
 
 Losses = list[float | None]
 
@@ -115,77 +109,6 @@ def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str
     )
 
 
-@dataclass(frozen=True)
-class Exponent:
-    """A fitted exponent of s with its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def words(self) -> str:
-        """Whether there is growth, and the numbers."""
-        numbers = f"exponent {self.value:.2g}, {CONFIDENCE:.0%} interval {self.low:.2g} to {self.high:.2g}"
-        if self.low > 0:
-            return f"grows with s ({numbers})"
-        if self.high < 0:
-            return f"falls with s ({numbers})"
-        return f"shows no growth with s ({numbers})"
-
-
-def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | None:
-    """Mean over scenarios of the exponent of s in the loss factor, with Student's interval.
-
-    Parameters
-    ----------
-    scenarios : iterable of sequences of StabilityRun
-        The runs of each scenario, in one form or several; those with fewer than two finite factors of
-        s-step runs are left out.
-
-    Returns
-    -------
-    Exponent or None
-        None of fewer than two scenarios.
-    """
-    fitted = [
-        [
-            scipy.stats.linregress(np.log(steps), np.log(losses)).slope
-            for steps, losses in map(_finite, runs)
-            if len(steps) > 1
-        ]
-        for runs in scenarios
-    ]
-    slopes = [float(np.mean(forms)) for forms in fitted if forms]
-    if len(slopes) < 2:
-        return None
-    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * scipy.stats.sem(slopes)
-    value = float(np.mean(slopes))
-    return Exponent(value, value - float(half), value + float(half))
-
-
-def fitted_exponent(steps: Sequence[int], losses: Sequence[float]) -> Exponent | None:
-    """Exponent of s by linear regression of the logarithms, with the interval of its slope.
-
-    Parameters
-    ----------
-    steps : sequence of int
-        Values of s.
-    losses : sequence of float
-        One factor for each, > 0.
-
-    Returns
-    -------
-    Exponent or None
-        None of fewer than three points.
-    """
-    if len(steps) < 3:
-        return None
-    fit = scipy.stats.linregress(np.log(steps), np.log(losses))
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(steps) - 2) * fit.stderr)
-    return Exponent(float(fit.slope), float(fit.slope) - half, float(fit.slope) + half)
-
-
 def _growth(runs: list[StabilityRun], cases: dict[str, Case]) -> str:
     scenarios: dict[tuple, list[StabilityRun]] = {}
     for run in runs:
@@ -200,19 +123,13 @@ def _growth(runs: list[StabilityRun], cases: dict[str, Case]) -> str:
 def _largest_by_s(runs: list[StabilityRun]) -> str:
     largest: dict[int, float] = {}
     for run in runs:
-        for s, loss in zip(*_finite(run), strict=True):
+        for s, loss in zip(*finite_losses(run), strict=True):
             largest[s] = max(loss, largest.get(s, 0.0))
     steps = sorted(largest)
     losses = [largest[s] for s in steps]
     text = f"The largest factors are {', '.join(map(_number, losses))} at s = {', '.join(map(str, steps))}"
     exponent = fitted_exponent(steps, losses)
     return text if exponent is None else f"{text}; the largest {exponent.words}"
-
-
-def _finite(run: StabilityRun) -> tuple[list[int], list[float]]:
-    """Values of s > 1 and their loss factors, where there is one."""
-    pairs = [(s, loss) for s, loss in zip(run.s, run.loss, strict=True) if s > 1 and loss]
-    return [s for s, _ in pairs], [loss for _, loss in pairs]
 
 
 def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.stability_sentences import fitted_exponent, mean_exponent, sentences
+from sstep_verify.campaign.stability_exponents import fitted_exponent, mean_exponent
+from sstep_verify.campaign.stability_sentences import sentences
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import (
     Campaign,
