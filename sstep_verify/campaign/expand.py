@@ -162,7 +162,8 @@ def make_case(
             for name, item in declarations.items()
             if name and offered(name, problem.samples, family.memory_bytes)
         },
-        points={s: measuring_points(family.iterations, s) for s in family.s},
+        # Training keeps a at the ends of its intervals only.
+        points={s: measuring_points(family.iterations, s * max(family.interval, 1)) for s in family.s},
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,

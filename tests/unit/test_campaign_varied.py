@@ -20,6 +20,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.datasets import load
+from sstep_verify.solvers.adapters.training import TrainingSolver
 
 SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
 
@@ -71,6 +72,21 @@ def test_a_late_family_begins_its_plain_runs_late_from_a_seeded_vector():
     made = family.solvers()[""].run(request)
     assert made.start == 33
     np.testing.assert_array_equal(made.alphas[0], request.initial)
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in SPECS if spec.family.solver == "training"], ids=lambda spec: spec.id
+)
+def test_training_is_asked_for_no_more_than_it_keeps(spec):
+    tested = spec.family.solvers()[""]
+    case = make_case(spec, load(spec.data), {"": tested.declaration}, "varied", "")
+    request = plain_request(case, case.s_values[0])
+    if spec.family.ranks > 1:
+        tested = TrainingSolver(interval=spec.family.interval, exchange=spec.family.exchange)
+    made = tested.run(request)
+    due = {stop for stop in request.stops if stop <= made.length}
+    assert made.iterations.tolist() == sorted({*due, made.length})
+    assert made.iterations.size > 4
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.3), SquaredHinge(7.0), Ridge(0.1)], ids=str)
