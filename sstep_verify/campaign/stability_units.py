@@ -96,10 +96,10 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
         for s in family.steps:
             case = _case(unit, form, s, problem, stream, campaign, form_runs.solver(s))
             trajectory = form_runs.make(case, s)
-            if _is_replayed(unit, s):
-                found = _judged(checks_of(("window-replay",)), case, s, trajectory, oracle, artefacts)
-                verdicts += [(case_id, unit.condition, verdict) for verdict in found]
-                ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
+            checks = ("step-replay", "window-replay") if _is_replayed(unit, s) else ("step-replay",)
+            found = _judged(checks_of(checks), case, s, trajectory, oracle, artefacts)
+            verdicts += [(case_id, unit.condition, verdict) for verdict in found]
+            ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         # The classical solver is the same in every form.
         noise = form_runs.noise() if noise is None else noise
         runs.append(form_runs.summary(case_id, attained, ratios, noise))
@@ -175,7 +175,7 @@ class _FormRuns:
         request = plain_request(case, s)
         points = self._unit.family.points(s)
         record = tuple(sorted({*request.record, *points}))
-        trajectory = self.solver(s).run(replace(request, record=record))
+        trajectory = self.solver(s).run(replace(request, record=record, log=True))
         errors = errors_at(trajectory, self._exact, points)
         self._errors[s] = dict(zip(points, errors.tolist(), strict=True))
         return trajectory
