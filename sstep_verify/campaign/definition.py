@@ -11,7 +11,7 @@ from sstep_verify.campaign.certified_definition import OptimumFamily, read_optim
 from sstep_verify.campaign.family import Family, read_family
 from sstep_verify.campaign.stability_definition import ScenarioFamily, read_scenario
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
-from sstep_verify.checks.registry import MODULES
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError
 
 
@@ -137,8 +137,8 @@ def _expect_counts(table, where: str) -> None:
     """Raise InputError unless a table maps ids of checks to numbers >= 0."""
     expect(table, dict, where)
     for check, count in table.items():
-        if check not in MODULES:
-            raise InputError(f"{where}: check {check!r} is unknown; known: {', '.join(sorted(MODULES))}")
+        if check not in CHECKS:
+            raise InputError(f"{where}: check {check!r} is unknown; known: {', '.join(sorted(CHECKS))}")
         expect(count, int, f"{where}, {check}")
         if count < 0:
             raise InputError(f"{where}: {check} = {count}, but it must be >= 0")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
-from sstep_verify.checks.registry import MODULES, checks_of
+from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, LinearKernel
 from sstep_verify.solver import Solver
@@ -95,7 +95,7 @@ class Family:
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
-    checks: tuple[str, ...] = tuple(MODULES)
+    checks: tuple[str, ...] = tuple(CHECKS)
 
     @property
     def label(self) -> str:

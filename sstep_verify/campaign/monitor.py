@@ -37,12 +37,15 @@ class Monitor:
         Value at which the run ends.
     name : str
         Name of the measure, for the stop reason.
+    samples : int, optional
+        Length that a must have; not looked at if absent.
     """
 
     points: frozenset[int]
     measure: Callable[[np.ndarray], tuple[float, float]]
     tolerance: float
     name: str
+    samples: int | None = None
     iterations: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     attainable: float = 0.0
@@ -50,8 +53,11 @@ class Monitor:
 
     def __call__(self, iteration: int, alpha: np.ndarray) -> bool:
         """Measure; True ends the run."""
-        if iteration not in self.points:
-            return False
+        if iteration not in self.points or (self.samples and np.shape(alpha) != (self.samples,)):
+            return False  # What has another shape is for the check contract to say.
+        if not np.isfinite(alpha).all():
+            self.reason = f"a is not finite at iteration {iteration}"
+            return True
         value, self.attainable = self.measure(alpha)
         self.iterations.append(iteration)
         self.values.append(value)
