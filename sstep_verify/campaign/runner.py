@@ -103,6 +103,7 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
         cases,
         verdicts,
         planned_cases=len(specs),
+        steps=sum(run.iterations for case in cases for run in case.runs),
         too_few=short,
         errors=state.errors,
         disagreements=state.disagreements,

@@ -126,8 +126,22 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
         terms=terms,
         reason=_reason(case, status, worst_finding, terms, sources),
         replay=case.replay_command,
-        evidence={**sources, "windows": [finding.evidence() for finding in findings]},
+        evidence={
+            **sources,
+            **_judged(s, trajectory, findings),
+            "windows": [finding.evidence() for finding in findings],
+        },
     )
+
+
+def _judged(s: int, trajectory: Trajectory, findings: list[WindowFinding]) -> dict[str, dict[str, int]]:
+    """Windows and steps that were decided, of all that the run made."""
+    decided = [one.window for one in findings if one.status in (Status.PASS, Status.FAIL)]
+    steps = sum(window.end - window.begin for window in decided)
+    return {
+        "windows judged": {"judged": len(decided), "of": -(-trajectory.length // s)},
+        "steps": {"judged": steps, "of": trajectory.length},
+    }
 
 
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
