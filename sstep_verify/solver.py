@@ -53,6 +53,9 @@ class Declaration:
         order.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
+    log : bool
+        Whether a run that is asked for it writes down the new value of each drawn coordinate
+        (``Trajectory.log``).
     exchange : {"", "allreduce", "kept-gram"}
         What is communicated, for counting; empty if not declared. allreduce: the m words of every
         distinct column of a window, one collective a window. kept-gram: all m columns once, the
@@ -79,6 +82,7 @@ class Declaration:
     data_rounding: bool = True
     summation: str = "any"
     panels: bool = False
+    log: bool = False
     exchange: str = ""
     state: tuple[str, ...] = ()
     level: int = 2
@@ -112,6 +116,8 @@ class RunRequest:
         test itself if empty. Whoever makes the runs chooses the solver by it; a solver ignores it.
     expose_panels : bool
         Keep the kernel rows used in every window whose two ends are recorded (c x m words each).
+    log : bool
+        Keep the new value of each drawn coordinate (H x b words).
 
     Raises
     ------
@@ -128,6 +134,7 @@ class RunRequest:
     record: tuple[int, ...] = ()
     variant: str = ""
     expose_panels: bool = False
+    log: bool = False
 
     def __post_init__(self):
         if self.s < 1:

@@ -109,6 +109,9 @@ class Trajectory:
         a K-SVM, ``A'a`` of a K-RR; n values).
     fingerprints : mapping of int to tuple of str
         Per recorded iteration, the `fingerprint` of a on each rank.
+    log : ndarray, shape (H, b), optional
+        The value that each step left in the coordinates it drew, in the order of the index stream; asked
+        for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -124,6 +127,7 @@ class Trajectory:
     claims: Mapping[str, Claim] = field(default_factory=dict)
     state: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    log: np.ndarray | None = None
     asked: Asked | None = None
 
     @property

@@ -21,6 +21,7 @@ def bdcd_krr(
     *,
     penalty: Any,
     trace: list[Vector] | None = None,
+    log: list[Scalar] | None = None,
 ) -> Vector:
     """Run H iterations of classical BDCD on ``(K/lambda + m I) alpha = y``.
 
@@ -40,6 +41,8 @@ def bdcd_krr(
         Regularisation (lambda), > 0.
     trace : list, optional
         Gets a copy of the dual vector after every iteration.
+    log : list, optional
+        Gets the new value of each drawn coordinate, in the order drawn.
 
     Returns
     -------
@@ -71,6 +74,8 @@ def bdcd_krr(
             delta = arithmetic.solve(system, arithmetic.vector(residual))  # line 8
             for i, increment in zip(block, delta, strict=True):  # line 9
                 alpha[i] = alpha[i] + increment
+                if log is not None:
+                    log.append(alpha[i])
             if trace is not None:
                 trace.append(alpha.copy())
     return alpha  # line 11

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sstep_reference.arithmetic import Arithmetic
-from sstep_reference.arithmetic.base import Vector
+from sstep_reference.arithmetic.base import Scalar, Vector
 from sstep_reference.inputs import as_indices, minimiser, start_vector, svm_constants
 from sstep_reference.kernels import Columns
 
@@ -21,6 +21,7 @@ def dcd_ksvm(
     loss: str,
     C: Any,
     trace: list[Vector] | None = None,
+    log: list[Scalar] | None = None,
 ) -> Vector:
     """Run H iterations of classical DCD on the dual of a K-SVM without bias.
 
@@ -42,6 +43,8 @@ def dcd_ksvm(
         Penalty, > 0.
     trace : list, optional
         Gets a copy of the dual vector after every iteration.
+    log : list, optional
+        Gets the new value of each drawn coordinate, in the order drawn.
 
     Returns
     -------
@@ -69,6 +72,8 @@ def dcd_ksvm(
             # Lines 10-16. alpha_i + theta is the new value itself; without the detour over theta a
             # clipped coordinate lies exactly on its bound and a ball does not depend on itself twice.
             alpha[i] = minimiser(arithmetic, gradient, curvature, alpha[i], upper)
+            if log is not None:
+                log.append(alpha[i])
             if trace is not None:
                 trace.append(alpha.copy())
     return alpha  # line 18

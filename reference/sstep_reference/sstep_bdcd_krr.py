@@ -22,6 +22,7 @@ def sstep_bdcd_krr(
     *,
     penalty: Any,
     trace: list[Vector] | None = None,
+    log: list[Scalar] | None = None,
 ) -> Vector:
     """Run H iterations of s-step BDCD, in the paper's form: alpha stays frozen within a window.
 
@@ -33,6 +34,8 @@ def sstep_bdcd_krr(
         Iterations per window, >= 1; the last window is shorter if s does not divide H.
     trace : list, optional
         Gets a copy of the dual vector after every window.
+    log : list, optional
+        Gets the new value of each drawn coordinate, in the order drawn.
 
     Returns
     -------
@@ -61,6 +64,8 @@ def sstep_bdcd_krr(
             for block, delta in zip(window, increments, strict=True):  # line 16
                 for i, increment in zip(block, delta, strict=True):
                     alpha[i] = alpha[i] + increment
+                    if log is not None:
+                        log.append(alpha[i])
             if trace is not None:
                 trace.append(alpha.copy())
     return alpha  # line 18

@@ -91,7 +91,8 @@ def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Ru
             if key in merged:
                 record = tuple(sorted({*merged[key].record, *request.record}))
                 panels = merged[key].expose_panels or request.expose_panels
-                merged[key] = replace(merged[key], record=record, expose_panels=panels)
+                log = merged[key].log or request.log
+                merged[key] = replace(merged[key], record=record, expose_panels=panels, log=log)
             else:
                 merged[key] = request
     return merged

@@ -13,6 +13,7 @@ from sstep_verify.trajectory import Trajectory
 
 MODULES = (
     "contract",
+    "step_replay",
     "window_replay",
     "trajectory",
     "sstep_equals_classical",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 from sstep_reference import Kernel, SingularSystemError
@@ -26,6 +27,9 @@ MOST_BITS = 6144
 """Precision at which a replay that is still too wide is given up: INCONCLUSIVE."""
 
 
+Made = TypeVar("Made")
+
+
 class Oracle:
     """Truth about problems that share data and kernel.
 
@@ -43,6 +47,13 @@ class Oracle:
         self._kernels: dict[int, Kernel] = {}
         self._ridge: dict[float, RidgeOptimum] = {}
         self._svm: dict[Loss, SvmOptimum] = {}
+        self._kept: dict[str, Any] = {}
+
+    def kept(self, key: str, make: Callable[[], Made]) -> Made:
+        """What `make` returns, made once for all cases that share data and kernel."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def kernel(self, bits: int) -> Kernel:
         """The exact kernel over balls of some precision, made once."""

@@ -104,11 +104,11 @@ FAILING = {
     "kernel function, scattered": ({SCATTER: [("                self._panel.finish(block, columns, self._first)\n",
                                                "                0 / (packet.window != 2)\n")]},
                                    EXCHANGES["reduce-scatter"], 2),
-    "recurrence": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws)\n",
-                           "            self.recurrence.panel_window(rows, positions, draws)\n"
+    "recurrence": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws, log)\n",
+                           "            self.recurrence.panel_window(rows, positions, draws, log)\n"
                            "            0 / (self.windows != 2)\n")]}, {}, 3),
-    "last window": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws)\n",
-                            "            self.recurrence.panel_window(rows, positions, draws)\n"
+    "last window": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws, log)\n",
+                            "            self.recurrence.panel_window(rows, positions, draws, log)\n"
                            "            0 / (self.windows != 7)\n")]}, {}, 7),
     "local product": ({f"{PARALLEL}.exchange_gram": [
         ("                self._local.among(columns, self.weights, gram, stale)\n",

@@ -15,7 +15,7 @@ from sstep_verify.verdict import Status, Verdict
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
-EVERYTHING = Declaration("full", level=3, panels=True, exchange="allreduce", state=("gradient",))
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("gradient",))
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
@@ -90,6 +90,7 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
         ({"s_values": (1,)}, {"sstep-equals-classical"}),
         ({"replay_limit": 1}, {"window-replay", "kernel-entries", "metamorphic-bounded"}),
         ({"declaration": replace(EVERYTHING, panels=False)}, {"kernel-entries"}),
+        ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay"}),
         ({"declaration": replace(EVERYTHING, state=())}, {"residual-gap"}),
         ({"declaration": replace(EVERYTHING, exchange="")}, {"message-count"}),
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),

@@ -153,7 +153,9 @@ def test_a_frozen_run_leaves_its_scratch_clean():
         problem, stream, start = exact_case(task)
         made = recurrences.recurrence_of(problem, start, 4, stream.block, True)
         gram = problem.dense @ problem.dense.T
-        made.kept_windows(gram, np.arange(problem.samples), stream.blocks(0, 11), 4)
+        made.kept_windows(
+            gram, np.arange(problem.samples), stream.blocks(0, 11), 4, np.empty((11, stream.block))
+        )
         assert not made._delta.any()
         if task == "krr":
             assert not made._touched[1].any()

@@ -8,13 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
-Function = Callable[[Problem, np.ndarray, int, np.ndarray], np.ndarray]
-"""``function(problem, blocks, s, a0) -> a``: blocks (H, b) of int64, a0 and a of shape (m,)."""
+Function = Callable[..., np.ndarray]
+"""``function(problem, blocks, s, a0) -> a``: blocks (H, b) of int64, a0 and a of shape (m,).
+
+With ``Declaration.log`` it is called with a fifth argument, an array (H, b) to be filled with the new value
+of each drawn coordinate.
+"""
 
 
 class CallableSolver:
@@ -58,13 +61,18 @@ class CallableSolver:
             If what the function returns is no vector of m real numbers.
         """
         initial = start_vector(request, self.declaration.precision)
+        logs: list[np.ndarray] = []
 
         def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
             blocks = np.array(request.stream.blocks(request.start, request.start + end))
-            returned = self._function(request.problem, blocks, request.s, initial.copy())
-            return self._checked(returned, initial)
+            arguments = (request.problem, blocks, request.s, initial.copy())
+            if not self.declaration.log:
+                return self._checked(self._function(*arguments), initial)
+            logs.append(np.full(blocks.shape, np.nan))
+            return self._checked(self._function(*arguments, logs[-1]), initial)
 
-        return record(request, initial, result, observe)
+        made = record(request, initial, result, observe)
+        return replace(made, log=logs[-1]) if request.log and logs else made
 
     def _checked(self, returned: object, initial: np.ndarray) -> np.ndarray:
         alpha = np.asarray(returned)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -74,6 +75,7 @@ class ReferenceSolver:
             function_ulps=4.0,  # what NumPy's vectorised exp keeps to on every processor
             factorisation="ldl",
             data_rounding=True,
+            log=precision != "longdouble",  # the judge of steps works in float64
             options={"form": form},
         )
 
@@ -90,17 +92,28 @@ class ReferenceSolver:
         """
         kernel = self._kernel_of(request.problem)
 
+        log: list[Any] | None = [] if request.log else None
+
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             blocks = request.stream.blocks(request.start + begin, request.start + end)
             try:
-                return self._steps(request.problem, kernel, alpha, blocks, request.s)
+                return self._steps(request.problem, kernel, alpha, blocks, request.s, log)
             except SingularSystemError as error:
                 raise self._singular_block(request.problem, kernel, blocks, begin, error) from error
 
-        return record(request, start_vector(request, self.declaration.precision), advance, observe)
+        made = record(request, start_vector(request, self.declaration.precision), advance, observe)
+        if log is None:
+            return made
+        return replace(made, log=np.array(log, dtype=np.float64).reshape(-1, request.stream.block))
 
     def _steps(
-        self, problem: Problem, kernel: Kernel, alpha: np.ndarray, blocks: np.ndarray, s: int
+        self,
+        problem: Problem,
+        kernel: Kernel,
+        alpha: np.ndarray,
+        blocks: np.ndarray,
+        s: int,
+        log: list[Any] | None,
     ) -> np.ndarray:
         """State after the given blocks, which begin at a window's start, shape (m,)."""
         if problem.is_svm:
@@ -113,8 +126,8 @@ class ReferenceSolver:
             )
             loss, C = problem.hinge.task, problem.hinge.C
             if self._classical:
-                return dcd_ksvm(*svm, loss=loss, C=C)
-            return sstep_dcd_ksvm(*svm, s, loss=loss, C=C)
+                return dcd_ksvm(*svm, loss=loss, C=C, log=log)
+            return sstep_dcd_ksvm(*svm, s, loss=loss, C=C, log=log)
         ridge: tuple[Any, Any, Any, Any, Any] = (
             self._arithmetic,
             kernel,
@@ -124,8 +137,8 @@ class ReferenceSolver:
         )
         penalty = problem.ridge.penalty
         if self._classical:
-            return bdcd_krr(*ridge, penalty=penalty)
-        return sstep_bdcd_krr(*ridge, s, penalty=penalty)
+            return bdcd_krr(*ridge, penalty=penalty, log=log)
+        return sstep_bdcd_krr(*ridge, s, penalty=penalty, log=log)
 
     def _singular_block(
         self, problem: Problem, kernel: Kernel, blocks: np.ndarray, begin: int, error: SingularSystemError

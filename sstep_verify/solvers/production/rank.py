@@ -26,4 +26,4 @@ def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
     if comm.rank == 0:
         return trajectory
     nothing = np.empty((trajectory.iterations.size, 0))
-    return replace(trajectory, alphas=nothing, panels={}, state={})
+    return replace(trajectory, alphas=nothing, panels={}, state={}, log=None)

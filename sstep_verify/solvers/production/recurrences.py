@@ -39,38 +39,49 @@ class SvmRecurrence:
         self._delta, self._local = np.zeros(problem.samples), np.empty((4, min(width, problem.samples)))
         self._constants = (problem.hinge.shift, problem.hinge.upper, frozen)
 
-    def panel_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
-        """Make one window; panel (c, m), positions and draws (s,)."""
+    def panel_window(
+        self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
+        """Make one window; panel (c, m), positions, draws and log (s,)."""
         svm_window.svm_panel_window(
             panel, positions, draws, self._labels, self.alpha, self.vector, self._stale, self._gradient,
-            self._delta, *self._constants,
+            self._delta, *self._constants, log,
         )  # fmt: skip
 
     def products(self, panel: np.ndarray) -> None:
         """Take the stale products of a window's rows, apart from its updates."""
         np.dot(panel, self.vector, out=self._stale[: panel.shape[0]])
 
-    def stale_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+    def stale_window(
+        self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
         """Make the updates of the window whose `products` were just taken."""
         svm_window.svm_stale_window(
             panel, positions, draws, self._labels, self.alpha, self.vector, self._stale, self._gradient,
-            self._delta, *self._constants,
+            self._delta, *self._constants, log,
         )  # fmt: skip
 
-    def kept_windows(self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int) -> None:
-        """Make many windows of `width` iterations from kept rows; draws (H, 1)."""
+    def kept_windows(
+        self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int, log: np.ndarray
+    ) -> None:
+        """Make many windows of `width` iterations from kept rows; draws and log (H, 1)."""
         svm_window.svm_kept_windows(
             rows, slot_of, draws.ravel(), width, self._labels, self.alpha, self.vector, self._slots,
-            self._gradient, self._delta, *self._constants,
+            self._gradient, self._delta, *self._constants, log.ravel(),
         )  # fmt: skip
 
     def small_window(
-        self, gram: np.ndarray, stale: np.ndarray, columns: np.ndarray, positions: np.ndarray
+        self,
+        gram: np.ndarray,
+        stale: np.ndarray,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        log: np.ndarray,
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         svm_window.svm_small_window(
             gram, stale, columns, positions, self._labels, self.alpha, self.vector, self._local,
-            self._gradient, self._delta[: columns.size], *self._constants,
+            self._gradient, self._delta[: columns.size], *self._constants, log,
         )  # fmt: skip
         return self._local[3, : columns.size]
 
@@ -109,42 +120,53 @@ class RidgeRecurrence:
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
         self._penalty, self._frozen = problem.ridge.penalty, frozen
 
-    def panel_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
-        """Make one window; panel (c, m), positions and draws (s * b,)."""
+    def panel_window(
+        self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
+        """Make one window; panel (c, m), positions, draws and log (s * b,)."""
         ridge_window.ridge_panel_window(
             panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
             self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen,
+            self._penalty, self._frozen, log.reshape(-1, self._block),
         )  # fmt: skip
 
     def products(self, panel: np.ndarray) -> None:
         """Take the stale products of a window's rows, apart from its updates."""
         np.dot(panel, self.alpha, out=self._reduced[: panel.shape[0]])
 
-    def stale_window(self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+    def stale_window(
+        self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
         """Make the updates of the window whose `products` were just taken."""
         fresh = ridge_window.takes_fresh_products(draws.size, self.alpha.size, self._frozen)
         ridge_window.ridge_stale_window(
             panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
             self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, fresh,
+            self._penalty, self._frozen, fresh, log.reshape(-1, self._block),
         )  # fmt: skip
 
-    def kept_windows(self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int) -> None:
-        """Make many windows of `width` iterations from kept rows; draws (H, b)."""
+    def kept_windows(
+        self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int, log: np.ndarray
+    ) -> None:
+        """Make many windows of `width` iterations from kept rows; draws and log (H, b)."""
         ridge_window.ridge_kept_windows(
             rows, slot_of, draws, width, self._targets, self.alpha, self._slots, self._stale, self._delta,
-            self._touched, self._system, self._rhs, self._penalty, self._frozen,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
         )  # fmt: skip
 
     def small_window(
-        self, gram: np.ndarray, stale: np.ndarray, columns: np.ndarray, positions: np.ndarray
+        self,
+        gram: np.ndarray,
+        stale: np.ndarray,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        log: np.ndarray,
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         ridge_window.ridge_small_window(
             gram, stale, columns, positions.reshape(-1, self._block), self._targets, self.alpha,
             self._local, self._stale, self._delta[: columns.size], self._touched, self._system, self._rhs,
-            self._penalty, self._frozen,
+            self._penalty, self._frozen, log.reshape(-1, self._block),
         )  # fmt: skip
         return self._local[2, : columns.size]
 

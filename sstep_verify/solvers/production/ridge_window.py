@@ -115,6 +115,7 @@ def ridge_updates(
     penalty,
     frozen,
     fresh,
+    log,
 ):
     """Make the block updates of one window from the stale products in `stale`.
 
@@ -145,6 +146,8 @@ def ridge_updates(
         Keep a at its value of the window's start until all increments are known.
     fresh : bool
         Take each block's products with the current a instead; not with `frozen`.
+    log : ndarray, shape (s, b)
+        Out: the new values of the drawn coordinates after each step.
     """
     width = blocks.shape[1]
     count = reach = 0  # coordinates with an increment; one beyond the last of them
@@ -179,8 +182,11 @@ def ridge_updates(
                 count += 1
                 reach = max(reach, coordinate + 1)
             delta[coordinate] += rhs[place]
-            if not frozen:
+            if frozen:
+                log[step, place] = alpha[coordinate] + delta[coordinate]
+            else:
                 alpha[coordinate] += rhs[place]
+                log[step, place] = alpha[coordinate]
     for item in range(count):
         coordinate = touched[0, item]
         if frozen:
@@ -198,7 +204,7 @@ def takes_fresh_products(draws, samples, frozen):
 @compiled
 def ridge_stale_window(
     rows, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    fresh,
+    fresh, log,
 ):  # fmt: skip
     """One window from its rows, shape (c, m), and their products with a, `reduced`, shape (>= c,).
 
@@ -210,13 +216,26 @@ def ridge_stale_window(
                 stale[step, place] = reduced[positions[step, place]]
     ridge_updates(
         rows, positions, blocks, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
-        frozen, fresh,
+        frozen, fresh, log,
     )  # fmt: skip
 
 
 @compiled
 def ridge_panel_window(
-    panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen
+    panel,
+    positions,
+    blocks,
+    targets,
+    alpha,
+    reduced,
+    stale,
+    delta,
+    touched,
+    system,
+    rhs,
+    penalty,
+    frozen,
+    log,
 ):
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
@@ -230,17 +249,31 @@ def ridge_panel_window(
             np.dot(panel, alpha, reduced[: panel.shape[0]])
     ridge_stale_window(
         panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty,
-        frozen, fresh,
+        frozen, fresh, log,
     )  # fmt: skip
 
 
 @compiled
 def ridge_kept_windows(
-    rows, slot_of, blocks, width, targets, alpha, slots, stale, delta, touched, system, rhs, penalty, frozen
+    rows,
+    slot_of,
+    blocks,
+    width,
+    targets,
+    alpha,
+    slots,
+    stale,
+    delta,
+    touched,
+    system,
+    rhs,
+    penalty,
+    frozen,
+    log,
 ):
     """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` (s, b) is scratch.
 
-    `blocks` are cut into windows of `width`.
+    `blocks` are cut into windows of `width`; `log` has a value for each coordinate drawn.
     """
     for begin in range(0, blocks.shape[0], width):
         window = blocks[begin : begin + width]
@@ -252,14 +285,14 @@ def ridge_kept_windows(
                     stale[step, place] = np.dot(rows[slots[step, place]], alpha)
         ridge_updates(
             rows, slots, window, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
-            frozen, fresh,
+            frozen, fresh, log[begin : begin + width],
         )  # fmt: skip
 
 
 @compiled
 def ridge_small_window(
     gram, reduced, columns, positions, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
-    frozen,
+    frozen, log,
 ):  # fmt: skip
     """One window from the kernel entries among its distinct coordinates.
 
@@ -277,7 +310,7 @@ def ridge_small_window(
         Targets and dual vector (updated).
     local : ndarray, shape (3, >= c)
         Scratch; out: row 2 holds the changes of a at `columns`.
-    stale, delta, touched, system, rhs, penalty, frozen
+    stale, delta, touched, system, rhs, penalty, frozen, log
         As in `ridge_updates`, `delta` of c values.
     """
     count = columns.size
@@ -289,7 +322,7 @@ def ridge_small_window(
             stale[step, place] = reduced[positions[step, place]]
     ridge_updates(
         gram, positions, positions, local[0, :count], local[1, :count], stale, delta, touched, system, rhs,
-        alpha.size, penalty, frozen, False,
+        alpha.size, penalty, frozen, False, log,
     )  # fmt: skip
     for place in range(count):
         local[2, place] = local[1, place] - alpha[columns[place]]

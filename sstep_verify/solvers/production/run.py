@@ -63,9 +63,11 @@ class Run:
         self._exchange = self._make_exchange(most)
         initial = np.zeros(samples) if request.initial is None else request.initial
         self.recurrence = recurrence_of(problem, initial, self._width, block, options.frozen)
+        self.log = np.empty((request.iterations, block)) if request.log else None
         self._chunk = max(CHUNK_DRAWS // (self._width * block), 1) * self._width
         self._columns = WindowColumns(samples, self._width * block, self._chunk // self._width)
         self._cache = ColumnCache(samples, options.cached_rows(samples), most) if options.cache else None
+        self._unkept = np.empty((self._chunk, block))
         self._advance = self._choose_loop(gram)
         if isinstance(self._exchange, GramExchange):
             self._exchange.restart(self.recurrence.vector)
@@ -94,8 +96,8 @@ class Run:
             return ReduceScatterExchange(panel, packet, communicator, clock, most, separate)
         return AllreduceExchange(panel, packet, communicator, clock, separate)
 
-    def _choose_loop(self, gram: np.ndarray | None) -> Callable[[Run, np.ndarray], None]:
-        """What makes the windows of a chunk of draws, shape (k, b).
+    def _choose_loop(self, gram: np.ndarray | None) -> Callable[[Run, np.ndarray, np.ndarray], None]:
+        """What makes the windows of a chunk of draws, and logs them, both of shape (k, b).
 
         A function, not a method bound to this run: a run that refers to itself would keep its arrays, a
         kept Gram matrix among them, until the next collection of garbage.
@@ -135,16 +137,18 @@ class Run:
         """Make iterations begin..end-1 of the request."""
         start = self._request.start
         for first in range(begin, end, self._chunk):
-            draws = self._request.stream.blocks(start + first, start + min(first + self._chunk, end))
-            self._advance(self, draws)
+            last = min(first + self._chunk, end)
+            draws = self._request.stream.blocks(start + first, start + last)
+            log = self._unkept[: last - first] if self.log is None else self.log[first:last]
+            self._advance(self, draws, log)
 
-    def _kept(self, draws: np.ndarray) -> None:
+    def _kept(self, draws: np.ndarray, log: np.ndarray) -> None:
         self.clock.start()
-        self.recurrence.kept_windows(self.gram, self._slot_of, draws, self._request.s)
+        self.recurrence.kept_windows(self.gram, self._slot_of, draws, self._request.s, log)
         self.clock.stop(RECURRENCE)
         self.windows += -(-draws.shape[0] // self._request.s)
 
-    def _cached(self, draws: np.ndarray) -> None:
+    def _cached(self, draws: np.ndarray, log: np.ndarray) -> None:
         """Windows whose rows are all kept go in one call; the first that lacks some fetches them."""
         cache, exchange, s = self._cache, self._exchange, self._request.s
         assert cache is not None
@@ -161,51 +165,58 @@ class Run:
                 except Exception as error:
                     self._keep(error)
             self.clock.start()
-            self.recurrence.kept_windows(cache.rows, cache.slot_of, draws[first:last], s)
+            self.recurrence.kept_windows(cache.rows, cache.slot_of, draws[first:last], s, log[first:last])
             self.clock.stop(RECURRENCE)
             self.windows += max(hits, 1)
             self._sign(draws[first:last].ravel())
             first = last
 
-    def _fresh(self, draws: np.ndarray) -> None:
+    def _fresh(self, draws: np.ndarray, log: np.ndarray) -> None:
         """Every window forms and exchanges what it needs."""
-        s, block = self._request.s, draws.shape[1]
+        s = self._request.s
         full = draws.shape[0] // s * s
-        for part in (draws[:full].reshape(-1, s * block), draws[full:].reshape(1, -1)):
-            if part.size:
-                self._windows(np.ascontiguousarray(part))
+        for windows, part in ((full // s, slice(0, full)), (1, slice(full, None))):
+            if draws[part].size:
+                drawn = np.ascontiguousarray(draws[part].reshape(windows, -1))
+                self._windows(drawn, log[part].reshape(windows, -1))
 
-    def _windows(self, draws: np.ndarray) -> None:
-        """Make the windows whose drawn coordinates are the rows of `draws`."""
+    def _windows(self, draws: np.ndarray, log: np.ndarray) -> None:
+        """Make the windows whose drawn coordinates are the rows of `draws`; log their new values."""
         columns, positions, counts = self._columns.of(draws)
         step = self._panel_window if isinstance(self._exchange, AllreduceExchange) else self._small_window
         packet, alone = self._packet, self._communicator.size == 1
-        for own, count, places, drawn in zip(columns, counts.tolist(), positions, draws, strict=True):
+        for own, count, places, drawn, new in zip(
+            columns, counts.tolist(), positions, draws, log, strict=True
+        ):
             packet.window = self.windows
             own = own[:count]
             try:
-                step(own, places, drawn)
+                step(own, places, drawn, new)
             except Exception as error:
                 self._keep(error)
             self.windows += 1
             if not alone:
                 self._sign(own)
 
-    def _panel_window(self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+    def _panel_window(
+        self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
         rows = self._exchange.rows(columns)  # type: ignore[union-attr]
         if self._options.separate_timers:
             self.recurrence.products(rows)
             self.clock.stop(GRADIENT)
-            self.recurrence.stale_window(rows, positions, draws)
+            self.recurrence.stale_window(rows, positions, draws, log)
         else:
-            self.recurrence.panel_window(rows, positions, draws)
+            self.recurrence.panel_window(rows, positions, draws, log)
         self.clock.stop(RECURRENCE)
 
-    def _small_window(self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray) -> None:
+    def _small_window(
+        self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
         exchange, recurrence = self._exchange, self.recurrence
         assert not isinstance(exchange, AllreduceExchange)
         gram, stale = exchange.small(columns, recurrence.vector)
-        change = recurrence.small_window(gram, stale, columns, positions)
+        change = recurrence.small_window(gram, stale, columns, positions, log)
         exchange.moved(columns, change)
         if isinstance(exchange, GramExchange) and self._options.recompute:
             self._refresh(exchange)

@@ -111,6 +111,7 @@ class _Record:
             panels=self._panels,
             state={name: np.array([one[name] for one in self._states]) for name in self._states[0]},
             fingerprints=self._digests,
+            log=None if run.log is None else run.log[: stops[-1]],
         )
 
 

@@ -13,7 +13,7 @@ from sstep_verify.compiled import compiled
 
 
 @compiled
-def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen):
+def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen, log):
     """Make the updates of one window from the stale products in `gradient`.
 
     Parameters
@@ -34,6 +34,8 @@ def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, s
         Diagonal shift (omega) and upper end of the box (nu).
     frozen : bool
         Keep a at its value of the window's start until all increments are known.
+    log : ndarray, shape (s,)
+        Out: the new value of the drawn coordinate after each step.
     """
     steps = draws.size
     for place in range(steps):
@@ -48,10 +50,12 @@ def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, s
         curvature = row[coordinate] + shift
         updated = upper if curvature == 0.0 else min(max(value - slope / curvature, 0.0), upper)
         increment = updated - value
+        log[place] = updated
         if increment == 0.0:
             continue
         if frozen:
             delta[coordinate] += increment
+            log[place] = alpha[coordinate] + delta[coordinate]
         else:
             alpha[coordinate] = updated
             weighted[coordinate] = labels[coordinate] * updated
@@ -68,7 +72,7 @@ def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, s
 
 @compiled
 def svm_stale_window(
-    rows, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+    rows, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen, log
 ):
     """One window from its rows, shape (c, m), and their products with `weighted`, `stale`, shape (>= c,).
 
@@ -76,12 +80,12 @@ def svm_stale_window(
     """
     for place in range(draws.size):
         gradient[place] = stale[positions[place]]
-    svm_updates(rows, positions, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+    svm_updates(rows, positions, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen, log)
 
 
 @compiled
 def svm_panel_window(
-    panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+    panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen, log
 ):
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
@@ -92,29 +96,45 @@ def svm_panel_window(
     else:
         np.dot(panel, weighted, stale[: panel.shape[0]])
     svm_stale_window(
-        panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen
+        panel, positions, draws, labels, alpha, weighted, stale, gradient, delta, shift, upper, frozen, log
     )
 
 
 @compiled
 def svm_kept_windows(
-    rows, slot_of, draws, width, labels, alpha, weighted, slots, gradient, delta, shift, upper, frozen
+    rows, slot_of, draws, width, labels, alpha, weighted, slots, gradient, delta, shift, upper, frozen, log
 ):
     """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` is scratch.
 
-    `draws` are cut into windows of `width`.
+    `draws` are cut into windows of `width`; `log` has a value for each.
     """
     for begin in range(0, draws.size, width):
         window = draws[begin : begin + width]
         for place in range(window.size):
             slots[place] = slot_of[window[place]]
             gradient[place] = np.dot(rows[slots[place]], weighted)
-        svm_updates(rows, slots, window, labels, alpha, weighted, gradient, delta, shift, upper, frozen)
+        svm_updates(
+            rows, slots, window, labels, alpha, weighted, gradient, delta, shift, upper, frozen,
+            log[begin : begin + width],
+        )  # fmt: skip
 
 
 @compiled
 def svm_small_window(
-    gram, stale, columns, positions, labels, alpha, weighted, local, gradient, delta, shift, upper, frozen
+    gram,
+    stale,
+    columns,
+    positions,
+    labels,
+    alpha,
+    weighted,
+    local,
+    gradient,
+    delta,
+    shift,
+    upper,
+    frozen,
+    log,
 ):
     """One window from the kernel entries among its distinct coordinates.
 
@@ -132,7 +152,7 @@ def svm_small_window(
         Labels, dual vector (updated), and their product (updated).
     local : ndarray, shape (4, >= c)
         Scratch; out: row 3 holds the changes of `weighted` at `columns`.
-    gradient, delta, shift, upper, frozen
+    gradient, delta, shift, upper, frozen, log
         As in `svm_updates`, `delta` of c values.
     """
     count = columns.size
@@ -145,7 +165,7 @@ def svm_small_window(
         gradient[place] = stale[positions[place]]
     svm_updates(
         gram, positions, positions, local[0, :count], local[1, :count], local[2, :count], gradient, delta,
-        shift, upper, frozen,
+        shift, upper, frozen, log,
     )  # fmt: skip
     for place in range(count):
         coordinate = columns[place]

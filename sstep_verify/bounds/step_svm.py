@@ -1,0 +1,206 @@
+"""Bound B' for K-SVM: how far a logged step may be from the exact step that begins at the run's own a.
+
+A log tells the new value of the coordinate i of each step, so a is known exactly before every step, also
+inside a window, and what a correct implementation may do wrong there is local. Let a' be its a at the
+window's start, theta_t the logged increments since (exact differences of logged values), p the nonzero
+entries of a' and s the steps of a window. Its gradient is a sum, in any order, of stale products,
+corrections, 1 and the shift's products (bounds/window_svm.py), so with unit roundoff u
+
+    |g^ - g| <= gamma_k (sum |K_il| |a'_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega (|a'_i| + moved_i))
+                + sum delta_il |a'_l| + sum_t delta(i, i_t) |theta_t| + sum_t |K(i, i_t)| e_t,
+
+with ``k = p + s + 6``,
+
+where e_t is how far the increment it corrected with may be from the logged one:
+
+* in-place: the stored value is the clipped one, the increment its rounded difference: u |theta_t|;
+* added: the stored value is ``fl(value + increment)``: u |stored| + u |theta_t|;
+* frozen: both stored and used values are sums of at most r + 1 numbers, r draws of the coordinate so far,
+  each off by at most ``landing = gamma_{r+2} (|a'_i| + moved_i)``: 2 landing.
+
+Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings; the clip is 1-Lipschitz, the
+upper end may be rounded (bounds/box_rounding.py), and the stored value lands within u |stored| + u |theta|
+(added) or 2 landing (frozen) of the clipped one; frozen, the value stepped from is within 2 landing of the
+logged one as well. Nothing is propagated: no factor grows with s but in k.
+
+The judge makes the same step in float64 from the same a, in place, with products in any order over all m
+entries: the same theorem with u64 and ``k = m + 7``, its own delta. Two correct values differ by no more
+than the sum of both bounds. Sums of ``|a'_l|`` and ``|theta_t|`` are taken together: `reach` holds |a'|, to
+which each step adds ``|theta_t| + e_t / gamma``, gamma the sum of both constants, because
+``|K| <= weight / gamma`` for ``weight = gamma |K| + delta``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.bounds.box_rounding import box_errors
+from sstep_verify.bounds.kernel_entries import KernelEntries
+from sstep_verify.bounds.rounding import (
+    OUTWARD,
+    TYPES,
+    gamma,
+    smallest,
+    stale_roundings,
+    unit_roundoff,
+)
+from sstep_verify.compiled import compiled
+from sstep_verify.solver import Declaration
+
+IN_PLACE, ADDED, FROZEN = 0, 1, 2
+FORMS = {"in-place": IN_PLACE, "added": ADDED, "frozen": FROZEN}
+
+
+class SvmStepConstants(NamedTuple):
+    """What the bound of every step of a window is made from, solver's and judge's share together.
+
+    Parameters
+    ----------
+    gradient : float
+        gamma of the gradient's sum.
+    curvature, quotient : float
+        gamma_3 and gamma_2.
+    shift_error, upper_error : float
+        Errors of omega and nu from rounding C.
+    underflow : float
+        What products that underflow may cost a gradient.
+    tiny : float
+        Smallest number of the solver's type.
+    largest : float
+        Largest number of the solver's type.
+    u : float
+        Unit roundoff of the solver.
+    form : int
+        `IN_PLACE`, `ADDED` or `FROZEN`.
+    """
+
+    gradient: float
+    curvature: float
+    quotient: float
+    shift_error: float
+    upper_error: float
+    underflow: float
+    tiny: float
+    largest: float
+    u: float
+    form: int
+
+
+def svm_step_constants(
+    declaration: Declaration,
+    samples: int,
+    support: int,
+    width: int,
+    shift: float,
+    upper: float,
+    *,
+    judge: bool = True,
+) -> SvmStepConstants:
+    """Constants of all steps of windows of `width` steps from an a with at most `support` nonzero entries.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        Precision, form of the update, order of summation, and whether C is rounded.
+    samples, support, width : int
+        Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
+    shift, upper : float
+        Diagonal shift (omega) and upper end of the box (nu).
+    judge : bool
+        Whether the judge's own float64 step is part of the bound; False for an exact one.
+    """
+    precision = declaration.precision
+    u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
+    roundings = stale_roundings(support, samples, width, declaration.summation) + width + 6
+    upper_error, shift_error = box_errors(upper, shift, declaration)
+    # A product for each entry of a, two for each step, and at most 6 others may underflow.
+    products = samples + 2 * width + 6
+    return SvmStepConstants(
+        gradient=gamma(roundings, u) + gamma(samples + 7, own),
+        curvature=gamma(3, u) + gamma(3, own),
+        quotient=gamma(2, u) + gamma(2, own),
+        shift_error=shift_error,
+        upper_error=upper_error,
+        underflow=products * (smallest(precision) + smallest("float64")),
+        tiny=smallest(precision) + smallest("float64"),
+        largest=float(min(np.finfo(TYPES[precision]).max, np.finfo(np.float64).max)),
+        u=max(u, own) if precision == "longdouble" else u,
+        form=FORMS[declaration.update],
+    )
+
+
+def step_weights(entries: KernelEntries, gradient: float, *, judge: bool = True) -> np.ndarray:
+    """``gamma |K| + delta`` for each kernel entry, shape (c, m): error per unit of what it multiplies.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Kernel rows with bounds on their errors, the solver's and the judge's own.
+    gradient : float
+        gamma of the gradient's sum.
+    judge : bool
+        Whether the judge's own entries are part of it; False where the kernel is exact.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = entries.own if judge else 0.0
+        weights = gradient * entries.magnitude + (entries.solver + own)
+        return np.nan_to_num(weights * OUTWARD, nan=np.inf, posinf=np.inf)
+
+
+@compiled
+def svm_landing(constants, draws, size):
+    """How far a frozen coordinate's sums may be from exact ones; 0 for the other forms.
+
+    Parameters
+    ----------
+    constants : SvmStepConstants
+        Constants.
+    draws : int
+        Times the coordinate was drawn in the window (r).
+    size : float
+        ``|a'_i|`` and the sizes of its increments, summed.
+    """
+    if constants.form != FROZEN:
+        return 0.0
+    k = (draws + 2) * constants.u
+    return k / (1.0 - k) * size * OUTWARD
+
+
+@compiled
+def svm_step_bound(constants, gradient_error, curvature, curvature_error, value, new, increment, landing):
+    """Bound on ``|logged - judged|`` of one step; infinite where nothing is promised.
+
+    Parameters
+    ----------
+    constants : SvmStepConstants
+        Constants.
+    gradient_error : float
+        Bound on the error of the gradient, roundings of its sum included.
+    curvature, curvature_error : float
+        eta, and how far the kernel entry in it may be off.
+    value, new, increment : float
+        Value before the step, unclipped new value, logged increment.
+    landing : float
+        `svm_landing`.
+
+    Returns
+    -------
+    float
+        Before the clip and the box are taken into account: the caller adds `upper_error` at the box.
+    """
+    off = curvature_error + constants.curvature * curvature + constants.shift_error
+    least = curvature - off
+    if not least > 0.0:
+        return np.inf
+    quotient = abs(value - new)
+    error = (gradient_error + quotient * off + constants.tiny) / least + constants.tiny
+    error += constants.quotient * (quotient + error) + constants.quotient * (abs(new) + error)
+    if not quotient + abs(new) + error < constants.largest:
+        return np.inf
+    if constants.form == ADDED:
+        error += constants.u * (2.0 * abs(increment) + abs(value) + abs(new) + error)
+    elif constants.form == FROZEN:
+        error += 4.0 * landing + constants.u * (abs(increment) + error)
+    return error * OUTWARD

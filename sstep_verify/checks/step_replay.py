@@ -1,0 +1,221 @@
+"""Check step-replay: every logged step is one classical step from the run's own a, up to its own rounding.
+
+A log of the new value of each drawn coordinate tells a exactly before every step, also inside a window.
+Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
+any correct implementation of the declared recurrence may be off by, and what the judge may
+(bounds/step_svm.py, bounds/step_ridge.py, bounds/step_drift.py for carried weights). Nothing is propagated,
+so no s is too large, and a defect that acts in one step of a run is seen. The log is tied to the run: it
+must lead to every recorded a, to the last bit. The step with the largest ratio, the first of each event
+and a seeded one are replayed in exact arithmetic as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.outcome import Finding, decisive, verdict_on
+from sstep_verify.checks.steps.exact import exact_steps
+from sstep_verify.checks.steps.judged import JudgedRun, JudgedStep, StepJudge
+from sstep_verify.checks.steps.seen import reproducing, step_terms
+from sstep_verify.checks.steps.tally import EVENTS
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import core
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Term, Verdict
+
+CHECK = "step-replay"
+
+LOG_WORDS = 1 << 25
+"""Coordinates drawn in a run up to which it is logged: 256 MiB."""
+
+MISSED = 1e-3
+"""Share of defective steps for which the chance of missing them is told, where not all steps are judged."""
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s, made as without this check, with its step log."""
+    return {run_key(s): replace(plain_request(case, s), log=True) for s in case.s_values if loggable(case)}
+
+
+def loggable(case: Case) -> bool:
+    """Whether the solver logs its steps, and the log is of a size to be kept."""
+    return case.declaration.log and case.iterations * case.stream.block <= LOG_WORDS
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the steps of every plain run.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Replays single steps exactly; keeps kernel entries.
+
+    Returns
+    -------
+    list of Verdict
+        One per run.
+    """
+    if not loggable(case):
+        return []
+    judges = StepJudge(case, oracle), StepJudge(case, oracle, judge=False)
+    return [_judge_run(case, s, trajectories[run_key(s)], judges, oracle) for s in case.s_values]
+
+
+def _judge_run(
+    case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
+) -> Verdict:
+    units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, 2-norm"
+    broken = _broken_chain(case, trajectory)
+    if broken:
+        return verdict_on(
+            CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
+            units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
+        )  # fmt: skip
+    judged = judges[0].run(trajectory)
+    findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
+    exact = exact_steps(case, trajectory, judged, judges[1], oracle)
+    findings += exact
+    terms = step_terms(case, s, trajectory, judged)
+    unseen = [name for name in core(min(s, trajectory.length)) if not _seen(terms, name)]
+    if not findings:
+        nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
+        return verdict_on(
+            CHECK, case, s, Status.VACUOUS, nothing,
+            f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
+            "system is beyond what this precision promises anything about.",
+            units=units, planned=judged.steps, executed=0, terms=terms,
+            evidence=_evidence(judged, judged.steps),
+        )  # fmt: skip
+    found = decisive(findings)
+    status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
+    reason = _reason(case, judged, found, status, terms, unseen)
+    evidence = _evidence(judged, judged.steps)
+    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
+    return verdict_on(
+        CHECK, case, s, status, found, reason,
+        units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
+    )  # fmt: skip
+
+
+def _broken_chain(case: Case, trajectory: Trajectory) -> str:
+    """How the log fails to lead to what was recorded; empty where it does."""
+    log, block = trajectory.log, case.stream.block
+    if log is None:
+        return "the run was asked for its step log and declares to keep one, but left none"
+    if log.shape != (trajectory.length, block):
+        return f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+    alpha = np.array(trajectory.alphas[0])
+    position = 0
+    for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
+        draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
+        alpha[draws.ravel()] = log[
+            position:iteration
+        ].ravel()  # of a repeated coordinate the last value stays
+        position = iteration
+        if not np.array_equal(alpha, recorded, equal_nan=True):
+            place = int(np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))[0])
+            return (
+                f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
+                f"the run recorded {float(recorded[place])!r} there: values were not stored as logged, or "
+                "a coordinate moved that was not drawn"
+            )
+    return ""
+
+
+def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
+    drawn = case.stream.blocks(trajectory.start + worst.iteration, trajectory.start + worst.iteration + 1)[
+        0
+    ]
+    assert trajectory.log is not None
+    where = (
+        f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
+    )
+    distance = worst.distance if worst.distance == worst.distance else math.inf
+    what = (
+        f"step {worst.iteration + 1}, {where}, logged {float(trajectory.log[worst.iteration, 0])!r}, "
+        "against the judge's step from the same a"
+    )
+    return Finding(what, distance, distance, worst.bound)
+
+
+def _seen(terms: tuple[Term, ...], name: str) -> bool:
+    return any(term.name == name and term.status is Status.PASS for term in terms)
+
+
+def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
+    if judged is None:
+        return {"steps": {"judged": 0, "of": steps}}
+    events = {
+        name: {"steps": int(count), "first": int(first) + 1}
+        for name, count, first in zip(EVENTS, judged.tally.events, judged.tally.first, strict=True)
+        if count
+    }
+    return {
+        "steps": {"judged": judged.judged, "of": judged.steps},
+        "events": events,
+        "steps over their bound": int(judged.tally.failed[0]),
+    }
+
+
+def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen) -> str:
+    words = [
+        f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
+        f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
+        "(bounds/step_*.py)."
+    ]
+    if judged.judged < judged.steps:
+        missed = (1.0 - MISSED) ** judged.judged
+        words.append(
+            f"A defect in a share p of the steps is missed with probability at most (1-p)^{judged.judged}, "
+            f"{missed:.1g} for p = {MISSED:g}."
+        )
+    if judged.decided < judged.judged:
+        words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
+    if status is Status.FAIL:
+        words.append(_diagnosis(judged))
+    hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
+    if status is Status.VACUOUS:
+        words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
+    if hidden:
+        words.append(f"Not seen: {'; '.join(hidden)}.")
+    return " ".join(words)
+
+
+def _diagnosis(judged: JudgedRun) -> str:
+    failed = int(judged.tally.failed[0])
+    if judged.first_wrong is None:
+        return "The judge's float64 step is within its bound; the exact step is not."
+    first = judged.first_wrong
+    words = f"{failed} steps are over their bound, the first is step {first.iteration + 1}."
+    names = reproducing(judged)
+    if names:
+        return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."
+    return (
+        f"{words} Leaving out no single quantity reproduces them: a factor on a quantity, another kernel, "
+        "another order of draws or another precision than declared may."
+    )
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s with its step log, where the solver declares that it keeps one",
+    planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
+    runs=runs,
+    judge=judge,
+    bounds=("step_svm", "step_ridge", "step_drift"),
+    level=1,
+    applies=lambda case, s: loggable(case),
+    primary=True,
+)

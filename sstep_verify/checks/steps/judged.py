@@ -1,0 +1,345 @@
+"""Judges a logged run: all its steps, or whole stretches of them chosen after the run."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.bounds.step_drift import WeightsDrift
+from sstep_verify.bounds.step_ridge import ridge_inputs, ridge_step_constants
+from sstep_verify.bounds.step_svm import svm_step_constants
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.steps.ridge import judge_ridge_steps
+from sstep_verify.checks.steps.rows import JudgeRows
+from sstep_verify.checks.steps.svm import judge_svm_steps
+from sstep_verify.checks.steps.tally import NAMES, Tally, empty_tally
+from sstep_verify.compiled import compiled
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.trajectory import Trajectory
+
+STRETCH = 1 << 12
+"""Coordinates drawn in the steps that are judged in one call."""
+
+SAMPLED = 16
+"""Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
+
+
+class Stretch(NamedTuple):
+    """Consecutive whole windows of a run.
+
+    Parameters
+    ----------
+    draws : ndarray of int64, shape (steps,) or (steps, b)
+        Coordinates drawn.
+    log : ndarray, same shape
+        The values they were left with.
+    width : int
+        Steps per window (s).
+    first : int
+        Iterations made before.
+    closing : bool
+        Whether the run ends here, so that a short window is its tail.
+    sampled : ndarray of bool, shape (steps,)
+        Steps that are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
+    """
+
+    draws: np.ndarray
+    log: np.ndarray
+    width: int
+    first: int
+    closing: bool
+    sampled: np.ndarray
+
+
+class SvmState(NamedTuple):
+    """The run's own a before the next step, and scratch; see `judge_svm_steps`.
+
+    Parameters
+    ----------
+    labels, alpha, signed, start, reach, first : ndarray, shape (m,)
+        Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
+        of increments since; a at the window's start of the coordinates it draws.
+    drawn : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far.
+    last : ndarray of int64, shape (1,)
+        Coordinate of the step before; -1 at the beginning.
+    step : ndarray, shape (1,)
+        Its increment.
+    """
+
+    labels: np.ndarray
+    alpha: np.ndarray
+    signed: np.ndarray
+    start: np.ndarray
+    reach: np.ndarray
+    first: np.ndarray
+    drawn: np.ndarray
+    last: np.ndarray
+    step: np.ndarray
+
+
+class RidgeState(NamedTuple):
+    """The same for blocks; see `judge_ridge_steps`. `start` is a at the window's start, whole."""
+
+    targets: np.ndarray
+    alpha: np.ndarray
+    start: np.ndarray
+    reach: np.ndarray
+    first: np.ndarray
+    drawn: np.ndarray
+    increment: np.ndarray
+    rounding: np.ndarray
+    product: np.ndarray
+    residual: np.ndarray
+    applied: np.ndarray
+    effects: np.ndarray
+    last: np.ndarray
+    step: np.ndarray
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """One step and its bound.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations made before it.
+    distance, bound : float
+        Distance of the logged step from the judge's, and the bound on it: of the value (K-SVM), or the
+        2-norm of the residual (K-RR).
+    """
+
+    iteration: int
+    distance: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        """Distance / bound; a value that must be exact and is has 0, and what is no number is infinite."""
+        if self.distance == 0.0:
+            return 0.0
+        ratio = self.distance / self.bound if self.bound > 0.0 else np.inf
+        return ratio if ratio == ratio else np.inf
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """What judging the steps of a run found.
+
+    Parameters
+    ----------
+    steps, judged, decided : int
+        Steps of the run, those judged, and those of them with a finite bound.
+    worst, first_wrong : JudgedStep or None
+        Where the ratio is largest; the first step over its bound.
+    tally : Tally
+        Events and quantities.
+    """
+
+    steps: int
+    judged: int
+    decided: int
+    worst: JudgedStep | None
+    first_wrong: JudgedStep | None
+    tally: Tally
+
+
+class StepJudge:
+    """Judges logged runs of one case.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    oracle : Oracle
+        Keeps kernel entries for all cases that share them.
+    budget : int
+        Steps of a run up to which all are judged; of a longer one as many, or `share` of them.
+    share : float
+        Least share of the steps of a longer run.
+    judge : bool
+        Whether the judge's own float64 errors are part of the bounds; False to compare with exact steps.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        oracle: Oracle,
+        budget: int = 1_000_000,
+        share: float = 0.05,
+        *,
+        judge: bool = True,
+    ):
+        self._case, self._budget, self._share, self._judge = case, budget, share, judge
+        problem = case.problem
+        self._inputs = (
+            None
+            if problem.is_svm
+            else ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
+        )
+        self._rows = JudgeRows(case, oracle, self._inputs, judge=judge)
+
+    def run(self, trajectory: Trajectory) -> JudgedRun:
+        """Judge the steps of a run that has a log."""
+        steps, width = trajectory.length, trajectory.s
+        stretches = self._stretches(trajectory)
+        per_call = max(STRETCH // (width * self._case.stream.block), 1) * width
+        tally = empty_tally(min(per_call, max(steps, 1)))
+        worst = first_wrong = None
+        judged = decided = position = 0
+        state = self._state(trajectory)
+        drift = self._drift(trajectory)
+        for begin, end in stretches:
+            self._skip(trajectory, state, position, begin)
+            for first in range(begin, end, per_call):
+                last = min(first + per_call, end)
+                self._judge_steps(trajectory, state, tally, drift, first, last)
+                distance, bound = tally.distance[: last - first], tally.bound[: last - first]
+                finite = np.isfinite(bound)
+                judged, decided = judged + last - first, decided + int(finite.sum())
+                found = _largest(distance, bound, finite, first)
+                if found and (worst is None or found.ratio > worst.ratio):
+                    worst = found
+                if first_wrong is None and found and found.ratio > 1.0:
+                    place = int(np.flatnonzero(finite & ~(distance <= bound))[0])
+                    first_wrong = JudgedStep(first + place, float(distance[place]), float(bound[place]))
+            position = end
+        return JudgedRun(steps, judged, decided, worst, first_wrong, tally)
+
+    def step(self, trajectory: Trajectory, iteration: int) -> JudgedStep:
+        """Judge one step again, from the start of its window."""
+        begin = iteration // trajectory.s * trajectory.s
+        state, tally = self._state(trajectory), empty_tally(trajectory.s)
+        self._skip(trajectory, state, 0, begin)
+        drift = self._drift(trajectory)
+        if drift is not None and begin:
+            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
+        self._judge_steps(trajectory, state, tally, drift, begin, iteration + 1)
+        place = iteration - begin
+        return JudgedStep(iteration, float(tally.distance[place]), float(tally.bound[place]))
+
+    def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
+        """The run's own a before a step, shape (m,)."""
+        state = self._state(trajectory)
+        self._skip(trajectory, state, 0, iteration)
+        return state.alpha
+
+    def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
+        """Whole windows to judge: all, or first, last and seeded ones, by a digest of the run's end."""
+        steps, width = trajectory.length, trajectory.s
+        wanted = max(self._budget, int(self._share * steps))
+        # Weights drift from step to step, so that none can be left out.
+        if steps <= wanted or self._case.declaration.state:
+            return [(0, steps)] if steps else []
+        parts = 20
+        length = -(-wanted // parts // width) * width
+        slots = -(-steps // length)
+        digest = hashlib.sha256(np.ascontiguousarray(trajectory.final).tobytes()).digest()
+        generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "little")))
+        chosen = {0, slots - 1, *generator.choice(slots, size=min(parts, slots), replace=False).tolist()}
+        return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
+
+    def _state(self, trajectory: Trajectory) -> SvmState | RidgeState:
+        problem, block = self._case.problem, self._case.stream.block
+        alpha = np.array(trajectory.alphas[0], dtype=np.float64)
+        samples, targets = problem.samples, np.ascontiguousarray(problem.targets, dtype=np.float64)
+        drawn = np.zeros(samples, dtype=np.int64)
+        if problem.is_svm:
+            return SvmState(
+                targets, alpha, targets * alpha, targets * alpha, np.abs(alpha), np.zeros(samples), drawn,
+                np.full(1, -1, dtype=np.int64), np.zeros(1),
+            )  # fmt: skip
+        increment, rounding, product, residual, applied = np.zeros((5, block))
+        return RidgeState(
+            targets, alpha, alpha.copy(), np.abs(alpha), np.zeros(samples), drawn, increment, rounding,
+            product, residual, applied, np.zeros((len(NAMES), block)),
+            np.full(block, -1, dtype=np.int64), np.zeros(block),
+        )  # fmt: skip
+
+    def _drift(self, trajectory: Trajectory) -> WeightsDrift | None:
+        case = self._case
+        if case.declaration.state != ("weights",):
+            return None
+        return WeightsDrift(
+            case.problem, case.declaration, trajectory.alphas[0], trajectory.start, trajectory.s
+        )
+
+    def _draws(self, trajectory: Trajectory, begin: int, end: int) -> np.ndarray:
+        return self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+
+    @staticmethod
+    def _log(trajectory: Trajectory, begin: int, end: int) -> np.ndarray:
+        assert trajectory.log is not None
+        return np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
+
+    def _skip(self, trajectory: Trajectory, state, begin: int, end: int) -> None:
+        """Take the log's word for some steps."""
+        for first in range(begin, end, 1 << 16):
+            last = min(first + (1 << 16), end)
+            follow(state.alpha, self._draws(trajectory, first, last), self._log(trajectory, first, last))
+        if end > begin:
+            state.reach[:] = np.abs(state.alpha)
+            state.last[:] = -1
+            if isinstance(state, SvmState):
+                state.signed[:] = state.start[:] = state.labels * state.alpha
+            else:
+                state.start[:] = state.alpha
+
+    def _judge_steps(
+        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int
+    ) -> None:
+        """Judge the windows of iterations begin..end-1, in as many calls as their rows allow."""
+        case, width = self._case, trajectory.s
+        draws, log = self._draws(trajectory, begin, end), self._log(trajectory, begin, end)
+        errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
+        samples, block = case.problem.samples, case.stream.block
+        step = max(self._rows.most // (width * block), 1) * width if not self._rows.whole else end - begin
+        for first in range(0, end - begin, step):
+            part = slice(first, min(first + step, end - begin))
+            support = min(int(np.count_nonzero(state.alpha)) + draws[part].size, samples)
+            support = min(1 << (support - 1).bit_length(), samples)
+            steps = part.stop - part.start
+            closing = begin + part.stop == trajectory.length
+            sampled = np.full(steps, ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
+            at = begin + first
+            own = Tally(tally.distance[part], tally.bound[part], *tally[2:])
+            if case.problem.is_svm:
+                loss = case.problem.hinge
+                constants = svm_step_constants(
+                    case.declaration, samples, support, width, loss.shift, loss.upper, judge=self._judge
+                )
+                rows = self._rows.of(draws[part], constants.gradient)
+                stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
+                judge_svm_steps(
+                    rows, state, stretch, (loss.shift, loss.upper), constants, errors[part], own
+                )
+            else:
+                bounds = ridge_step_constants(
+                    case.declaration, samples, samples, width, block, judge=self._judge
+                )
+                rows = self._rows.of(draws[part], bounds.residual)
+                stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
+                judge_ridge_steps(rows, state, stretch, self._inputs, bounds, errors[part], own)
+
+
+@compiled
+def follow(alpha, draws, log):
+    """Set a to what the log says after some steps; draws and log (steps, b)."""
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            alpha[draws[step, place]] = log[step, place]
+
+
+def _largest(distance, bound, finite, first: int) -> JudgedStep | None:
+    """The step with the largest ratio among those with a finite bound."""
+    if not finite.any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(distance == 0.0, 0.0, distance / bound)
+    ratio = np.where(finite, np.where(np.isnan(ratio), np.inf, ratio), -1.0)
+    place = int(np.argmax(ratio))
+    return JudgedStep(first + place, float(distance[place]), float(bound[place]))

@@ -1,0 +1,225 @@
+"""Judges every block step of logged K-RR windows in float64 by the residual that its increment leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import OUTWARD
+from sstep_verify.bounds.step_ridge import solve_error
+from sstep_verify.checks.steps.tally import (
+    BOUNDARY,
+    CURVATURE,
+    FREE,
+    KERNEL,
+    OFF_DIAGONAL,
+    OVERLAP,
+    PENALTY,
+    REPEATED,
+    SAME,
+    SAMPLES,
+    STALE,
+    STREAM,
+    TAIL,
+    TAIL_STEP,
+    THRICE,
+    event,
+    saw,
+)
+from sstep_verify.compiled import compiled
+
+
+@compiled
+def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
+    """Judge the block steps of some whole windows, one after the other.
+
+    Parameters
+    ----------
+    rows : RidgeRows
+        Kernel rows of the coordinates drawn, their weights, and where each coordinate's row is.
+    state : RidgeState
+        The run's own a, advanced by the log, and the judge's scratch.
+    stretch : Stretch
+        Blocks drawn, logged values (steps, b), steps per window, and where in the run they lie.
+    inputs : RidgeInputs
+        lambda and what rounding the input does.
+    constants : RidgeStepConstants
+        Of the bounds.
+    drift : ndarray, shape (steps,)
+        What a state carried beside a adds to each residual's error, in the 2-norm.
+    tally : Tally
+        Out: distances, bounds, and what was seen.
+    """
+    alpha, scale = state.alpha, 1.0 / inputs.penalty
+    blocks, log, width = stretch.draws, stretch.log, stretch.width
+    steps, block = blocks.shape
+    for begin in range(0, steps, width):
+        end = min(begin + width, steps)
+        tail = stretch.closing and end - begin < width
+        for step in range(begin, end):
+            repeats = 0
+            for place in range(block):
+                i = blocks[step, place]
+                if state.drawn[i] == 0:
+                    state.first[i] = alpha[i]
+                state.drawn[i] += 1
+                repeats = max(repeats, state.drawn[i])
+            iteration = stretch.first + step
+            event(tally, FREE, iteration)
+            if repeats > 1:
+                event(tally, REPEATED, iteration)
+            if repeats > 2:
+                event(tally, THRICE, iteration)
+            if tail:
+                event(tally, TAIL_STEP, iteration)
+            stale_of = stretch.sampled[step] and end - begin > 1
+            bound, distance = _residual(rows, state, blocks[step], log[step], inputs, constants)
+            bound += drift[step]
+            tally.distance[step], tally.bound[step] = distance, bound
+            if bound < np.inf:
+                failed = not distance <= bound
+                if failed:
+                    tally.failed[0] += 1
+                effects = state.effects
+                if failed or stretch.sampled[step]:
+                    tally.looked[0] += 1
+                    _effects(rows, state, blocks[step], log[step], scale, stale_of)
+                    for which, dose in ((STALE, 1.0), (CURVATURE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
+                        _saw(tally, which, effects[which], dose, state.residual, bound, failed)
+                    if block > 1:
+                        _saw(tally, OFF_DIAGONAL, effects[OFF_DIAGONAL], 1.0, state.residual, bound, failed)
+                    if stale_of:
+                        _saw(tally, KERNEL, effects[KERNEL], 1.0, state.residual, bound, failed)
+                        _saw(tally, SAME, effects[SAME], 1.0, state.residual, bound, failed)
+                        if constants.frozen:
+                            _saw(tally, OVERLAP, effects[OVERLAP], 1.0, state.residual, bound, failed)
+                    if state.last[0] >= 0:
+                        if step == begin:
+                            _saw(tally, BOUNDARY, effects[BOUNDARY], 1.0, state.residual, bound, failed)
+                        _saw(tally, STREAM, effects[STREAM], 1.0, state.residual, bound, failed)
+                    if tail:
+                        _saw(tally, TAIL, effects[CURVATURE], 1.0, state.residual, bound, failed)
+            for place in range(block):
+                i = blocks[step, place]
+                increment = log[step, place] - alpha[i]
+                size = abs(increment)
+                slack = constants.u * abs(log[step, place])
+                if constants.frozen:
+                    slack = 2.0 * _landing(constants, state.drawn[i], state.reach[i] + size)
+                alpha[i] = log[step, place]
+                state.reach[i] += size + slack / constants.residual
+                state.last[place], state.step[place] = i, increment
+        for step in range(begin, end):
+            for place in range(block):
+                i = blocks[step, place]
+                state.drawn[i] = 0
+                state.reach[i] = abs(alpha[i])
+                state.start[i] = alpha[i]
+
+
+@compiled
+def _landing(constants, draws, size):
+    """How far sums of a frozen coordinate's increments may be from exact ones."""
+    k = (draws + 2) * constants.u
+    return k / (1.0 - k) * size * OUTWARD
+
+
+@compiled
+def _residual(rows, state, drawn, logged, inputs, constants):
+    """Bound on the residual of one block step, and its 2-norm; itself it stands in ``state.residual``."""
+    alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
+    trace = given = system = length = stored = wrong = spread = total = 0.0
+    for place in range(block):
+        i = drawn[place]
+        increment = logged[place] - alpha[i]
+        state.increment[place] = increment
+        rounding = constants.u * abs(logged[place])
+        if constants.frozen:
+            rounding = 2.0 * _landing(constants, state.drawn[i], state.reach[i] + abs(increment))
+        state.rounding[place] = rounding
+        length += increment * increment
+        stored += rounding * rounding
+    for place in range(block):
+        i = drawn[place]
+        slot = rows.slot[i]
+        row = rows.kernel[slot]
+        product = np.dot(row, alpha) * scale
+        state.product[place] = product
+        right = state.targets[i] - samples * alpha[i] - product
+        size = abs(state.targets[i]) + inputs.targets[i] + samples * state.reach[i]
+        error = np.dot(rows.weight[slot], state.reach) + constants.residual * size
+        error += inputs.targets[i] + constants.underflow
+        applied = reached = land = 0.0
+        for other in range(block):
+            j = drawn[other]
+            entry = row[j] * scale
+            if other == place:
+                entry += samples
+                trace += entry + rows.weight[slot, j]
+            held, change = rows.system[slot, j], abs(state.increment[other])
+            largest = abs(entry) + rows.weight[slot, j]
+            given += held * held
+            system += largest * largest
+            applied += entry * state.increment[other]
+            reached += abs(entry) * change
+            error += rows.weight[slot, j] * change
+            land += largest * state.rounding[other]
+        state.residual[place] = right - applied
+        state.applied[place] = applied
+        error += constants.judge * reached
+        wrong += error * error
+        spread += land * land
+        total += state.residual[place] * state.residual[place]
+        if not size + abs(product) + reached < constants.largest:
+            return np.inf, np.sqrt(total)
+    given = np.sqrt(given) + constants.system * np.sqrt(system)
+    change = given + solve_error(constants, trace, given, block)
+    bound = np.sqrt(wrong) + change * (np.sqrt(length) + np.sqrt(stored)) + np.sqrt(spread)
+    return bound * OUTWARD, np.sqrt(total)
+
+
+@compiled
+def _effects(rows, state, drawn, logged, scale, stale_of):
+    """What each quantity adds to the residual, shape (quantities, b), in ``state.effects``."""
+    effects, samples, block = state.effects, float(state.alpha.size), drawn.size
+    for place in range(block):
+        i = drawn[place]
+        row = rows.kernel[rows.slot[i]]
+        applied, increment = state.applied[place], state.increment[place]
+        own = row[i] * scale * increment
+        product = state.product[place]
+        stale = product
+        if stale_of:
+            stale = np.dot(row, state.start) * scale
+        moved = state.alpha[i] - state.first[i]
+        same = row[i] * scale * moved
+        effects[STALE, place] = stale
+        effects[CURVATURE, place] = applied
+        effects[KERNEL, place] = product - stale - same
+        effects[SAME, place] = same
+        effects[OVERLAP, place] = samples * moved
+        effects[SAMPLES, place] = samples * (state.alpha[i] + increment)
+        effects[PENALTY, place] = product + applied - samples * increment
+        effects[OFF_DIAGONAL, place] = applied - own - samples * increment
+        boundary = late = 0.0
+        if state.last[0] >= 0:
+            for other in range(block):
+                j = state.last[other]
+                if j != i:
+                    boundary += row[j] * scale * state.step[other]
+                # The block before, taken again, stays as it is: the log would hold its values.
+                entry = row[drawn[other]] * scale + (samples if other == place else 0.0)
+                late += entry * (logged[other] - state.alpha[j])
+        effects[BOUNDARY, place] = boundary
+        effects[STREAM, place] = late
+
+
+@compiled
+def _saw(tally, quantity, effect, dose, residual, bound, failed):
+    """Note what an error in a quantity, which adds `effect` to the residual per unit, would have shown."""
+    size = left = right = 0.0
+    for place in range(residual.size):
+        size += effect[place] * effect[place]
+        left += (residual[place] - dose * effect[place]) ** 2
+        right += (residual[place] + dose * effect[place]) ** 2
+    size = np.sqrt(size)
+    saw(tally, quantity, dose * size, size, bound, np.sqrt(min(left, right)), failed)

@@ -1,0 +1,100 @@
+"""From the counts of judged steps to what a verdict says of each quantity."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sstep_verify.bounds.rounding import unit_roundoff
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, NAMES, REPEATED
+from sstep_verify.problems import Hinge
+from sstep_verify.quantities import BOUNDARY, LOWER, OVERLAP, SAME, TAIL, UPPER, WRITE_BACK, quantities_of
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Term
+
+SHARE = 0.9
+"""Share of the wrong steps that a mistake must reproduce to be named."""
+
+
+def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) -> tuple[Term, ...]:
+    """One record per quantity that the steps of a run have.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    s : int
+        Iterations per window.
+    trajectory : Trajectory
+        The run.
+    judged : JudgedRun
+        What judging its steps found.
+    """
+    problem = case.problem
+    task = problem.loss.task if problem.is_svm else "krr"
+    width = min(s, max(trajectory.length, 1))
+    terms = []
+    for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
+        if quantity.name == TAIL and trajectory.length % s == 0:
+            continue
+        if quantity.name == BOUNDARY and trajectory.length <= s:
+            continue
+        if quantity.name == WRITE_BACK:
+            terms.append(_write_back(case, trajectory))
+            continue
+        place = NAMES.index(quantity.name)
+        seen, reach = int(judged.tally.seen[place]), float(judged.tally.reach[place])
+        terms.append(
+            Term(
+                name=quantity.name,
+                status=Status.PASS if seen else Status.VACUOUS,
+                detectable=1.0 / reach if reach > 0.0 else math.inf,
+                planned=judged.steps,
+                decided=int(judged.tally.looked[0]),
+                seen=seen,
+                reason="" if seen else _why_not(case, quantity.name, judged),
+            )
+        )
+    return tuple(terms)
+
+
+def _write_back(case: Case, trajectory: Trajectory) -> Term:
+    """Stored values are compared bit for bit at every recorded iteration."""
+    pairs = zip(trajectory.alphas[:-1], trajectory.alphas[1:], strict=True)
+    moved = sum(not np.array_equal(before, after) for before, after in pairs)
+    compared = trajectory.iterations.size - 1
+    return Term(
+        WRITE_BACK,
+        Status.PASS if moved else Status.VACUOUS,
+        unit_roundoff(case.declaration.precision) if moved else math.inf,
+        compared,
+        compared,
+        moved,
+        "" if moved else "a does not move between recorded iterations",
+    )
+
+
+def _why_not(case: Case, name: str, judged: JudgedRun) -> str:
+    events = judged.tally.events
+    if name == UPPER and not events[CLIP_HIGH]:
+        upper = case.problem.hinge.C if isinstance(case.problem.loss, Hinge) else math.inf
+        return f"no coordinate reaches C = {upper:g}"
+    if name == LOWER and not events[CLIP_LOW]:
+        return "no step is clipped at 0"
+    if name in (SAME, OVERLAP) and not events[REPEATED]:
+        return "no coordinate is drawn twice in a window"
+    if float(judged.tally.reach[NAMES.index(name)]) == 0.0:
+        return f"it changes none of {int(judged.tally.looked[0])} steps"
+    return "leaving it out changes no step by more than twice its bound"
+
+
+def reproducing(judged: JudgedRun) -> list[str]:
+    """Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first."""
+    failed = int(judged.tally.failed[0])
+    if not failed:
+        return []
+    order = np.argsort(-judged.tally.reproduced, kind="stable")
+    return [NAMES[place] for place in order if judged.tally.reproduced[place] >= SHARE * failed]

@@ -1,0 +1,196 @@
+"""Judges every step of logged K-SVM windows in float64, by a recurrence of the judge's own.
+
+No correction terms are formed: a is known before every step, so each gradient is a product of a kernel row
+with that a. What the s-step recurrence calls stale product, correction and so on is told apart afterwards,
+to say whether an error in it would have been seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step_svm import ADDED, FROZEN, svm_landing, svm_step_bound
+from sstep_verify.checks.steps.tally import (
+    BOUNDARY,
+    CLIP_HIGH,
+    CLIP_LOW,
+    CURVATURE,
+    FREE,
+    KERNEL,
+    LABELS,
+    LOWER,
+    OMEGA,
+    OVERLAP,
+    REPEATED,
+    SAME,
+    STALE,
+    STREAM,
+    TAIL,
+    TAIL_STEP,
+    THRICE,
+    UPPER,
+    event,
+    saw,
+)
+from sstep_verify.compiled import compiled
+
+
+@compiled
+def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
+    """Judge the steps of some whole windows, one after the other.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kernel rows of the coordinates drawn, their weights, and where each coordinate's row is.
+    state : SvmState
+        The run's own a, advanced by the log, and the judge's scratch.
+    stretch : Stretch
+        Coordinates drawn, logged values, steps per window, and where in the run they lie.
+    box : tuple of (float, float)
+        Diagonal shift (omega) and upper end of the box (nu).
+    constants : SvmStepConstants
+        Of the bounds.
+    drift : ndarray, shape (steps,)
+        What a state carried beside a adds to each gradient's error.
+    tally : Tally
+        Out: distances, bounds, and what was seen.
+    """
+    labels, alpha, signed = state.labels, state.alpha, state.signed
+    shift, upper = box
+    draws, log, width = stretch.draws, stretch.log, stretch.width
+    for begin in range(0, draws.size, width):
+        end = min(begin + width, draws.size)
+        tail = stretch.closing and end - begin < width
+        for place in range(begin, end):
+            i = draws[place]
+            if state.drawn[i] == 0:
+                state.first[i] = alpha[i]
+            state.drawn[i] += 1
+        for place in range(begin, end):
+            state.drawn[draws[place]] = 0
+        moves = False
+        for place in range(begin, end):
+            i = draws[place]
+            row, weight = rows.kernel[rows.slot[i]], rows.weight[rows.slot[i]]
+            value, diagonal = alpha[i], row[i]
+            state.drawn[i] += 1
+            repeats = state.drawn[i]
+            moved = state.reach[i]  # |a'_i| and the increments of the coordinate so far
+            product = labels[i] * np.dot(row, signed)
+            slope = product - 1.0 + shift * value
+            curvature = diagonal + shift
+            error = np.dot(weight, state.reach) + constants.gradient * (1.0 + shift * moved)
+            error += constants.underflow + constants.shift_error * moved + drift[place]
+            if curvature > 0.0:
+                new = value - slope / curvature
+                landing = svm_landing(constants, repeats, moved + abs(log[place] - value))
+                bound = svm_step_bound(
+                    constants, error, curvature, rows.error[i], value, new, log[place] - value, landing
+                )
+            else:
+                # A zero row of an L1 problem: the gradient is -1 and the step ends at the upper end.
+                new, bound = upper, np.inf
+                if diagonal + rows.error[i] + shift == 0.0:
+                    bound = 0.0
+            free = 0.0 < new < upper
+            clipped = min(max(new, 0.0), upper)
+            if new + bound >= upper:
+                bound += constants.upper_error
+            distance = abs(log[place] - clipped)
+            tally.distance[place] = distance
+            tally.bound[place] = bound
+            iteration = stretch.first + place
+            event(tally, FREE if free else CLIP_LOW if new <= 0.0 else CLIP_HIGH, iteration)
+            if repeats > 1:
+                event(tally, REPEATED, iteration)
+            if repeats > 2:
+                event(tally, THRICE, iteration)
+            if tail:
+                event(tally, TAIL_STEP, iteration)
+            if bound < np.inf and curvature > 0.0:
+                failed = not distance <= bound
+                tally.looked[0] += 1
+                if failed:
+                    tally.failed[0] += 1
+                unit = 1.0 / curvature
+                stale = labels[i] * np.dot(row, state.start) if moves else product
+                own = diagonal * (value - state.first[i])
+                box_of = (new, clipped, upper, bound, log[place], failed)
+                _saw(tally, STALE, stale * unit, 1.0, free, box_of)
+                _saw(tally, CURVATURE, value - new, 0.5, free, box_of)
+                _saw(tally, LABELS, 2.0 * product * unit, 1.0, free, box_of)
+                if width > 1:
+                    _saw(tally, KERNEL, (product - stale - own) * unit, 1.0, free, box_of)
+                    _saw(tally, SAME, own * unit, 1.0, free, box_of)
+                if shift > 0.0:
+                    _saw(tally, OMEGA, shift * value * unit, 1.0, free, box_of)
+                if constants.form == FROZEN and width > 1 and repeats > 1:
+                    # The frozen value in the place of the current one: no effect where the step is free.
+                    before = value - state.first[i]
+                    lost = min(max(new - before, 0.0), upper) + before
+                    saw(tally, OVERLAP, abs(lost - clipped), 0.0, bound, abs(log[place] - lost), failed)
+                if new > upper:
+                    saw(tally, UPPER, new - upper, upper, bound, abs(log[place] - new), failed)
+                if new < 0.0:
+                    saw(tally, LOWER, -new, -new, bound, abs(log[place] - new), failed)
+                if place == begin and state.last[0] >= 0 and state.last[0] != i:
+                    lost = labels[i] * labels[state.last[0]] * row[state.last[0]] * state.step[0]
+                    _saw(tally, BOUNDARY, lost * unit, 1.0, free, box_of)
+                if state.last[0] >= 0 and state.last[0] != i:
+                    # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
+                    again = alpha[state.last[0]]
+                    saw(tally, STREAM, abs(again - clipped), 0.0, bound, abs(log[place] - again), failed)
+                if tail:
+                    saw(tally, TAIL, abs(clipped - value), abs(clipped - value), bound, 1.0, False)
+            increment = log[place] - value
+            size = abs(increment)
+            moves = moves or size > 0.0
+            state.step[0], state.last[0] = increment, i
+            alpha[i] = log[place]
+            signed[i] = labels[i] * log[place]
+            slack = constants.u * size
+            if constants.form == ADDED:
+                slack += constants.u * abs(log[place])
+            elif constants.form == FROZEN:
+                slack = 2.0 * svm_landing(constants, repeats, moved + size)
+            state.reach[i] = moved + size + slack / constants.gradient
+        for place in range(begin, end):
+            i = draws[place]
+            state.drawn[i] = 0
+            state.reach[i] = abs(alpha[i])
+            state.start[i] = signed[i]
+
+
+@compiled
+def _saw(tally, quantity, change, dose, free, box_of):
+    """Note what an error in a quantity would have shown.
+
+    Parameters
+    ----------
+    tally : Tally
+        Counts.
+    quantity : int
+        Its number.
+    change : float
+        What a relative change of it adds to the unclipped value, per unit.
+    dose : float
+        The relative change that leaving it out stands for.
+    free : bool
+        Whether the step is away from both ends of the box.
+    box_of : tuple
+        Unclipped and clipped value, upper end, bound, logged value, whether the step is over its bound.
+    """
+    new, clipped, upper, bound, logged, failed = box_of
+    if not failed and abs(change) <= tally.most[quantity] * bound:
+        return  # neither seen nor better than what was seen already
+    other = min(max(new + dose * change, 0.0), upper)
+    saw(
+        tally,
+        quantity,
+        abs(other - clipped),
+        abs(change) if free else 0.0,
+        bound,
+        abs(logged - other),
+        failed,
+    )

@@ -1,0 +1,126 @@
+"""What the judge of steps keeps count of: events, quantities seen, mistakes that reproduce a wrong step.
+
+The names of quantities stand here as numbers, for compiled code.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify import quantities
+from sstep_verify.compiled import compiled
+
+NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
+"""Quantities by number."""
+
+STALE = NAMES.index(quantities.STALE)
+CURVATURE = NAMES.index(quantities.CURVATURE)
+KERNEL = NAMES.index(quantities.KERNEL)
+SAME = NAMES.index(quantities.SAME)
+OVERLAP = NAMES.index(quantities.OVERLAP)
+OMEGA = NAMES.index(quantities.OMEGA)
+LABELS = NAMES.index(quantities.LABELS)
+UPPER = NAMES.index(quantities.UPPER)
+LOWER = NAMES.index(quantities.LOWER)
+SAMPLES = NAMES.index(quantities.SAMPLES)
+PENALTY = NAMES.index(quantities.PENALTY)
+OFF_DIAGONAL = NAMES.index(quantities.OFF_DIAGONAL)
+WRITE_BACK = NAMES.index(quantities.WRITE_BACK)
+BOUNDARY = NAMES.index(quantities.BOUNDARY)
+TAIL = NAMES.index(quantities.TAIL)
+STREAM = NAMES.index(quantities.STREAM)
+
+EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail")
+"""Events by number: what the judge's own step did, and what the stream holds."""
+
+FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP = range(len(EVENTS))
+
+
+class Tally(NamedTuple):
+    """Counts of one run; arrays, so that compiled code can write into them.
+
+    Parameters
+    ----------
+    distance, bound : ndarray, shape (steps,)
+        Per step of the stretch judged last: logged against judged, and the bound on it.
+    events, first : ndarray of int64, shape (events,)
+        How often each event happened, and the iteration where it first did (-1: never).
+    seen : ndarray of int64, shape (quantities,)
+        Steps in which leaving the quantity out changes the result by more than twice the bound.
+    reach : ndarray, shape (quantities,)
+        Largest effect of a relative change of the quantity over the bound: 1 / detectable.
+    most : ndarray, shape (quantities,)
+        Effects up to this multiple of the bound say nothing new: the smaller of 2 and `reach`.
+    looked : ndarray of int64, shape (1,)
+        Steps with a finite bound whose quantities were looked at.
+    failed : ndarray of int64, shape (1,)
+        Steps over their bound.
+    reproduced : ndarray of int64, shape (quantities,)
+        Those of them that end where leaving the quantity out would.
+    """
+
+    distance: np.ndarray
+    bound: np.ndarray
+    events: np.ndarray
+    first: np.ndarray
+    seen: np.ndarray
+    reach: np.ndarray
+    most: np.ndarray
+    looked: np.ndarray
+    failed: np.ndarray
+    reproduced: np.ndarray
+
+
+def empty_tally(steps: int) -> Tally:
+    """A tally with nothing in it, for stretches of at most `steps` steps."""
+    count = len(NAMES)
+    return Tally(
+        np.zeros(steps),
+        np.zeros(steps),
+        np.zeros(len(EVENTS), dtype=np.int64),
+        np.full(len(EVENTS), -1, dtype=np.int64),
+        np.zeros(count, dtype=np.int64),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(count, dtype=np.int64),
+    )
+
+
+@compiled
+def event(tally, which, iteration):
+    """Count an event."""
+    if tally.events[which] == 0:
+        tally.first[which] = iteration
+    tally.events[which] += 1
+
+
+@compiled
+def saw(tally, quantity, dropped, relative, bound, remainder, failed):
+    """Note the effects of one quantity in one step.
+
+    Parameters
+    ----------
+    tally : Tally
+        Counts.
+    quantity : int
+        Its number.
+    dropped, relative : float
+        What leaving it out changes, and what a relative change of it changes, per unit.
+    bound : float
+        Bound of the step.
+    remainder : float
+        Distance of the logged step from the one without the quantity.
+    failed : bool
+        Whether the step is over its bound.
+    """
+    if dropped > 2.0 * bound:
+        tally.seen[quantity] += 1
+        if failed and remainder <= bound:
+            tally.reproduced[quantity] += 1
+    if relative > tally.reach[quantity] * bound:
+        tally.reach[quantity] = relative / bound if bound > 0.0 else np.inf
+        tally.most[quantity] = min(2.0, tally.reach[quantity])
