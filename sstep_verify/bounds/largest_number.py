@@ -22,9 +22,9 @@ Such an A is what a step log holds. Where there is none, it is derived (`largest
   shows that rounding gains at most ``3 m C``, ``A = (sqrt(m) + sqrt(4 m + 2 omega F)) / omega``, for a0 = 0
   the ``6 C sqrt(m)`` of that page.
 * K-RR: exact block steps do not increase ``||a - a*||_M``; ``m I <= M <= L I`` with ``L = m (k / lambda +
-  1)``; ``||a*|| <= ||y|| / m``. So they stay within ``A0 = 2 ||y|| / m + sqrt(L / m) ||a0|| + ||a0||``. With ``A =
-  2 A0`` a block step errs by at most ``t = (sqrt(b) rho + e ||D||) / m + u sqrt(b) (A + ||D||)`` in the
-  2-norm, ``sqrt(L) t`` in the M-norm; if ``H sqrt(L) t <= sqrt(m) A0``, H steps stay within A.
+  1)``; ``||a*|| <= ||y|| / m``. So they stay within ``A0 = 2 ||y|| / m + sqrt(L / m) ||a0|| + ||a0||``.
+  With ``A = 2 A0`` a block step errs by at most ``t = (sqrt(b) rho + e ||D||) / m + u sqrt(b) (A + ||D||)``
+  in the 2-norm, ``sqrt(L) t`` in the M-norm; if ``H sqrt(L) t <= sqrt(m) A0``, H steps stay within A.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def artefact_of(
 ) -> Artefact:
     """The artefact of a check's verdicts on one s, with no more runs than they rest on."""
     narrow = _narrowed(check, case, s)
-    kept = {key: trajectories[key] for key in check.wanted(narrow, trajectories)}
+    kept = check.wanted(narrow, trajectories)
     return Artefact(check.id, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
 
 
@@ -96,5 +96,5 @@ def _narrowed(check: Check, case: Case, s: int) -> Case:
 def _described(request: RunRequest) -> tuple:
     return (
         request.s, request.iterations, request.start, request.record, request.variant,
-        request.expose_panels, request.problem.label, request.stream,
+        request.expose_panels, request.log, request.problem.label, request.stream,
     )  # fmt: skip

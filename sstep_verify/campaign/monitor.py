@@ -37,6 +37,8 @@ class Monitor:
         Value at which the run ends.
     name : str
         Name of the measure, for the stop reason.
+    least : int
+        Iterations before which the run does not end: in a single window from zero no stale product shows.
     samples : int, optional
         Length that a must have; not looked at if absent.
     """
@@ -45,6 +47,7 @@ class Monitor:
     measure: Callable[[np.ndarray], tuple[float, float]]
     tolerance: float
     name: str
+    least: int = 0
     samples: int | None = None
     iterations: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -62,6 +65,8 @@ class Monitor:
         self.iterations.append(iteration)
         self.values.append(value)
         earlier = self.values[:-PATIENCE]
+        if iteration < self.least:
+            return False
         if value <= self.tolerance:
             self.reason = "tolerance reached"
         elif value <= self.attainable and earlier and value > min(earlier) / 2:

@@ -71,7 +71,8 @@ def make_runs(
             keep(key, make_run(solvers[request.variant], request))
             continue
         points = frozenset(case.points[plain[key]])
-        monitor = Monitor(points, reference.measure, tolerance, reference.short, case.problem.samples)
+        samples = case.problem.samples
+        monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s, samples)
         begin = time.perf_counter()
         trajectory = make_run(solver, request, monitor)
         seconds = time.perf_counter() - begin

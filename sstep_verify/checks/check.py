@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
@@ -95,9 +95,13 @@ class Check:
         """How it goes about it; may be empty."""
         return self.text.partition("\n\n")[2].strip()
 
-    def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> tuple[str, ...]:
-        """Keys of the runs that its verdicts rest on, of those that were made."""
+    def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
+        """The runs made that its verdicts rest on; with their step logs only where it asks for them."""
         if self.all_runs:
-            return tuple(key for key, run in trajectories.items() if (run.asked or run).s in case.s_values)
-        keys = {**self.runs(case), **self.continued(case, trajectories)}
-        return tuple(key for key in keys if key in trajectories)
+            return {key: run for key, run in trajectories.items() if (run.asked or run).s in case.s_values}
+        asked = {**self.runs(case), **self.continued(case, trajectories)}
+        return {
+            key: trajectories[key] if request.log else replace(trajectories[key], log=None)
+            for key, request in asked.items()
+            if key in trajectories
+        }
