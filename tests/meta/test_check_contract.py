@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from judged import assert_teaches, small_case
 
+from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact_keep import artefact_of
+from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import contract
 from sstep_verify.checks.case import plain_request, run_key
 from sstep_verify.made import make_run
@@ -178,6 +181,22 @@ def test_what_is_declared_and_not_given_is_said_to_be_unproved():
     assert verdict.status is Status.PASS
     assert verdict.evidence["unproved"][0] == "count of windows"
     assert "unproved: count of windows" in verdict.reason
+
+
+@pytest.mark.parametrize("name", ["fewer iterations", "NaN", "another start", "a panel of another shape"])
+def test_an_artefact_of_a_failure_is_judged_as_it_was(name, tmp_path):
+    tested = Spoiled(PLANTED[name][0])
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(1, S), solver=tested)
+    beside = RunRequest(case.problem, case.stream, S, 20, start=8)
+    runs = {run_key(s): make_run(tested, plain_request(case, s)) for s in (1, S)}
+    runs["beside"] = make_run(tested, beside)
+    verdicts = contract.judge(case, runs, None)
+    assert [verdict.status for verdict in verdicts] == [Status.FAIL, Status.FAIL]
+    for verdict in verdicts:
+        kept = artefact_of(contract.DECLARED, case, verdict.s, runs, [verdict])
+        assert len(kept.trajectories) == (2 if verdict.s == S else 1)
+        again = rejudge(read_artefact(write_artefact(kept, tmp_path)))
+        assert (again.exit_code, again.disagreements, again.differences) == (1, (), ())
 
 
 def test_a_run_of_no_iterations_is_vacuous():
