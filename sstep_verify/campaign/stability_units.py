@@ -16,7 +16,8 @@ from sstep_verify.campaign.pool import Finished, finished
 from sstep_verify.campaign.selection import matches
 from sstep_verify.campaign.stability_definition import Unit
 from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.registry import Check, checks_of
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.registry import checks_of
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
 from sstep_verify.oracle.facade import Oracle
