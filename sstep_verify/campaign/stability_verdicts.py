@@ -52,16 +52,25 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
         terms=_terms(verdicts),
         reason=f"Condition {power(condition)}: {told.reason}",
         evidence={
-            "ratio by condition": {power(value): verdict.ratio for value, verdict in ordered},
-            **_steps(verdicts),
+            "ratio by condition": _largest_by_condition(ordered),
+            **_added([verdict.evidence.get("steps") for verdict in verdicts]),
         },
     )
 
 
-def _steps(verdicts: list[Verdict]) -> dict[str, object]:
-    """Steps judged, and of how many, over all runs that say so."""
-    told = [one for verdict in verdicts if isinstance(one := verdict.evidence.get("steps"), dict)]
-    return {"steps": {key: sum(int(one[key]) for one in told) for key in ("judged", "of")}} if told else {}
+def _largest_by_condition(ordered: list[tuple[float, Verdict]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for condition, verdict in ordered:
+        found[power(condition)] = max(found.get(power(condition), 0.0), verdict.ratio)
+    return found
+
+
+def _added(counts: list[object]) -> dict[str, object]:
+    """Steps judged and made, over all runs; nothing where a check counts none."""
+    known = [count for count in counts if isinstance(count, dict)]
+    if not known:
+        return {}
+    return {"steps": {name: sum(count[name] for count in known) for name in ("judged", "of")}}
 
 
 def _status(statuses: list[Status]) -> Status:
