@@ -62,13 +62,13 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
     assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
-    (said,) = done.stderr.splitlines()
-    assert said.startswith("memory: points.svm/")
-    assert said.endswith("2 processes at a time")
     summary = json.loads((report / "results.json").read_text("utf-8"))["summary"]
     judged = f"judged {summary['steps_judged']} of {summary['steps']} steps"
     assert done.stdout.splitlines()[-2] == judged
     assert 0 < summary["steps_judged"] <= summary["steps"]
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("memory: points.svm/")
+    assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
     assert document["schema"] == 2
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
