@@ -75,22 +75,22 @@ def box_bounds(
         rounding, largest = max(used - loss.C, 0.0), max(used, loss.C)
     if declaration.update != "frozen":
         return 0.0, rounding
-    landing = _landing(largest, times, unit_roundoff(precision))
-    if loss.shift and not _stays(problem, declaration, s, iterations, largest, landing):
+    landing = landing_error(largest, times, unit_roundoff(precision))
+    if loss.shift and not stays_within(problem, declaration, s, iterations, largest, landing):
         return np.inf, np.inf
     return landing, (landing + rounding) * OUTWARD
 
 
-def _landing(largest: float, times: int, u: float) -> float:
+def landing_error(largest: float, times: int, u: float) -> float:
     """Solve ``b = gamma_{2k+2} (k + 1) (A + b)``."""
     factor = gamma(2 * times + 2, u) * (times + 1)
     return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
 
 
-def _stays(
+def stays_within(
     problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, landing: float
 ) -> bool:
-    """Whether the rounding errors of all steps cannot take an L2 run beyond `largest`."""
+    """Whether the rounding errors of an L2 run gain at most 3 m C while |a| <= `largest`."""
     samples, shift = problem.samples, problem.hinge.shift
     entry = float(largest_curvatures(problem).max())
     off = 0.0

@@ -17,6 +17,7 @@ from sstep_verify.bounds.box import box_bounds
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.oracle.facade import Oracle
@@ -162,3 +163,16 @@ def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> di
         "recorded values outside": int(np.count_nonzero((below > 0) | (above > 0))),
         "landing bound below 0 and above nu": [float(value) for value in allowed],
     }
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s; none for K-RR, which has no box",
+    planted="the clip left out",
+    runs=runs,
+    judge=judge,
+    bounds=("box",),
+    level=0,
+    applies=lambda case, s: case.problem.is_svm,
+)

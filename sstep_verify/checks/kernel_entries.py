@@ -17,9 +17,11 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.checks.panel_defects import panel_defects
+from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.solver import RunRequest
@@ -50,12 +52,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
     """A short run of every s that exposes panels; none if the solver does not declare that it can."""
     if not case.declaration.exposes:
         return {}
-    return {key(s): _request(case, s) for s in case.s_values if _within(case, s)}
-
-
-def _within(case: Case, s: int) -> bool:
-    samples = case.problem.samples
-    return min(s * case.stream.block, samples) * samples <= case.replay_limit
+    return {key(s): _request(case, s) for s in case.s_values if replayable(case, s)}
 
 
 def _request(case: Case, s: int) -> RunRequest:
@@ -253,3 +250,17 @@ def _fits(rows: _Rows, mutant: KernelEntries) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(rows.used - mutant.values) <= mutant.solver + mutant.own
         return bool((near | (rows.used == mutant.values)).all())
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="a short run of every s that exposes its panels, where the solver declares that it can",
+    planted="entries that say nothing of the data, as if the kernel function were left out",
+    runs=runs,
+    judge=judge,
+    bounds=("kernel_entries",),
+    level=2,
+    applies=lambda case, s: case.declaration.exposes,
+    affordable=replayable,
+)

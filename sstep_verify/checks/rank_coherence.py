@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -95,3 +96,13 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
         f"than the recorded one{named}"
     )
     return Finding(what, len(differ), len(differ), 0.0)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, on several ranks",
+    planted="a rank that goes its own way, or makes no updates",
+    runs=runs,
+    judge=judge,
+)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import WindowFinding, term_records
@@ -125,8 +126,22 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
         terms=terms,
         reason=_reason(case, status, worst_finding, terms, sources),
         replay=case.replay_command,
-        evidence={**sources, "windows": [finding.evidence() for finding in findings]},
+        evidence={
+            **sources,
+            **_judged(s, trajectory, findings),
+            "windows": [finding.evidence() for finding in findings],
+        },
     )
+
+
+def _judged(s: int, trajectory: Trajectory, findings: list[WindowFinding]) -> dict[str, dict[str, int]]:
+    """Windows and steps that were decided, of all that the run made."""
+    decided = [one.window for one in findings if one.status in (Status.PASS, Status.FAIL)]
+    steps = sum(window.end - window.begin for window in decided)
+    return {
+        "windows judged": {"judged": len(decided), "of": -(-trajectory.length // s)},
+        "steps": {"judged": steps, "of": trajectory.length},
+    }
 
 
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
@@ -164,3 +179,18 @@ def _reason(case: Case, status: Status, finding: WindowFinding, terms, sources: 
     if status is Status.INCONCLUSIVE:
         return f"{compared} At {finding.bits} bits the enclosure still holds the bound."
     return compared
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, with its panels where the solver exposes them",
+    planted="the kernel correction of the s-step recurrence left out (gradients stay stale)",
+    runs=runs,
+    judge=judge,
+    bounds=("window_svm", "window_ridge", "window_ridge_components", "window_ridge_panel"),
+    level=1,
+    affordable=replayable,
+    primary=True,
+    by_windows=True,
+)

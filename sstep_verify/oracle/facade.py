@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sstep_reference import Kernel, SingularSystemError
@@ -48,12 +49,19 @@ class Oracle:
         self._ridge: dict[float, RidgeOptimum] = {}
         self._svm: dict[Loss, SvmOptimum] = {}
         self._kept: dict[str, Any] = {}
+        self._owned: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def kept(self, key: str, make: Callable[[], Made]) -> Made:
         """What `make` returns, made once for all cases that share data and kernel."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
+
+    def kept_of(self, owner: object, make: Callable[[], Made]) -> Made:
+        """What `make` returns, made once and kept as long as what it is about, such as a case."""
+        if owner not in self._owned:
+            self._owned[owner] = make()
+        return self._owned[owner]
 
     def kernel(self, bits: int) -> Kernel:
         """The exact kernel over balls of some precision, made once."""

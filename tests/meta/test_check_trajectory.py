@@ -179,5 +179,5 @@ def test_no_iterations_need_no_run_and_get_no_verdict():
 
 def test_the_check_is_registered():
     (check,) = checks_of(["trajectory"])
-    assert check.CHECK == "trajectory"
+    assert check.id == "trajectory"
     assert set(check.runs(make_case(Hinge(0.5))[0])) == {short_key(s) for s in S_VALUES}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -173,11 +172,6 @@ class ShortTruth:
         return terms
 
 
-_truths: WeakKeyDictionary[Case, ShortTruth] = WeakKeyDictionary()
-
-
 def short_truth(case: Case, oracle: Oracle) -> ShortTruth:
-    """The truth about a case's short runs, made once for all checks that use it."""
-    if case not in _truths:
-        _truths[case] = ShortTruth(case, oracle)
-    return _truths[case]
+    """The truth about a case's short runs, which the oracle keeps for all checks that use it."""
+    return oracle.kept_of(case, lambda: ShortTruth(case, oracle))
