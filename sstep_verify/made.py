@@ -28,6 +28,7 @@ def asked_of(request: RunRequest) -> Asked:
         problem=request.problem.digest,
         features=request.problem.features,
         panels=request.expose_panels,
+        variant=request.variant,
     )
 
 

@@ -63,6 +63,8 @@ class Asked:
         Features of the problem (n).
     panels : bool
         Whether kernel rows were to be kept.
+    variant : str
+        Name of the solver's variant that was to make it; the solver under test itself if empty.
     ended : int or None
         Iteration at which the observer ended the run; None if it did not.
     changed : tuple of str
@@ -77,6 +79,7 @@ class Asked:
     problem: str
     features: int
     panels: bool = False
+    variant: str = ""
     ended: int | None = None
     changed: tuple[str, ...] = ()
 

@@ -91,7 +91,7 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
         faults = _faults(case, trajectory, asked)
         if faults:
             wrong[key] = faults
-        unproved |= dict.fromkeys(_unproved(case.declaration, trajectory, asked, key == run_key(s)))
+        unproved |= dict.fromkeys(_unproved(_declared(case, asked), trajectory, asked, key == run_key(s)))
         steps += asked.iterations
     planned = len(made) * len(ITEMS)
     count = sum(len(faults) for faults in wrong.values())
@@ -133,10 +133,15 @@ def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
         # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
         if name == "finite" and asked.problem != case.problem.digest:
             continue
-        told = item(case.declaration, trajectory, asked)
+        told = item(_declared(case, asked), trajectory, asked)
         if told:
             found[name] = told
     return found
+
+
+def _declared(case: Case, asked: Asked) -> Declaration:
+    """What the solver that made a run declares: a variant need not carry what the solver under test does."""
+    return case.variants.get(asked.variant, case.declaration)
 
 
 def _unproved(declaration: Declaration, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
