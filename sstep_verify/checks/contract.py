@@ -140,7 +140,7 @@ def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
 
 
 def _declared(case: Case, asked: Asked) -> Declaration:
-    """What the solver that made a run declares: a variant need not carry what the solver under test does."""
+    """What the solver that made a run declares: a variant need not carry what the tested solver does."""
     return case.variants.get(asked.variant, case.declaration)
 
 
