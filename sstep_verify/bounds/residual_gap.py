@@ -24,7 +24,7 @@ folded in, rho'.
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
-Where the state is formed anew now and then (option "recompute"), "drift before" is the larger of it and
+Where the state is formed anew now and then (`Declaration.recompute`), "drift before" is the larger of it and
 what forming it from an a of ``|a| + c Theta`` rounds.
 
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
@@ -101,7 +101,7 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration, self._weights = problem, declaration, name == "weights"
         self._u = unit_roundoff(declaration.precision)
-        self._recompute = bool(declaration.options.get("recompute", 0))
+        self._recompute = declaration.recompute > 0
         self._tiny = smallest(declaration.precision)
         rows = kernel_entries(problem, declaration, np.arange(problem.samples))
         least = 1.0 if problem.is_svm else stored_penalty(problem, declaration)

@@ -18,7 +18,7 @@ from sstep_reference.bdcd_krr import block_system
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.solver import Declaration, Observer, Precision, RunRequest
 from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
@@ -66,8 +66,9 @@ class ReferenceSolver:
         self._kernel: tuple[str, Kernel] | None = None
         self.declaration = Declaration(
             name="reference",
-            precision=precision,
+            precision=cast(Precision, precision),
             update="in-place" if self._classical else "frozen",
+            products="rows",
             increments="separate",
             rbf="difference",
             power="multiplication",
