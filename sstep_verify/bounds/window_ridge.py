@@ -23,7 +23,7 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.ridge_local import RidgeLocalErrors, StepErrors
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, raised, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -61,6 +61,7 @@ def ridge_window_bound(
     return ridge_window_errors(entries, places, start, targets, steps, penalty, declaration, carried).norm
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def ridge_window_errors(
     entries: KernelEntries,
     places: np.ndarray,
@@ -100,7 +101,7 @@ def ridge_window_errors(
     nothing = RidgeWindowErrors(np.inf, found, np.zeros(places.size))
     if not local.bounded:
         return nothing
-    values, own = entries.values[:, places] / penalty, entries.own[:, places] / penalty * OUTWARD
+    values, own = entries.values[:, places] / penalty, raised(entries.own[:, places] / penalty)
     total = 0.0
     for draws in steps.draws:
         block = np.ix_(draws, draws)
@@ -111,7 +112,7 @@ def ridge_window_errors(
         step = local.advance(modulus, 2 * total / root)
         if step is None:
             return nothing
-        total += (root * step.length + _energy_norm(local.system(draws), step.rounding)) * OUTWARD
+        total = raised(total + root * step.length + _energy_norm(local.system(draws), step.rounding))
         found.append(step)
     landing = local.landing()
     if declaration.update == "frozen":
@@ -166,5 +167,13 @@ def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough:
 
 
 def _energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
-    """Largest M-norm of a vector with entries at most `vector`, from |M|."""
-    return float(np.sqrt(vector @ magnitude @ vector) * OUTWARD)
+    """Largest M-norm of a vector with entries at most `vector`, from |M|.
+
+    Evaluated for the vector over its largest entry, so that no square over- or underflows: what is lost of
+    smaller entries is far below ``m``, which the square is at least.
+    """
+    largest = float(np.max(vector, initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return 0.0 if largest == 0.0 else np.inf
+    scaled = vector / largest
+    return float(raised(np.sqrt(scaled @ magnitude @ scaled) * largest))

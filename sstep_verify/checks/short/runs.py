@@ -126,7 +126,15 @@ class ShortTruth:
         if self._problem.is_svm:
             low, high = np.array([magnitude_interval(value) for value in differences]).reshape(-1, 2).T
             return low, high
-        return self.norm(np.array([float(value) for value in differences]))
+        # Over the largest of them, so that none that matters is rounded to a subnormal number.
+        with arithmetic.working():
+            largest = max((value.abs_upper() for value in differences), key=float)
+            if largest.is_zero() or not largest.is_finite():
+                return self.norm(np.array([float(value) for value in differences]))
+            low, high = self.norm(np.array([float(value / largest) for value in differences]))
+            ends = (magnitude_interval(largest * arithmetic.number(float(end))) for end in (low[0], high[0]))
+            lower, upper = ends
+        return np.array([lower[0]]), np.array([upper[1]])
 
     def norm(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the M-norm of a difference on the distinct coordinates, each of shape (1,)."""

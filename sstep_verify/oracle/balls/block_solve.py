@@ -11,7 +11,7 @@ from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
-from sstep_verify.oracle.balls.enclosure import UP
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 
 MOST_ROUNDS = 40
 TARGET = 2.0**-120
@@ -57,8 +57,9 @@ class RefinedBlocks:
             if solution is None:
                 solution = self._arithmetic.solve(rows, rhs).column().mid()
             residual = (right - matrix * solution).entries()
-        norm = math.hypot(*(float(value.abs_upper()) for value in residual))
-        self.residuals.append(norm * (1 + len(residual) * 2.0**-50) * UP)
+        largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
+        # Entries no larger than the largest, and their root: no square that may underflow.
+        self.residuals.append(upward(math.sqrt(len(residual)) * largest))
         return BallVector(column=solution)
 
     def _system(self, step: int):
