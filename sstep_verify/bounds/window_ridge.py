@@ -23,7 +23,7 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.ridge_local import RidgeLocalErrors, StepErrors
-from sstep_verify.bounds.rounding import OUTWARD, gamma, raised, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, length, raised, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -162,7 +162,7 @@ def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough:
     except np.linalg.LinAlgError:
         return 0.0
     slack = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
-    slack += np.linalg.norm(own) + gamma(2, u) * np.linalg.norm(system)
+    slack += length(own) + gamma(2, u) * length(system)
     return float(target - slack * OUTWARD)
 
 

@@ -132,9 +132,9 @@ class ShortTruth:
             if largest.is_zero() or not largest.is_finite():
                 return self.norm(np.array([float(value) for value in differences]))
             low, high = self.norm(np.array([float(value / largest) for value in differences]))
-            ends = (magnitude_interval(largest * arithmetic.number(float(end))) for end in (low[0], high[0]))
-            lower, upper = ends
-        return np.array([lower[0]]), np.array([upper[1]])
+            lower = magnitude_interval(largest * float(low[0]))[0]
+            upper = magnitude_interval(largest * float(high[0]))[1]  # infinite where the norm is
+        return np.array([lower]), np.array([upper])
 
     def norm(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the M-norm of a difference on the distinct coordinates, each of shape (1,)."""

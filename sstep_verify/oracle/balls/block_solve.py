@@ -14,8 +14,14 @@ from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 
 MOST_ROUNDS = 40
-TARGET = 2.0**-120
-"""Residual, relative to the right-hand side, at which refinement ends; each round gains up to 50 bits."""
+TARGET = 5 / 8
+"""Share of the arithmetic's bits to which a residual is made small, relative to the right-hand side.
+
+Each round of refinement gains up to 50 bits; more bits are of use only if the target follows them.
+"""
+
+LEAST_TARGET = 2.0**-1000
+"""A residual smaller than this is not told from 0 in float64."""
 
 ACCEPTED = 2.0**-60
 """Residual, relative to the right-hand side, above which the system is solved in balls instead."""
@@ -53,7 +59,8 @@ class RefinedBlocks:
         rows, matrix, factor = self._system(step)
         with self._arithmetic.working():
             right = rhs.column()
-            solution = _refine(matrix, factor, right) if factor is not None else None
+            target = max(math.ldexp(1.0, -int(TARGET * self._arithmetic.bits)), LEAST_TARGET)
+            solution = _refine(matrix, factor, right, target) if factor is not None else None
             if solution is None:
                 solution = self._arithmetic.solve(rows, rhs).column().mid()
             residual = (right - matrix * solution).entries()
@@ -76,7 +83,7 @@ class RefinedBlocks:
         return self._systems[step]
 
 
-def _refine(matrix, factor, right):
+def _refine(matrix, factor, right, target: float):
     """Iterative refinement with residuals in balls; None if it does not reach `ACCEPTED`."""
     kind = type(right)
     size = right.nrows()
@@ -89,7 +96,7 @@ def _refine(matrix, factor, right):
         # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
         values = np.array([float(value / scale) for value in residual.entries()])
         norm = math.hypot(*values)
-        if norm <= TARGET or not norm < smallest / 2:
+        if norm <= target or not norm < smallest / 2:
             break
         smallest = norm
         change = scipy.linalg.cho_solve(factor, values, check_finite=False)
