@@ -74,21 +74,29 @@ class RefinedBlocks:
         if step not in self._systems:
             rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
             matrix = self._arithmetic.matrix(rows)
-            values = np.array([float(value) for value in matrix.entries()]).reshape(len(rows), -1)
+            # Over its largest entry, so that neither the matrix nor a change leaves the range of float64.
+            with self._arithmetic.working():
+                largest = _largest(matrix)
+                values = np.array([float(value / largest) for value in matrix.entries()])
             try:
-                factor = scipy.linalg.cho_factor(values, check_finite=False)
+                factor = scipy.linalg.cho_factor(values.reshape(len(rows), -1), check_finite=False)
             except np.linalg.LinAlgError:
                 factor = None
-            self._systems[step] = (rows, matrix, factor)
+            self._systems[step] = (rows, matrix, factor and (factor, largest))
         return self._systems[step]
+
+
+def _largest(matrix):
+    """Largest absolute value of a matrix's entries."""
+    return max((value.abs_upper() for value in matrix.entries()), key=float)
 
 
 def _refine(matrix, factor, right, target: float):
     """Iterative refinement with residuals in balls; None if it does not reach `ACCEPTED`."""
-    kind = type(right)
+    kind, (float_factor, largest) = type(right), factor
     size = right.nrows()
     solution, residual = kind(size, 1), right
-    scale = max((value.abs_upper() for value in right.entries()), key=float)
+    scale = _largest(right)
     if scale.is_zero():
         return solution
     smallest = math.inf
@@ -99,7 +107,7 @@ def _refine(matrix, factor, right, target: float):
         if norm <= target or not norm < smallest / 2:
             break
         smallest = norm
-        change = scipy.linalg.cho_solve(factor, values, check_finite=False)
-        solution = (solution + kind(size, 1, change.tolist()) * scale).mid()
+        change = scipy.linalg.cho_solve(float_factor, values, check_finite=False)
+        solution = (solution + kind(size, 1, change.tolist()) * (scale / largest)).mid()
         residual = right - matrix * solution
     return solution if min(norm, smallest) <= ACCEPTED else None
