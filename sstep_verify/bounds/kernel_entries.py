@@ -96,7 +96,8 @@ class KernelEntries:
     @property
     def magnitude(self) -> np.ndarray:
         """Bound on the absolute value of both the exact and the solver's entries, shape (c, m)."""
-        return (np.abs(self.values) + self.own + self.solver) * OUTWARD
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (np.abs(self.values) + self.own + self.solver) * OUTWARD
 
     def at(self, rows) -> KernelEntries:
         """The same for some of the rows."""

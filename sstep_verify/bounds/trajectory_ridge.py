@@ -35,6 +35,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def ridge_trajectory_bound(
     entries: KernelEntries,
     places: np.ndarray,

@@ -36,6 +36,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_trajectory_bound(
     entries: KernelEntries,
     places: np.ndarray,
@@ -83,11 +84,10 @@ def svm_trajectory_bound(
     bounds = {0: state.bound()} if 0 in ends else {}
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.size)
-        with np.errstate(over="ignore", invalid="ignore"):
-            state.begin_window(begin, end)
-            for step in range(begin, end):
-                state.advance(step)
-            state.end_window(begin, end)
+        state.begin_window(begin, end)
+        for step in range(begin, end):
+            state.advance(step)
+        state.end_window(begin, end)
         if end in ends:
             bounds[end] = state.bound()
     return bounds

@@ -153,11 +153,11 @@ def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough:
     """
     block, u = kernel.shape[0], unit_roundoff("float64")
     system = kernel + samples * np.eye(block)
-    target = float(np.linalg.eigvalsh(system)[0]) / 2
-    if not target > enough:
-        return 0.0
-    shifted = system - target * np.eye(block)
     try:
+        target = float(np.linalg.eigvalsh(system)[0]) / 2
+        if not target > enough:
+            return 0.0
+        shifted = system - target * np.eye(block)
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
         return 0.0

@@ -80,6 +80,7 @@ class WindowBound:
     undecided: int
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_window_bound(
     entries: KernelEntries,
     places: np.ndarray,

@@ -10,7 +10,6 @@ them is 0 in place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-
 from typing import assert_never
 
 import numpy as np

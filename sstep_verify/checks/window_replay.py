@@ -167,7 +167,11 @@ def _reason(case: Case, status: Status, finding: WindowFinding, terms, sources: 
     if status is Status.VACUOUS and not math.isfinite(finding.bound):
         return (
             f"{compared} The bound is infinite: a number of the window may overflow the precision"
-            + ("." if case.problem.is_svm else ", or factorising an ill-conditioned block system break down.")
+            + (
+                "."
+                if case.problem.is_svm
+                else ", or factorising an ill-conditioned block system break down."
+            )
             + " No implementation is promised to come near the exact window."
         )
     if status is Status.VACUOUS:

@@ -153,7 +153,6 @@ def test_rbf_entry_bounds_are_finite_far_apart(form):
         assert entries.solver[0, 1] < np.finfo(float).smallest_normal  # far beyond what may cancel
 
 
-
 def test_difference_form_is_sharper_where_norms_cancel():
     data = np.array([[1e6, 1e6], [1e6 + 1, 1e6]])
     problem = Problem("offset", data, np.ones(2), RBFKernel(1.0), Ridge(1.0))

@@ -105,8 +105,13 @@ class WindowReplays:
             return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
         begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
         draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-        if min(draws.size, self._case.problem.samples) * self._case.problem.samples > self._case.replay_limit:
-            what = f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
+        if (
+            min(draws.size, self._case.problem.samples) * self._case.problem.samples
+            > self._case.replay_limit
+        ):
+            what = (
+                f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
+            )
             return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
         carried = trajectory.state[self._state][first - 1] if self._state else None
         found = self._not_finite(window, _Start(trajectory.alphas[first - 1], draws, carried))
