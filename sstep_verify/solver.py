@@ -137,7 +137,8 @@ class Declaration:
             value = getattr(self, field_name)
             if value not in known:
                 raise InputError(
-                    f"{field_name} {value!r} of the {self.name} solver is unknown; known: {', '.join(known)}"
+                    f"{field_name} {value!r} of the {self.name} solver is unknown; "
+                    f"known: {', '.join(known)}"
                 )
         for field_name, least in (("gram_rows", 0), ("cache_words", 0), ("recompute", 0), ("ranks", 1)):
             if getattr(self, field_name) < least:

@@ -97,7 +97,7 @@ def factorisation_error(system: np.ndarray, given: float, least: float, declarat
 
 
 def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> float:
-    """Bound on any number in the factors' product ``|L^||U^|`` (T); parameters as in `factorisation_error`."""
+    """Bound on any entry of ``|L^||U^|`` (T); parameters as in `factorisation_error`."""
     block = system.shape[0]
     if declaration.factorisation == "lu":
         # A thousand doublings exceed every eigenvalue of G already, and do not overflow.

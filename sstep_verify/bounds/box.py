@@ -27,13 +27,13 @@ delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quot
 
 If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
 
-Added within the window, a lands on ``fl(a + fl(w - a))``, w the clipped value. -a is a number of the type and
-rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It lands off w by at most
+Added within the window, a lands on ``fl(a + fl(w - a))``, w the clipped value. -a is a number of the type
+and rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It lands off w by at most
 ``u |w - a| (1 + u) + u |w|``; with ``w <= A`` and ``0 <= a <= A + b`` that is at most
 ``gamma_4 (A + b) =: b``, which does not add up either.
 
-All of this is about numbers. Where an entry or a sum of m terms no larger than A may overflow, a run may end
-in numbers that are not (`may_overflow`).
+All of this is about numbers. Where an entry or a sum of m terms no larger than A may overflow, a run may
+end in values that are none (`may_overflow`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ at most N sums round every feature, and the a stored may have moved by a roundin
     |d| grows by gamma_{N+3} (W + |X|'M) + |X|' u C |a^|,
 
 M the sum of the sizes of each coordinate's increments in the window, C the number of its draws, X the
-window's samples. Where w is formed anew now and then (`Declaration.recompute`), the larger of the two holds.
+window's samples. Where w is formed anew now and then (`Declaration.recompute`), the larger of the two
+holds.
 
 A solver in float32 would carry weights of rounded samples; that is not derived, and the bound is infinite,
 as it is for a carried gradient or residual.

@@ -2,9 +2,10 @@
 
 Assumptions: IEEE arithmetic with unit roundoff u; exp and pow within the declared number of units in the
 last place, which for a subnormal result is the smallest number. Where an entry, or a sum or power on the
-way to it, may exceed `largest_normal`, nothing is promised: its bound is infinite. Inner products of n terms err by at most ``gamma_n <|x|, |z|>`` (Higham
-2002, section 3.1), whatever the order, tree, FMA or number of ranks; where the solver declares an order,
-``gamma_k`` with the smaller k of `sum_roundings` takes its place.
+way to it, may exceed `largest_normal`, nothing is promised: its bound is infinite. Inner products of
+n terms err by at most ``gamma_n <|x|, |z|>`` (Higham 2002, section 3.1), whatever the order, tree, FMA or
+number of ranks; where the solver declares an order, ``gamma_k`` with the smaller k of `sum_roundings`
+takes its place.
 
 A solver in float32 that rounds its input computes the entries of other data, ``x~ = fl(x)``, with other
 parameters. Rounding to nearest leaves no choice, so those are known, and by the triangle inequality
@@ -85,7 +86,7 @@ class KernelEntries:
     solver : ndarray, shape (c, m)
         Bound on ``|entry of the solver - exact|`` (delta_K) for the declared formulas.
     factored : FactoredProducts, optional
-        Where products of these rows may be formed from the samples; None where they are formed from entries.
+        Where products of these rows may be formed from the samples; None where from entries only.
     """
 
     values: np.ndarray
@@ -237,8 +238,8 @@ def _polynomial(products, absolute, kernel, declaration, solver, own) -> tuple[K
     """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
 
     ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
-    r = gamma_{d-1} for repeated multiplication and 2 ulps u for pow. A power that underflows is below 1, and
-    so are the factors it meets: every product, or pow, adds no more than its own ulps of the smallest number.
+    r = gamma_{d-1} for repeated multiplication and 2 ulps u for pow. A power that underflows is below 1,
+    and so are the factors it meets: a product or pow adds no more than its own ulps of the smallest number.
 
     Returns
     -------

@@ -25,8 +25,8 @@ products are its terms and a correction rounds in its product, its sum and its o
 
 What is stored. In place the clipped value itself; frozen, the iterate is a plus the exact sum of the
 increments, off by the rounding of the value subtracted and by u |theta|. Added, ``fl(a + theta)``,
-``theta = fl(new - a)``: off by at most ``u |theta| + u |a + theta| <= gamma_2 (|a| + 2 |theta|)``, and exact
-where new is 0, for -a is a number of the type. Corrections hold theta where a moved by
+``theta = fl(new - a)``: off by at most ``u |theta| + u |a + theta| <= gamma_2 (|a| + 2 |theta|)``, and
+exact where new is 0, for -a is a number of the type. Corrections hold theta where a moved by
 ``fl(a + theta) - a``; until the products are formed anew, every gradient is off by |K(i, i_t)| times the
 rounding of that sum, for each such step.
 
@@ -225,7 +225,7 @@ class SvmPropagation:
         self._stale, self._stale_kernel = carried.size, carried.error
 
     def _terms(self, i) -> float:
-        """Bound on the terms of coordinate i's gradient, and on a weight where products are formed by them."""
+        """Bound on the terms of coordinate i's gradient, and on the weights where these are formed."""
         carried, shift = self._carried, self._shift * (1 + self._u) + self._shift_error
         reach, constant, own = self._reach[i], 1.0, self._start[i] + self._moved[i]
         if carried is not None:
@@ -251,6 +251,8 @@ class SvmPropagation:
         new = max(abs(steps.lower[step]), abs(steps.upper[step]))
         quotient = abs(steps.value[step]) + new + spread + self._radius[i]
         error = (gradient + quotient * curvature_error) / smallest_curvature
+        if self._upper == np.inf and not quotient + error <= self._limit:
+            return np.inf  # with an upper end an infinite quotient is clipped as the exact one is
         # Division, then subtraction; the subtraction's result is at most new + spread + error.
         local = error + gamma(2, u) * (quotient + error) + gamma(2, u) * (new + spread + error)
         return raised(local + self._tiny, 2 * self._radius.size + 32)

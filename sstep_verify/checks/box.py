@@ -2,9 +2,10 @@
 
 In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a
 failure. Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the
-paper's s-step form), it lands on a sum, which rounds; how far off it may land is derived in bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it,
-is reported; that clipped coordinates sit on it exactly is part of check window-replay, whose bound for
-them is 0 in place.
+paper's s-step form), it lands on a sum, which rounds; how far off it may land is derived in
+bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it, is reported;
+that clipped coordinates sit on it exactly is part of check window-replay, whose bound for them is 0 in
+place.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ def _beyond(case: Case, alpha: np.ndarray, coordinate: int) -> float:
     """Lower bound on how far outside the box the unclipped minimiser of a coordinate lies."""
     problem, loss = case.problem, case.problem.hinge
     row = kernel_entries(problem, case.declaration, np.array([coordinate]))
+    if not np.isfinite(row.magnitude).all():
+        return 0.0  # Entries that may overflow promise nothing of the unclipped value.
     curvature = float(row.values[0, coordinate]) + loss.shift
     if curvature == 0.0:
         return np.inf  # No curvature: without the clip the step is infinite.

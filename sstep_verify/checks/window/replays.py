@@ -93,8 +93,8 @@ class WindowReplays:
     def _spoiled_before(self, trajectory: Trajectory, window: Window) -> WindowFinding:
         """A window that starts from numbers that are not finite: decided by where they came about.
 
-        That is the stretch from the last recorded iteration with finite numbers to the next one. Exact steps do
-        not depend on s, so the stretch is bounded as one window; where that is infinite, nothing was promised.
+        That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
+        steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
         """
         what = "a or the state beside it is not finite at its start"
         values = np.isfinite(trajectory.alphas).all(axis=1)
