@@ -165,7 +165,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     used = _entries(rounded, rounded_kernel, declaration, rows)
     with np.errstate(over="ignore", invalid="ignore"):
         moved = np.abs(used.values - entries.values) + used.own + entries.own
-        return replace(entries, solver=np.nan_to_num((used.solver + moved) * OUTWARD, nan=np.inf))
+        return replace(
+            entries, solver=np.nan_to_num((used.solver + moved) * OUTWARD, nan=np.inf, posinf=np.inf)
+        )
 
 
 def _factored(problem: Problem, declaration: Declaration, rows: np.ndarray) -> FactoredProducts | None:

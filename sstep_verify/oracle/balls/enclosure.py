@@ -11,12 +11,13 @@ DOWN, UP = 1.0 - 2.0**-52, 1.0 + 2.0**-52
 def magnitude_interval(ball) -> tuple[float, float]:
     """Float64 interval that contains the absolute value of a ball; (0, 0) only for an exact zero.
 
-    The ends are moved to the neighbouring floats, which undoes a rounding to subnormal numbers as well.
+    An end that float64 does not hold is moved to the next number outwards, be it a subnormal one.
     """
-    if ball.abs_upper().is_zero():
-        return 0.0, 0.0
-    low, high = float(ball.abs_lower()), _finite(float(ball.abs_upper()))
-    return max(math.nextafter(low, -math.inf), 0.0), math.nextafter(high, math.inf)
+    least, most = ball.abs_lower(), ball.abs_upper()
+    low, high = float(least), _finite(float(most))
+    if not least >= low:
+        low = max(0.0, math.nextafter(low, -math.inf))
+    return low, high if most <= high else math.nextafter(high, math.inf)
 
 
 def upward(value: float) -> float:
