@@ -19,6 +19,7 @@ from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import WindowFinding, term_records
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import LinearKernel
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, worst
@@ -144,6 +145,17 @@ def _judged(s: int, trajectory: Trajectory, findings: list[WindowFinding]) -> di
     }
 
 
+def _undeclared(case: Case) -> str:
+    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
+    if case.declaration.state or not isinstance(case.problem.kernel, LinearKernel):
+        return ""
+    return (
+        " If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
+        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
+        "window."
+    )
+
+
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
     """Largest ratio from the data and from the panel with both values, and what either could have seen."""
     found: dict[str, dict] = {}
@@ -166,11 +178,16 @@ def _reason(case: Case, status: Status, finding: WindowFinding, terms, sources: 
         f"{SOURCES[finding.source]}. Largest ratios: {largest}."
     )
     if status is Status.FAIL:
-        return f"{compared} {finding.note} {CAUSES}".replace("  ", " ")
+        return f"{compared} {finding.note} {CAUSES}{_undeclared(case)}".replace("  ", " ")
     if status is Status.VACUOUS and not math.isfinite(finding.bound):
         return (
-            f"{compared} The bound is infinite: a block system is so ill-conditioned that factorising in "
-            "this precision may break down, so no implementation is promised to come near the exact window."
+            f"{compared} The bound is infinite: a number of the window may overflow the precision"
+            + (
+                "."
+                if case.problem.is_svm
+                else ", or factorising an ill-conditioned block system break down."
+            )
+            + " No implementation is promised to come near the exact window."
         )
     if status is Status.VACUOUS:
         return f"{compared} The run could not have shown a missing kernel correction: {terms[0].reason}"

@@ -63,11 +63,15 @@ class PointFinding:
 
 
 def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> PointFinding:
-    """A point that fails before anything is compared."""
-    window = Window(0, iteration, ())
-    return PointFinding(
-        WindowFinding(window, Status.FAIL, math.inf, measured, 0.0, note), measured, tuple(bounds)
-    )
+    """A point that is judged before anything is compared: FAIL, or VACUOUS where a number may overflow.
+
+    An a that is not finite is no failure where nothing was promised, that is, where a bound is infinite.
+    """
+    promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
+    status, bound = (Status.FAIL, 0.0) if promised else (Status.VACUOUS, math.inf)
+    ratio = math.inf if promised else 0.0
+    finding = WindowFinding(Window(0, iteration, ()), status, ratio, measured, bound, note)
+    return PointFinding(finding, measured, tuple(bounds))
 
 
 def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:

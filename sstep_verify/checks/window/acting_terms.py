@@ -8,10 +8,11 @@ by these numbers: they choose windows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 import numpy as np
 
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 
 CHANGE = 2.0**-10
 """Relative change of a term whose effect at the window's end is looked at."""
@@ -77,7 +78,13 @@ def _kernel_rows(problem: Problem, places: np.ndarray) -> np.ndarray:
     """Kernel rows in float64, shape (c, m)."""
     data, kernel = problem.dense, problem.kernel
     products = data[places] @ data.T
-    if isinstance(kernel, RBFKernel):
-        norms = np.einsum("ij,ij->i", data, data)
-        return np.exp(-kernel.sigma * np.maximum(norms[places, None] + norms - 2 * products, 0.0))
-    return (products + kernel.offset) ** kernel.degree if isinstance(kernel, PolynomialKernel) else products
+    match kernel:
+        case LinearKernel():
+            return products
+        case PolynomialKernel():
+            return (products + kernel.offset) ** kernel.degree
+        case RBFKernel():
+            norms = np.einsum("ij,ij->i", data, data)
+            return np.exp(-kernel.sigma * np.maximum(norms[places, None] + norms - 2 * products, 0.0))
+        case _:
+            assert_never(kernel)

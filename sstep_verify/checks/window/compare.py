@@ -63,6 +63,6 @@ def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndar
 
 
 def ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Measured / bound with 0 / 0 = 0: a value that must be exact and is."""
+    """Measured / bound with 0 / 0 = 0, a value that must be exact and is; 0 where the bound is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(measured == 0.0, 0.0, measured / bound)
+        return np.where((measured == 0.0) | np.isinf(bound), 0.0, measured / bound)

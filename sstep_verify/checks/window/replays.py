@@ -71,8 +71,7 @@ class WindowReplays:
             place = int(np.searchsorted(trajectory.iterations, window.begin))
             carried = trajectory.state[self._state][place]
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
-            what = "a or the state beside it is not finite at its start"
-            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+            return self._spoiled_before(trajectory, window)
         start = _Start(begin, draws, carried)
         if not np.isfinite(end).all():
             return self._not_finite(window, start)
@@ -90,6 +89,33 @@ class WindowReplays:
         if not self._usable(panel, draws):
             return found
         return joined(found, self._compared(window, start, end, panel))
+
+    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> WindowFinding:
+        """A window that starts from numbers that are not finite: decided by where they came about.
+
+        That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
+        steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
+        """
+        what = "a or the state beside it is not finite at its start"
+        values = np.isfinite(trajectory.alphas).all(axis=1)
+        if self._state:
+            values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
+        first = int(np.argmin(values))  # the first recorded iteration with one that is not
+        if first == 0:
+            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+        begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
+        draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        if (
+            min(draws.size, self._case.problem.samples) * self._case.problem.samples
+            > self._case.replay_limit
+        ):
+            what = (
+                f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
+            )
+            return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
+        carried = trajectory.state[self._state][first - 1] if self._state else None
+        found = self._not_finite(window, _Start(trajectory.alphas[first - 1], draws, carried))
+        return replace(found, note=f"{what}; that came about in iterations {begin + 1}..{end}")
 
     def _compared(
         self, window: Window, start: _Start, end: np.ndarray, panel: Panel | None
@@ -143,9 +169,10 @@ class WindowReplays:
             self._state,
         )
         promised = np.isfinite(self._bounded(replay, start, None)[1]).all()
-        status = Status.FAIL if promised else Status.VACUOUS
-        bound = 0.0 if promised else math.inf
-        return WindowFinding(window, status, math.inf, math.inf, bound, "a is not finite at its end")
+        what = "a is not finite at its end"
+        if promised:
+            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+        return WindowFinding(window, Status.VACUOUS, 0.0, math.inf, math.inf, what)
 
     def _bounded(self, replay: Replay, start: _Start, panel: Panel | None) -> tuple[Replay, np.ndarray]:
         """The replay with its bound, shape (k,).

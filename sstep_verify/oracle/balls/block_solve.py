@@ -11,11 +11,17 @@ from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
-from sstep_verify.oracle.balls.enclosure import UP
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 
 MOST_ROUNDS = 40
-TARGET = 2.0**-120
-"""Residual, relative to the right-hand side, at which refinement ends; each round gains up to 50 bits."""
+TARGET = 5 / 8
+"""Share of the arithmetic's bits to which a residual is made small, relative to the right-hand side.
+
+Each round of refinement gains up to 50 bits; more bits are of use only if the target follows them.
+"""
+
+LEAST_TARGET = 2.0**-1000
+"""A residual smaller than this is not told from 0 in float64."""
 
 ACCEPTED = 2.0**-60
 """Residual, relative to the right-hand side, above which the system is solved in balls instead."""
@@ -53,12 +59,14 @@ class RefinedBlocks:
         rows, matrix, factor = self._system(step)
         with self._arithmetic.working():
             right = rhs.column()
-            solution = _refine(matrix, factor, right) if factor is not None else None
+            target = max(math.ldexp(1.0, -int(TARGET * self._arithmetic.bits)), LEAST_TARGET)
+            solution = _refine(matrix, factor, right, target) if factor is not None else None
             if solution is None:
                 solution = self._arithmetic.solve(rows, rhs).column().mid()
             residual = (right - matrix * solution).entries()
-        norm = math.hypot(*(float(value.abs_upper()) for value in residual))
-        self.residuals.append(norm * (1 + len(residual) * 2.0**-50) * UP)
+        largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
+        # Entries no larger than the largest, and their root: no square that may underflow.
+        self.residuals.append(upward(math.sqrt(len(residual)) * largest))
         return BallVector(column=solution)
 
     def _system(self, step: int):
@@ -66,21 +74,29 @@ class RefinedBlocks:
         if step not in self._systems:
             rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
             matrix = self._arithmetic.matrix(rows)
-            values = np.array([float(value) for value in matrix.entries()]).reshape(len(rows), -1)
+            # Over its largest entry, so that neither the matrix nor a change leaves the range of float64.
+            with self._arithmetic.working():
+                largest = _largest(matrix)
+                values = np.array([float(value / largest) for value in matrix.entries()])
             try:
-                factor = scipy.linalg.cho_factor(values, check_finite=False)
+                factor = scipy.linalg.cho_factor(values.reshape(len(rows), -1), check_finite=False)
             except np.linalg.LinAlgError:
                 factor = None
-            self._systems[step] = (rows, matrix, factor)
+            self._systems[step] = (rows, matrix, factor and (factor, largest))
         return self._systems[step]
 
 
-def _refine(matrix, factor, right):
+def _largest(matrix):
+    """Largest absolute value of a matrix's entries."""
+    return max((value.abs_upper() for value in matrix.entries()), key=float)
+
+
+def _refine(matrix, factor, right, target: float):
     """Iterative refinement with residuals in balls; None if it does not reach `ACCEPTED`."""
-    kind = type(right)
+    kind, (float_factor, largest) = type(right), factor
     size = right.nrows()
     solution, residual = kind(size, 1), right
-    scale = max((value.abs_upper() for value in right.entries()), key=float)
+    scale = _largest(right)
     if scale.is_zero():
         return solution
     smallest = math.inf
@@ -88,10 +104,10 @@ def _refine(matrix, factor, right):
         # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
         values = np.array([float(value / scale) for value in residual.entries()])
         norm = math.hypot(*values)
-        if norm <= TARGET or not norm < smallest / 2:
+        if norm <= target or not norm < smallest / 2:
             break
         smallest = norm
-        change = scipy.linalg.cho_solve(factor, values, check_finite=False)
-        solution = (solution + kind(size, 1, change.tolist()) * scale).mid()
+        change = scipy.linalg.cho_solve(float_factor, values, check_finite=False)
+        solution = (solution + kind(size, 1, change.tolist()) * (scale / largest)).mid()
         residual = right - matrix * solution
     return solution if min(norm, smallest) <= ACCEPTED else None

@@ -7,6 +7,8 @@ the M-norm, the distances of the blocks simply add up.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
@@ -14,7 +16,7 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, root_interval, upward
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
 from sstep_verify.problems import Problem
@@ -65,8 +67,8 @@ def replay_ridge_window(
     solve = RefinedBlocks(arithmetic, window, penalty, samples)
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
-    distance = sum(solve.residuals) / np.sqrt(samples) * (1 + len(solve.residuals) * 2.0**-50)
-    reach = distance / np.sqrt(samples) * UP  # the 2-norm is at most the M-norm over sqrt(m)
+    distance = upward(math.fsum(solve.residuals) / math.sqrt(samples))
+    reach = upward(distance / math.sqrt(samples))  # the 2-norm is at most the M-norm over sqrt(m)
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
     low, high = _energy_norm(arithmetic, window, reached, exact, penalty, samples)
@@ -86,12 +88,12 @@ def replay_ridge_window(
     return Replay(
         places,
         np.array([max(low - distance, 0.0)]),
-        np.array([high + distance]),
+        np.array([upward(high + distance)]),
         _float_steps(window, steps),
         effects,
         arithmetic.bits,
         np.maximum(component_low - reach, 0.0),
-        component_high + reach,
+        np.array([upward(value) for value in component_high + reach]),
         component_effects,
     )
 
@@ -176,5 +178,4 @@ def _energy_norm(arithmetic, window: LocalWindow, one, other, penalty, samples) 
         products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
         square = arithmetic.dot(products, difference) / penalty
         square = square + samples * arithmetic.dot(difference, difference)
-        low, high = float(square.lower()), float(square.upper())
-    return float(np.sqrt(max(low, 0.0))) * DOWN, float(np.sqrt(max(high, 0.0))) * UP
+        return root_interval(square)
