@@ -14,10 +14,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.window.choose import choose_windows
+from sstep_verify.checks.window.choose import Window, choose_windows
+from sstep_verify.checks.window.reasons import SOURCES, reason
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import WindowFinding, term_records
+from sstep_verify.checks.window.terms import SEEN, WindowFinding, decided, term_records
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import core, quantities_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, worst
@@ -27,24 +29,17 @@ CHECK = "window-replay"
 PANEL_WORDS = 1 << 24
 """Kernel entries that the runs of a case may expose for all their recorded windows: 128 MiB."""
 
-BOUND_ORIGIN = {
-    True: "signed propagation of rounding errors over the window's coordinates (bounds/window_svm.py)",
-    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window_ridge*.py)",
-}
-
 PANEL_WORK = 1 << 18
 """Panel entries of a run's windows after which further windows are replayed from the data alone.
 
 The first window is always replayed from both; where windows are small, as they are for m <= 64, so are all.
 """
 
-SOURCES = {"data": "data", "panel": "solver's own panel"}
+EFFECT_WORK = 1 << 14
+"""Products in a window up to which the effect of every quantity is computed in every window."""
 
-CAUSES = (
-    "Likely causes: a correction term of the s-step recurrence is missing or wrong; a coordinate drawn "
-    "twice in a window is not updated in between; the window is not s steps of this index stream; "
-    "the kernel is not the declared one; the precision is not the declared one."
-)
+DIAGNOSED = 3
+"""Failed windows of a run in which mistakes that reproduce them are looked for."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -98,16 +93,17 @@ def _panel_words(case: Case, steps: int) -> int:
 
 
 def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplays) -> Verdict:
-    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed)
-    findings, left = [], PANEL_WORK
-    for window in windows:
-        findings.append(replays.finding(trajectory, window, from_panel=left > 0))
-        left -= _panel_words(case, window.end - window.begin)
+    update = case.declaration.update
+    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
+    names = [one.name for one in quantities_of(case.problem.loss.task, update, s, case.stream.block)]
+    findings = _findings(case, trajectory, windows, replays, names)
     worst_finding = max(findings, key=lambda finding: finding.ratio)
-    terms = term_records(case.problem, s, findings)
-    bounded = [finding.status for finding in findings if finding.status is not Status.VACUOUS]
-    status, sources = worst(bounded), _sources(findings)
-    if status is Status.PASS and terms and terms[0].status is Status.VACUOUS:
+    terms = term_records(names, findings)
+    status, sources = (
+        worst(one.status for one in findings if one.status is not Status.VACUOUS),
+        _sources(findings),
+    )
+    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(s)):
         status = Status.VACUOUS
     return Verdict(
         check=CHECK,
@@ -121,12 +117,36 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
         bound=worst_finding.bound,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=len(windows),
-        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
+        executed=sum(decided(finding) for finding in findings),
         terms=terms,
-        reason=_reason(case, status, worst_finding, terms, sources),
+        reason=reason(
+            case, s, status, findings, terms, {name: one["ratio"] for name, one in sources.items()}
+        ),
         replay=case.replay_command,
         evidence={**sources, "windows": [finding.evidence() for finding in findings]},
     )
+
+
+def _findings(
+    case: Case, trajectory: Trajectory, windows: list[Window], replays: WindowReplays, names: list[str]
+) -> list[WindowFinding]:
+    """Replay the windows; in long ones look only at what must be seen and at what was not seen before."""
+    findings: list[WindowFinding] = []
+    left, needed, unseen = PANEL_WORK, set(core(trajectory.s)), set(names)
+    for window in windows:
+        steps, block = window.end - window.begin, case.stream.block
+        work = steps * block * (min(steps * block, case.problem.samples) + block)
+        finding = replays.finding(
+            trajectory,
+            window,
+            from_panel=left > 0,
+            names=set(names) if work <= EFFECT_WORK else needed | unseen,
+            diagnose=sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
+        )
+        findings.append(finding)
+        unseen -= {name for name, ratio in finding.dropped.items() if ratio > SEEN and decided(finding)}
+        left -= _panel_words(case, steps)
+    return findings
 
 
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
@@ -140,27 +160,3 @@ def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
             worst_part = max(parts, key=lambda part: part.ratio)
             found[f"from {source}"] = {**worst_part.comparison(), "detectable": least}
     return found
-
-
-def _reason(case: Case, status: Status, finding: WindowFinding, terms, sources: dict[str, dict]) -> str:
-    largest = ", ".join(f"{found['ratio']:.3g} {source}" for source, found in sources.items())
-    compared = (
-        f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
-        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g} ({BOUND_ORIGIN[case.problem.is_svm]}), the kernel taken from the "
-        f"{SOURCES[finding.source]}. Largest ratios: {largest}."
-    )
-    if status is Status.FAIL:
-        return f"{compared} {finding.note} {CAUSES}".replace("  ", " ")
-    if status is Status.VACUOUS and not math.isfinite(finding.bound):
-        return (
-            f"{compared} The bound is infinite: a block system is so ill-conditioned that factorising in "
-            "this precision may break down, so no implementation is promised to come near the exact window."
-        )
-    if status is Status.VACUOUS:
-        return f"{compared} The run could not have shown a missing kernel correction: {terms[0].reason}"
-    if status is Status.INCONCLUSIVE and finding.note:
-        return f"{compared} Nothing was replayed: {finding.note}."
-    if status is Status.INCONCLUSIVE:
-        return f"{compared} At {finding.bits} bits the enclosure still holds the bound."
-    return compared

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from unittest import mock
 
-from sstep_verify.parallel import compiled as compiling
+from sstep_verify import compiled as compiling
 
 PROJECT = ("sstep_verify", "sstep_reference")
 

@@ -9,6 +9,7 @@ import scipy.linalg
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
+from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import UP
@@ -34,6 +35,8 @@ class RefinedBlocks:
         Regularisation (lambda).
     samples : int
         Number of samples (m).
+    mutation : Mutation
+        What is wrong with the systems.
 
     Attributes
     ----------
@@ -42,9 +45,11 @@ class RefinedBlocks:
         ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the M-norm.
     """
 
-    def __init__(self, arithmetic: Balls, window: LocalWindow, penalty, samples: int):
+    def __init__(
+        self, arithmetic: Balls, window: LocalWindow, penalty, samples: int, mutation: Mutation = NONE
+    ):
         self._arithmetic, self._window = arithmetic, window
-        self._penalty, self._samples = penalty, samples
+        self._system_of = (penalty, samples, mutation)
         self._systems: dict[int, tuple] = {}
         self.residuals: list[float] = []
 
@@ -64,7 +69,7 @@ class RefinedBlocks:
     def _system(self, step: int):
         """Rows, ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
         if step not in self._systems:
-            rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
+            rows = block_system(self._arithmetic, self._window, step, *self._system_of)
             matrix = self._arithmetic.matrix(rows)
             values = np.array([float(value) for value in matrix.entries()]).reshape(len(rows), -1)
             try:
