@@ -17,9 +17,9 @@ from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.window.choose import Window, choose_windows
 from sstep_verify.checks.window.reasons import SOURCES, reason
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import SEEN, WindowFinding, decided, term_records
+from sstep_verify.checks.window.terms import WindowFinding, decided, term_records
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import core, quantities_of
+from sstep_verify.quantities import KERNEL, core, quantities_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, worst
@@ -130,21 +130,23 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
 def _findings(
     case: Case, trajectory: Trajectory, windows: list[Window], replays: WindowReplays, names: list[str]
 ) -> list[WindowFinding]:
-    """Replay the windows; in long ones look only at what must be seen and at what was not seen before."""
+    """Replay the windows; in long ones look only at the correction and at what was not seen before."""
     findings: list[WindowFinding] = []
-    left, needed, unseen = PANEL_WORK, set(core(trajectory.s)), set(names)
+    left, unseen = PANEL_WORK, set(names)
     for window in windows:
         steps, block = window.end - window.begin, case.stream.block
         work = steps * block * (min(steps * block, case.problem.samples) + block)
+        again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
         finding = replays.finding(
             trajectory,
             window,
             from_panel=left > 0,
-            names=set(names) if work <= EFFECT_WORK else needed | unseen,
+            names=again | unseen,
+            again=again,
             diagnose=sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
         )
         findings.append(finding)
-        unseen -= {name for name, ratio in finding.dropped.items() if ratio > SEEN and decided(finding)}
+        unseen = {name for name in unseen if not finding.saw(name)}
         left -= _panel_words(case, steps)
     return findings
 

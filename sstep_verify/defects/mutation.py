@@ -123,11 +123,12 @@ def left_out(name: str) -> Mutation:
 
 
 def off_by(name: str, relative: Fraction) -> Mutation | None:
-    """The mutation by which a quantity is relatively off; None for a switch, which is on or off.
+    """The mutation by which a quantity is relatively off; None where leaving it out says as much.
 
-    The lower end of the box is 0, and so the part of what lies below it that stays takes the place.
+    That is so for a switch, which is on or off, and for what is stored, in which a is linear. The lower
+    end of the box is 0, and so the part of what lies below it that stays takes the place.
     """
-    if name in (quantities.TAIL, quantities.STREAM):
+    if name in (quantities.TAIL, quantities.STREAM, quantities.WRITE_BACK, quantities.BOUNDARY):
         return None
     factor = relative if name == quantities.LOWER else 1 + relative
     return NONE.scaled(TERMS[name], factor, f"{name} off by {float(relative):.3g}")

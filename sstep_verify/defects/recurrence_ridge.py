@@ -19,28 +19,23 @@ BlockSolve = Callable[[int, Any], Any]
 def block_system(
     arithmetic, window: LocalWindow, step: int, penalty, samples: int, mutation: Mutation = NONE
 ) -> list:
-    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors."""
+    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors; see `system_part`."""
     block = window.draws[step]
     with arithmetic.working():
         number = arithmetic.number
-        curvature, off_diagonal = number(mutation.curvature), number(mutation.off_diagonal)
+        off_diagonal = number(mutation.off_diagonal)
         penalty, samples = penalty * number(mutation.penalty), samples * number(mutation.samples)
         rows = []
         for place, i in enumerate(block):
-            row = [curvature * off_diagonal * window.gram[i][j] / penalty for j in block]
-            row[place] = curvature * (window.gram[i][i] / penalty + samples)
+            row = [off_diagonal * window.gram[i][j] / penalty for j in block]
+            row[place] = window.gram[i][i] / penalty + samples
             rows.append(arithmetic.vector(row))
         return rows
 
 
 def system_part(mutation: Mutation) -> Mutation:
-    """What a mutation changes of the block systems, without the rest of it."""
-    return Mutation(
-        curvature=mutation.curvature,
-        samples=mutation.samples,
-        penalty=mutation.penalty,
-        off_diagonal=mutation.off_diagonal,
-    )
+    """What a mutation changes of the entries of the block systems, without the rest of it."""
+    return Mutation(samples=mutation.samples, penalty=mutation.penalty, off_diagonal=mutation.off_diagonal)
 
 
 def mutable_ridge_window(
@@ -98,6 +93,8 @@ def mutable_ridge_window(
                 shifted = window.start[i] + overlap * increment
                 rhs.append(window.targets[i] - diagonal * shifted - product / divisor)
             solution = solve(step, arithmetic.vector(rhs))
+            if mutation.curvature != 1:
+                solution = [change / number(mutation.curvature) for change in solution]
             if steps is not None:
                 steps.append(solution)
             for place, i in enumerate(block):

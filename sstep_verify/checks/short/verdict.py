@@ -14,7 +14,7 @@ from sstep_verify.checks.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.terms import WindowFinding, decided, term_records
+from sstep_verify.checks.window.terms import WindowFinding, decided, term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, quantities_of
 from sstep_verify.verdict import Status, Verdict, worst
@@ -153,7 +153,7 @@ def verdict_of(
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
     elif status is Status.VACUOUS:
-        reason += f" The run could not have shown the planted defect: {terms[0].reason}"
+        reason += f" The run could not have shown the planted defect: {unseen(terms[:1])}."
     elif status is Status.INCONCLUSIVE:
         reason += " The enclosure of the distance holds the bound."
     return verdict_on(

@@ -84,6 +84,7 @@ class WindowReplays:
         *,
         from_panel: bool = True,
         names: Collection[str] | None = None,
+        again: Collection[str] | None = None,
         diagnose: bool = True,
     ) -> WindowFinding:
         """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too.
@@ -98,6 +99,8 @@ class WindowReplays:
             Whether to replay from the solver's panel as well.
         names : collection of str, optional
             Quantities whose effects are wanted; all that act in the window if absent.
+        again : collection of str, optional
+            Those of them that are wanted from the panel even if seen from the data; all if absent.
         diagnose : bool
             Whether mistakes that reproduce the window are looked for where it fails.
         """
@@ -131,6 +134,9 @@ class WindowReplays:
         if not self._usable(panel, draws):
             return found
         sharp = not self._sharpness.hidden(np.unique(draws))
+        if again is not None:
+            wanted = [name for name in names or () if name in again or not found.saw(name)]
+            asked = replace(asked, names=wanted)
         return joined(found, self._compared(asked, start, end, panel), sharp=sharp)
 
     def _compared(

@@ -55,6 +55,10 @@ class WindowFinding:
     parts: tuple[WindowFinding, ...] = ()
     suspects: tuple[str, ...] | None = None
 
+    def saw(self, name: str) -> bool:
+        """Whether leaving a quantity out would have been seen."""
+        return decided(self) and self.dropped.get(name, 0.0) > SEEN
+
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
         return {
@@ -109,7 +113,7 @@ IDLE = {
     quantities.KERNEL: "no window has two coordinates that act on each other",
     quantities.SAME: "no coordinate is drawn twice in a window and then needs its first increment",
     quantities.OVERLAP: "no coordinate is drawn twice in a window and then needs its first increment",
-    quantities.UPPER: "no coordinate reaches C",
+    quantities.UPPER: "no step would go beyond C",
     quantities.LOWER: "no step would go below 0",
     quantities.TAIL: "no window is shorter than s",
     quantities.OMEGA: "every coordinate drawn is 0 or clipped",
@@ -145,7 +149,7 @@ def term_records(
 
 
 def _record(name: str, planned: int, findings: list[WindowFinding], where: str) -> Term:
-    seen = sum(finding.dropped.get(name, 0.0) > SEEN for finding in findings)
+    seen = sum(finding.saw(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
     reason = ""
     if not findings:

@@ -34,6 +34,9 @@ from sstep_verify.quantities import (
 )
 from sstep_verify.steps import RidgeSteps
 
+LONG = 1 << 14
+"""Products in a window above which most effects are read off one mutant."""
+
 
 def replay_ridge_window(
     problem: Problem,
@@ -108,11 +111,13 @@ def replay_ridge_window(
         np.array([max(low - distance, 0.0)]),
         np.array([high + distance]),
         _float_steps(window, steps),
-        Effects(_acting(window), lambda name: effect_of(name, norm_change)),
+        Effects(_acting(window), lambda name: effect_of(name, norm_change, secant=_long(window, name))),
         arithmetic.bits,
         np.maximum(component_low - reach, 0.0),
         component_high + reach,
-        Effects(_acting(window), lambda name: effect_of(name, component_change)),
+        Effects(
+            _acting(window), lambda name: effect_of(name, component_change, secant=_long(window, name))
+        ),
         distance_from,
     )
 
@@ -173,7 +178,7 @@ def replay_ridge_panel(
         low,
         high,
         _float_steps(window, steps),
-        Effects(_acting(window), lambda name: effect_of(name, change)),
+        Effects(_acting(window), lambda name: effect_of(name, change, secant=_long(window, name))),
         arithmetic.bits,
         distance=lambda mutation: _components(arithmetic, reached, mutant(mutation)),
     )
@@ -199,7 +204,7 @@ class _Mutants:
         if mutation not in self._ends:
             system = system_part(mutation)
             if system not in self._solvers:
-                self._solvers[system] = RefinedBlocks(*self._window, system)
+                self._solvers[system] = RefinedBlocks(*self._window, system, self._solvers[NONE])
             self._ends[mutation] = mutable_ridge_window(*self._window, mutation, self._solvers[system])
         return self._ends[mutation]
 
@@ -215,6 +220,12 @@ def _components(arithmetic, one, other) -> tuple[np.ndarray, np.ndarray]:
         ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
     low, high = np.array(ends).reshape(-1, 2).T
     return low, high
+
+
+def _long(window: LocalWindow, name: str) -> bool:
+    """Whether a window is so long that only the kernel correction is worth two mutants."""
+    drawn = sum(len(block) for block in window.draws)
+    return name != KERNEL and drawn * len(window.coordinates) > LONG
 
 
 def _acting(window: LocalWindow) -> list[str]:

@@ -25,8 +25,8 @@ class Effect:
         Lower bound on the change if the quantity is left out: per distinct coordinate (K-SVM, k = c) or
         in the M-norm (K-RR, k = 1).
     relative : ndarray, shape (k,)
-        Lower bound on the change per unit relative change of the quantity, from a change of `DOSE`; of a
-        switch, which cannot be off by less, that of turning it.
+        Lower bound on the change per unit relative change of the quantity, from a change of `DOSE`; that of
+        leaving it out where it is a switch or a is linear in it.
     """
 
     dropped: np.ndarray
@@ -41,10 +41,23 @@ class Effect:
         )
 
 
-def effect_of(name: str, change: Callable[[Mutation], np.ndarray]) -> Effect:
-    """The effect of a quantity, from a function that gives the change a mutation makes."""
+def effect_of(name: str, change: Callable[[Mutation], np.ndarray], *, secant: bool = False) -> Effect:
+    """The effect of a quantity.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    change : callable
+        Gives the change that a mutation makes.
+    secant : bool
+        Take the change of leaving it out, by all of it, for that per unit relative change too: in a
+        recurrence without a clip the window's end is smooth in every quantity.
+    """
     dropped, slightly_off = change(left_out(name)), off_by(name, DOSE)
-    return Effect(dropped, dropped if slightly_off is None else change(slightly_off) / float(DOSE))
+    if secant or slightly_off is None:
+        return Effect(dropped, dropped)
+    return Effect(dropped, change(slightly_off) / float(DOSE))
 
 
 class Effects(Mapping[str, Effect]):
