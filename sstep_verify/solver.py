@@ -53,6 +53,9 @@ class Declaration:
         order.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
+    log : bool
+        Whether a run that is asked for it writes down the new value of each drawn coordinate
+        (``Trajectory.log``).
     exchange : {"", "allreduce", "kept-gram"}
         What is communicated, for counting; empty if not declared. allreduce: the m words of every
         distinct column of a window, one collective a window. kept-gram: all m columns once, the
@@ -79,6 +82,7 @@ class Declaration:
     data_rounding: bool = True
     summation: str = "any"
     panels: bool = False
+    log: bool = False
     exchange: str = ""
     state: tuple[str, ...] = ()
     level: int = 2

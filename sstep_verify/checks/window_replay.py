@@ -3,8 +3,10 @@
 A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
 bound on the rounding errors one window of any correct implementation can make. Errors of earlier
 windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
-term shows at its full size. A solver that exposes its kernel rows is replayed from these as well; one that
-makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
+term shows at its full size. Some windows are replayed so; all, or as many as fit, are swept in float64
+(checks/window/sweep.py), and what is beyond the bound there is replayed. A solver that exposes its kernel
+rows is replayed from these as well; one that makes its steps from a state carried beside a, from a and that
+state (residual-gap judges the state).
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import Window, choose_windows
-from sstep_verify.checks.window.reasons import SOURCES, reason
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import WindowFinding, decided, term_records
 from sstep_verify.oracle.facade import Oracle
@@ -38,6 +41,9 @@ The first window is always replayed from both; where windows are small, as they 
 EFFECT_WORK = 1 << 14
 """Products in a window up to which the effect of every quantity is computed in every window."""
 
+CONFIRMED = 4
+"""Windows beyond the bound in a sweep that are replayed exactly."""
+
 DIAGNOSED = 3
 """Failed windows of a run in which mistakes that reproduce them are looked for."""
 
@@ -58,6 +64,11 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return requests
 
 
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The plain runs again, recorded at every window end, whole or in stretches; see `sweep`."""
+    return sweep.requests(case, trajectories)
+
+
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Replay chosen windows of every plain run and compare.
 
@@ -76,9 +87,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         One per run whose windows are within the case's replay limit.
     """
     replays = WindowReplays(case, oracle)
-    return [
-        _judge_run(case, s, trajectories[run_key(s)], replays) for s in case.s_values if replayable(case, s)
-    ]
+    return [_judge_run(case, s, trajectories, replays) for s in case.s_values if replayable(case, s)]
 
 
 def replayable(case: Case, s: int) -> bool:
@@ -92,19 +101,24 @@ def _panel_words(case: Case, steps: int) -> int:
     return min(steps * case.stream.block, samples) * samples
 
 
-def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplays) -> Verdict:
-    update = case.declaration.update
-    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
+def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays) -> Verdict:
+    trajectory, update = runs_made[run_key(s)], case.declaration.update
     names = [one.name for one in quantities_of(case.problem.loss.task, update, s, case.stream.block)]
-    findings = _findings(case, trajectory, windows, replays, names)
+    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
+    swept = sweep.sweep(case, s, trajectory, runs_made)
+    chosen = [(trajectory, 0, window) for window in windows]
+    chosen += [*swept.notable, *swept.violations[:CONFIRMED]]
+    findings = _findings(case, chosen, replays, names)
     worst_finding = max(findings, key=lambda finding: finding.ratio)
-    terms = term_records(names, findings)
-    status, sources = (
-        worst(one.status for one in findings if one.status is not Status.VACUOUS),
-        _sources(findings),
-    )
+    terms, sources = term_records(names, findings), _sources(findings)
+    status = worst(one.status for one in findings if one.status is not Status.VACUOUS)
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(s)):
         status = Status.VACUOUS
+    judged = swept.judged | {one.window.begin for one in findings if decided(one)}
+    planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
+    if swept.judged:
+        ratios["in the sweep"] = swept.ratio
+    coverage = Coverage(planned, len(judged), swept.astray)
     return Verdict(
         check=CHECK,
         case=case.id,
@@ -116,24 +130,22 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
         measured=worst_finding.measured,
         bound=worst_finding.bound,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
-        planned=len(windows),
-        executed=sum(decided(finding) for finding in findings),
+        planned=planned,
+        executed=len(judged),
         terms=terms,
-        reason=reason(
-            case, s, status, findings, terms, {name: one["ratio"] for name, one in sources.items()}
-        ),
+        reason=reason(case, s, status, findings, terms, ratios, coverage),
         replay=case.replay_command,
-        evidence={**sources, "windows": [finding.evidence() for finding in findings]},
+        evidence={**sources, "sweep": swept.evidence(), "windows": [one.evidence() for one in findings]},
     )
 
 
 def _findings(
-    case: Case, trajectory: Trajectory, windows: list[Window], replays: WindowReplays, names: list[str]
+    case: Case, chosen: list[tuple[Trajectory, int, Window]], replays: WindowReplays, names: list[str]
 ) -> list[WindowFinding]:
     """Replay the windows; in long ones look only at the correction and at what was not seen before."""
     findings: list[WindowFinding] = []
     left, unseen = PANEL_WORK, set(names)
-    for window in windows:
+    for trajectory, offset, window in chosen:
         steps, block = window.end - window.begin, case.stream.block
         work = steps * block * (min(steps * block, case.problem.samples) + block)
         again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
@@ -145,7 +157,8 @@ def _findings(
             again=again,
             diagnose=sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
         )
-        findings.append(finding)
+        placed = replace(window, begin=offset + window.begin, end=offset + window.end)
+        findings.append(replace(finding, window=placed))
         unseen = {name for name in unseen if not finding.saw(name)}
         left -= _panel_words(case, steps)
     return findings

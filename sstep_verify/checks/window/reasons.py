@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.window.sweep import RARE
 from sstep_verify.checks.window.terms import WindowFinding, unseen
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
@@ -30,6 +32,33 @@ UNBOUNDED = {
 }
 
 
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the windows of a run were judged.
+
+    Parameters
+    ----------
+    windows, judged : int
+        All windows of the run (N), and those judged (K).
+    astray : str
+        Where the run made again for the sweep was another one; empty if it was not.
+    """
+
+    windows: int
+    judged: int
+    astray: str = ""
+
+    def words(self) -> str:
+        """In words, with the chance of missing what happens in few windows."""
+        said = f"{self.judged} of {self.windows} windows judged"
+        if self.judged < self.windows:
+            missed = (1.0 - RARE) ** self.judged
+            said += f"; a defect in a share {RARE:g} of the windows is missed with probability {missed:.2g}"
+        if self.astray:
+            said += f"; the sweep did not see what this run did: {self.astray}"
+        return said + "."
+
+
 def reason(
     case: Case,
     s: int,
@@ -37,6 +66,7 @@ def reason(
     findings: Sequence[WindowFinding],
     terms: Sequence[Term],
     largest: Mapping[str, float],
+    coverage: Coverage,
 ) -> str:
     """The reason of a verdict.
 
@@ -54,6 +84,8 @@ def reason(
         The quantities of a step.
     largest : mapping of str to float
         Largest ratio by source, such as ``from data``.
+    coverage : Coverage
+        How many of the run's windows were judged.
     """
     finding = max(findings, key=lambda one: one.ratio)
     said = [_compared(case, finding, largest)]
@@ -70,6 +102,7 @@ def reason(
     elif status is Status.VACUOUS:
         missing = unseen(term for term in terms if term.name in core(s))
         said.append(f"The run could not have shown an error in the core of a step: {missing}.")
+    said.append(coverage.words())
     others = unseen(term for term in terms if term.name not in core(s))
     if status in (Status.PASS, Status.VACUOUS) and others:
         said.append(f"Not seen: {others}.")
