@@ -37,25 +37,27 @@ def sweep_ridge(
     alphas: np.ndarray,
     draws: np.ndarray,
     s: int,
+    length: int = 0,
 ) -> Swept:
-    """Compare every window with the judge's own, in the M-norm.
+    """Compare every window, or every stretch of several windows, with the judge's own, in the M-norm.
 
     Parameters
     ----------
     problem : Problem
         A K-RR.
-    declaration, entries, rows, alphas, s
+    declaration, entries, rows, alphas, s, length
         See `sweep_svm`.
     draws : ndarray of int, shape (H, b)
         Blocks drawn.
     """
     count = alphas.shape[0] - 1
     distance, bound, ratio = np.zeros(count), np.zeros(count), np.zeros(count)
+    length = length or s
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
     for window in range(count):
         begin, end = (alphas[place].astype(np.float64) for place in (window, window + 1))
-        blocks = draws[window * s : window * s + s]
+        blocks = draws[window * length : (window + 1) * length]
         places = np.unique(blocks)
         outside = np.ones(problem.samples, dtype=bool)
         outside[places] = False
@@ -64,7 +66,7 @@ def sweep_ridge(
             distance[window], ratio[window] = (moved if np.isfinite(moved) else np.inf), np.inf
             continue
         here, local = entries.at(row_of[places]), np.searchsorted(places, blocks)
-        ended, bound[window] = _window(problem, declaration, here, places, begin, local)
+        ended, bound[window] = _window(problem, declaration, here, places, begin, local, s)
         if np.isfinite(bound[window]):
             apart = end[places] - ended
             # Every entry of a difference is rounded once, which energy_norm allows for.
@@ -80,6 +82,7 @@ def _window(
     places: np.ndarray,
     begin: np.ndarray,
     draws: np.ndarray,
+    s: int,
 ) -> tuple[np.ndarray, float]:
     """The judge's end of a window on its coordinates, and how far in the M-norm a solver's may be."""
     penalty, samples = problem.ridge.penalty, problem.samples
@@ -125,5 +128,7 @@ def _window(
         total += root * (made.length + other.length) * OUTWARD
         total += block_energy_norm(largest, made.rounding + other.rounding) * OUTWARD
     if declaration.update == "frozen":
-        total += block_energy_norm(solver.system(np.arange(places.size)), solver.landing())
+        # Stored at the end of every window.
+        windows = -(-draws.shape[0] // s)
+        total += windows * block_energy_norm(solver.system(np.arange(places.size)), solver.landing())
     return now, float(total * OUTWARD)

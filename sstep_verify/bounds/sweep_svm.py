@@ -64,8 +64,12 @@ def sweep_svm(
     alphas: np.ndarray,
     draws: np.ndarray,
     s: int,
+    length: int = 0,
 ) -> Swept:
-    """Compare every window with the judge's own.
+    """Compare every window, or every stretch of several windows, with the judge's own.
+
+    A stretch of windows is made of the same steps as one long window: what a later window's stale products
+    are made of are the start's terms and the increments since, and it stores a frozen a once more.
 
     Parameters
     ----------
@@ -83,6 +87,8 @@ def sweep_svm(
         Coordinates drawn, ``(N - 1) s < H <= N s``.
     s : int
         Iterations per window.
+    length : int
+        Iterations between the recorded ends, if these are not those of single windows.
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
@@ -90,13 +96,15 @@ def sweep_svm(
     upper_error, shift_error = box_errors(loss.upper, loss.shift, declaration)
     cap = size
     if declaration.summation != "any":
-        cap = stale_roundings(size, size, s, declaration.summation)
-    solver = Solver(unit_roundoff(precision), smallest(precision), cap, declaration.update == "frozen")
+        cap = stale_roundings(size, size, length or s, declaration.summation)
+    frozen, length = declaration.update == "frozen", length or s
+    stores = frozen * (2 if length > s else 1)
+    solver = Solver(unit_roundoff(precision), smallest(precision), cap, frozen, stores)
     box = Box(loss.shift, loss.upper, shift_error, upper_error)
     found = _sweep(
         np.ascontiguousarray(alphas, dtype=np.float64),
         np.ascontiguousarray(draws, dtype=np.int64),
-        s,
+        length,
         (entries.values, entries.own, entries.solver),
         row_of,
         problem.targets.astype(np.float64),
@@ -116,12 +124,15 @@ class Box(NamedTuple):
 
 
 class Solver(NamedTuple):
-    """Unit roundoff and smallest number, most roundings of a stale product, whether a is frozen."""
+    """Unit roundoff and smallest number, most roundings of a stale product, whether a is frozen and how
+    often a value may then be stored before it is used.
+    """
 
     u: float
     least: float
     cap: int
     frozen: bool
+    stores: int
 
 
 class Begun(NamedTuple):
@@ -267,8 +278,8 @@ def _window(begun, order, box, solver, samples):
         now[i], gained[i] = updated, gained[i] + change
         # The new combination of coordinate i, and its own new symbol.
         before = radius[i]
-        landing = _gamma(drawn[i] + 2, solver.u) * (start[i] + moved[i]) * OUTWARD if solver.frozen else 0.0
-        fresh = share + landing
+        landing = _gamma(drawn[i] + 2, solver.u) * (start[i] + moved[i]) * OUTWARD
+        fresh = share + solver.stores * landing
         if solver.frozen:
             after = fresh + np.abs(combination) @ symbols[:used]
             fresh += solver.u * (abs(change) + before + 2 * after) * OUTWARD

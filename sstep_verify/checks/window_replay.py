@@ -108,13 +108,13 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
     swept = sweep.sweep(case, s, trajectory, runs_made)
     chosen = [(trajectory, 0, window) for window in windows]
     chosen += [*swept.notable, *swept.violations[:CONFIRMED]]
-    findings = _findings(case, chosen, replays, names)
+    findings = _findings(case, chosen, replays, names) + _bridged(swept)
     worst_finding = max(findings, key=lambda finding: finding.ratio)
     terms, sources = term_records(names, findings), _sources(findings)
     status = worst(one.status for one in findings if one.status is not Status.VACUOUS)
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(s)):
         status = Status.VACUOUS
-    judged = swept.judged | {one.window.begin for one in findings if decided(one)}
+    judged = swept.judged | {one.window.begin for one in findings if decided(one) and one.bits}
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
     if swept.judged:
         ratios["in the sweep"] = swept.ratio
@@ -162,6 +162,19 @@ def _findings(
         unseen = {name for name in unseen if not finding.saw(name)}
         left -= _panel_words(case, steps)
     return findings
+
+
+def _bridged(swept: sweep.Sweep) -> list[WindowFinding]:
+    """The part in which the run itself went astray, where it is further off than rounding takes it."""
+    found = swept.bridged
+    if found is None or not found.ratio[0] > 1.0:
+        return []
+    note = (
+        f"made again with every window recorded, the run ends iterations {swept.bridge[0] + 1}.."
+        f"{swept.bridge[1]} elsewhere, and only so right: what it does hangs on what is recorded"
+    )
+    values = (float(found.ratio[0]), float(found.distance[0]), float(found.bound[0]))
+    return [WindowFinding(Window(*swept.bridge, ("astray",)), Status.FAIL, *values, note)]
 
 
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:

@@ -4,6 +4,8 @@ A run is made as a user's run is made, recorded in a few places. From there it i
 the end of every window: whole where that fits into memory, else in stretches between recorded states,
 chosen after the run by a digest of what it returned. What is made again must arrive at the states recorded
 before, to the last bit; else it is not the run that was asked about, and its windows do not count for it.
+Then the plain run itself is judged over the first recorded part that it went otherwise, as one long window:
+if that is right too, it only rounded otherwise.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ WORDS = 1 << 24
 
 ENTRIES = 1 << 22
 """Kernel entries held at a time."""
+
+BRIDGE = 1 << 30
+"""Products (steps, error symbols, coordinates) of a part judged as one long window: about a second."""
 
 PREFIXES = 4
 """Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
@@ -113,6 +118,10 @@ class Sweep:
         with the run they are in and the iteration of the plain run at which that begins.
     astray : str
         Where a run made again did not arrive at what the plain run recorded; empty if it did.
+    bridge : (int, int)
+        The part of the plain run where that first happened.
+    bridged : Swept or None
+        That part judged as one long window; None if there is none, or it would take too long.
     """
 
     judged: set[int] = field(default_factory=set)
@@ -122,6 +131,8 @@ class Sweep:
     violations: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
     notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
     astray: str = ""
+    bridge: tuple[int, int] = (0, 0)
+    bridged: Swept | None = None
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
@@ -154,8 +165,11 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
         run = trajectories.get(stretch_key(s, begin, end))
         if run is None:
             continue
-        astray = _astray(plain, run, begin)
-        found.astray = found.astray or astray
+        part = _astray(plain, run, begin)
+        astray = part is not None
+        if part is not None and not found.astray:
+            found.astray = f"made again, it is not what it was after iteration {part[1]}"
+            found.bridge, found.bridged = part, _bridge(case, plain, *part)
         for first, swept in _parts(case, run):
             for place in range(swept.ratio.size):
                 window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
@@ -174,13 +188,26 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
     return found
 
 
-def _astray(plain: Trajectory, run: Trajectory, begin: int) -> str:
-    """Where the run made again is first not the plain one; empty if nowhere."""
-    shared = [point for point in plain.iterations.tolist() if begin <= point <= begin + run.length]
-    for point in shared:
-        if point - begin in run.iterations and not np.array_equal(plain.at(point), run.at(point - begin)):
-            return f"made again from iteration {begin}, the run is not what it was after iteration {point}"
-    return ""
+def _astray(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
+    """Recorded part of the plain run after which the run made again is first another one; None if never."""
+    shared = [point for point in plain.iterations.tolist() if point - begin in run.iterations]
+    for before, after in pairwise(shared):
+        if not np.array_equal(plain.at(after), run.at(after - begin)):
+            return before, after
+    return None
+
+
+def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Swept | None:
+    """A recorded part of the plain run against the judge's own steps, all in one."""
+    problem, length = case.problem, end - begin
+    draws = case.stream.blocks(plain.start + begin, plain.start + end)
+    rows = np.unique(draws)
+    if 2 * length**2 * rows.size > BRIDGE or rows.size * problem.samples > ENTRIES:
+        return None
+    alphas = np.array([plain.at(begin), plain.at(end)])
+    entries = kernel_entries(problem, case.declaration, rows)
+    compare, drawn = (sweep_svm, draws.ravel()) if problem.is_svm else (sweep_ridge, draws)
+    return compare(problem, case.declaration, entries, rows, alphas, drawn, plain.s, length)
 
 
 def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Swept]]:
