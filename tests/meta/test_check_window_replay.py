@@ -71,7 +71,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
     verdicts = _judge(*_case(loss, block, update=update))
     assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
     for s, verdict in verdicts.items():
-        assert 0 < verdict.executed == verdict.planned
+        assert 0 < verdict.executed <= verdict.planned
         assert verdict.ratio <= 1
         assert verdict.replay == "again"
         names = [term.name for term in verdict.terms]
