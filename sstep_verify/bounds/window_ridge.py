@@ -112,11 +112,11 @@ def ridge_window_errors(
         step = local.advance(modulus, 2 * total / root)
         if step is None:
             return nothing
-        total = raised(total + root * step.length + _energy_norm(local.system(draws), step.rounding))
+        total = raised(total + root * step.length + block_energy_norm(local.system(draws), step.rounding))
         found.append(step)
     landing = local.landing()
     if declaration.update == "frozen":
-        total += _energy_norm(local.system(np.arange(places.size)), landing)
+        total += block_energy_norm(local.system(np.arange(places.size)), landing)
     return RidgeWindowErrors(float(total * OUTWARD), found, landing)
 
 
@@ -166,7 +166,7 @@ def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough:
     return float(target - slack * OUTWARD)
 
 
-def _energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
+def block_energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
     """Largest M-norm of a vector with entries at most `vector`, from |M|.
 
     Evaluated for the vector over its largest entry, so that no square over- or underflows: what is lost of

@@ -173,7 +173,8 @@ class ShortTruth:
         terms = []
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
-        if any(np.unique(window).size < window.size for window in windows):
+        frozen = self._declaration.update == "frozen"
+        if frozen and any(np.unique(window).size < window.size for window in windows):
             terms.append("overlap")
         if self._problem.is_svm and self._problem.hinge.shift:
             terms.append("omega")

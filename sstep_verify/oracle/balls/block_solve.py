@@ -9,6 +9,7 @@ import scipy.linalg
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
+from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
@@ -40,6 +41,10 @@ class RefinedBlocks:
         Regularisation (lambda).
     samples : int
         Number of samples (m).
+    mutation : Mutation
+        What is wrong with the systems' entries.
+    right : RefinedBlocks, optional
+        The same without the mutation, from whose matrices the wrong ones are then made.
 
     Attributes
     ----------
@@ -48,20 +53,29 @@ class RefinedBlocks:
         ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the M-norm.
     """
 
-    def __init__(self, arithmetic: Balls, window: LocalWindow, penalty, samples: int):
+    def __init__(
+        self,
+        arithmetic: Balls,
+        window: LocalWindow,
+        penalty,
+        samples: int,
+        mutation: Mutation = NONE,
+        right: RefinedBlocks | None = None,
+    ):
         self._arithmetic, self._window = arithmetic, window
-        self._penalty, self._samples = penalty, samples
+        self._system_of, self._right = (penalty, samples, mutation), right
         self._systems: dict[int, tuple] = {}
         self.residuals: list[float] = []
 
     def __call__(self, step: int, rhs: BallVector) -> BallVector:
         """Solution of the system of a step as exact points, a vector of length b."""
-        rows, matrix, factor = self._system(step)
+        matrix, factor = self._system(step)
         with self._arithmetic.working():
             right = rhs.column()
             target = max(math.ldexp(1.0, -int(TARGET * self._arithmetic.bits)), LEAST_TARGET)
             solution = _refine(matrix, factor, right, target) if factor is not None else None
             if solution is None:
+                rows = [self._arithmetic.matrix_row(matrix, i) for i in range(matrix.nrows())]
                 solution = self._arithmetic.solve(rows, rhs).column().mid()
             residual = (right - matrix * solution).entries()
         largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
@@ -70,20 +84,43 @@ class RefinedBlocks:
         return BallVector(column=solution)
 
     def _system(self, step: int):
-        """Rows, ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
+        """Ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
         if step not in self._systems:
-            rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
-            matrix = self._arithmetic.matrix(rows)
+            matrix = self._matrix(step)
             # Over its largest entry, so that neither the matrix nor a change leaves the range of float64.
             with self._arithmetic.working():
                 largest = _largest(matrix)
                 values = np.array([float(value / largest) for value in matrix.entries()])
             try:
-                factor = scipy.linalg.cho_factor(values.reshape(len(rows), -1), check_finite=False)
+                factor = scipy.linalg.cho_factor(values.reshape(matrix.nrows(), -1), check_finite=False)
             except np.linalg.LinAlgError:
                 factor = None
-            self._systems[step] = (rows, matrix, factor and (factor, largest))
+            self._systems[step] = (matrix, factor and (factor, largest))
         return self._systems[step]
+
+    def _matrix(self, step: int):
+        """Matrix of a step; of a mutation from the right one, which is much faster than entry by entry."""
+        penalty, samples, mutation = self._system_of
+        if self._right is None:
+            return self._arithmetic.matrix(
+                block_system(self._arithmetic, self._window, step, penalty, samples, mutation)
+            )
+        right = self._right._system(step)[0]
+        size, number = right.nrows(), self._arithmetic.number
+        with self._arithmetic.working():
+            diagonal = [right[i, i] - samples for i in range(size)]
+            off = right - _diagonal(right, [right[i, i] for i in range(size)])
+            factor, shift = number(mutation.penalty), samples * number(mutation.samples)
+            wrong = [entry / factor + shift for entry in diagonal]
+            return off * (number(mutation.off_diagonal) / factor) + _diagonal(right, wrong)
+
+
+def _diagonal(matrix, values: list):
+    """A matrix of the same size with some values on its diagonal."""
+    found = type(matrix)(matrix.nrows(), matrix.ncols())
+    for i, value in enumerate(values):
+        found[i, i] = value
+    return found
 
 
 def _largest(matrix):
