@@ -23,7 +23,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.datasets import load
 from sstep_verify.reporting import results as report
-from sstep_verify.solver import Solver
+from sstep_verify.solver import Declaration, Solver
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -156,6 +156,12 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle) -> list[Ve
     ]
 
 
+def _counts(declared: Declaration) -> dict[str, int]:
+    """Counts that a solver declares, those that are 0 left out."""
+    names = ("gram_rows", "cache_words", "recompute")
+    return {name.replace("_", " "): value for name in names if (value := getattr(declared, name))}
+
+
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
     declared = case.declaration
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
@@ -164,9 +170,9 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         **reference.facts,
         "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
-        "solver options": dict(declared.options),
+        "solver options": {**declared.options, **_counts(declared)},
         "exchange": declared.exchange or "not declared",
-        "ranks": int(str(declared.options.get("ranks", 1))),
+        "ranks": declared.ranks,
         "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

@@ -20,7 +20,7 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
 from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
-from sstep_verify.checks.panel_defects import panel_defects
+from sstep_verify.checks.panel_defects import differs, panel_defects, shown
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
@@ -102,7 +102,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         executed=executed,
         origin=ORIGIN,
         causes=_causes(judged),
-        terms=_terms(judged, planned, executed),
+        terms=_terms(case, oracle, judged, planned, executed),
         evidence={"panels": [rows.evidence() for rows in judged]},
     )
 
@@ -215,25 +215,27 @@ def _among(entries: KernelEntries, columns: np.ndarray) -> KernelEntries:
     return KernelEntries(entries.values[:, columns], entries.own[:, columns], entries.solver[:, columns])
 
 
-def _terms(judged: list[_Rows], planned: int, executed: int) -> tuple[Term, ...]:
-    """Per planted defect, the entry of the compared rows in which it would show most."""
-    best: dict[str, tuple[float, float, float]] = {}
+def _terms(
+    case: Case, oracle: Oracle, judged: list[_Rows], planned: int, executed: int
+) -> tuple[Term, ...]:
+    """Per planted defect, the entry of the compared rows in which it would show most.
+
+    A defect that no entry would show comes first, so that the verdict is VACUOUS; last comes one that is no
+    defect here, as it leaves every entry of these rows what it is.
+    """
+    best: dict[str, float] = {}
     for rows in judged:
         for name, mutant in rows.defects.items():
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                effect = np.abs(mutant.values - rows.entries.values) - mutant.own - rows.entries.own
-                effect = np.nan_to_num(np.maximum(effect, 0.0), nan=0.0, posinf=np.inf)
-                ratio = np.where(effect > 0, effect / rows.entries.solver, 0.0)
-            place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-            found = (float(ratio[place]), float(effect[place]), float(rows.entries.solver[place]))
-            best[name] = max(best.get(name, (-1.0, 0.0, 0.0)), found)
-    return tuple(
-        planted_term(
-            name, effect, bound, planned, executed,
-            f"it would change the compared entries by at most {ratio:.2g} of the bound",
-        )
-        for name, (ratio, effect, bound) in best.items()
-    )  # fmt: skip
+            best[name] = max(best.get(name, 0.0), float(shown(rows.entries, mutant).max()))
+    compared = np.unique(np.concatenate([rows.columns for rows in judged])) if judged else np.empty(0, int)
+    placed = []
+    for name, ratio in best.items():
+        reason, order = f"it would change the compared entries by at most {ratio:.2g} of the bound", 1
+        if not ratio > 2.0:
+            idle = not differs(case.problem, name, compared, oracle)
+            reason, order = ("it changes none of the compared entries", 2) if idle else (reason, 0)
+        placed.append((order, planted_term(name, ratio, 1.0, planned, executed, reason)))
+    return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
 def _causes(judged: list[_Rows]) -> str:

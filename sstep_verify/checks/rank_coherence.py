@@ -36,7 +36,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Parameters
     ----------
     case : Case
-        The case; its declaration's option "ranks" is the number of processes (1 if absent).
+        The case; its declaration's `ranks` is the number of processes.
     trajectories : mapping of str to Trajectory
         The runs asked for by `runs`, by key.
     oracle : Oracle
@@ -47,7 +47,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per run on more than one rank; INCONCLUSIVE if such a run left no digests.
     """
-    ranks = int(str(case.declaration.options.get("ranks", 1)))
+    ranks = case.declaration.ranks
     found = {s: trajectories[run_key(s)] for s in case.s_values}
     return [
         _judge(case, s, ranks, trajectory)

@@ -69,6 +69,7 @@ class Oracle:
             self._kernels[bits] = exact_kernel(self._problem, Balls(bits))
         return self._kernels[bits]
 
+    @np.errstate(over="ignore", invalid="ignore")  # effects and errors beyond float64 are infinite
     def replay(
         self,
         problem: Problem,
@@ -81,11 +82,24 @@ class Oracle:
     ) -> Replay:
         """Replay one window exactly; begin and end (m,), draws (s, b).
 
-        With a carried state (m,) or (n,) the window starts from a and this state, which is then named.
+        With a carried state (m,) or (n,) the window starts from a and this state, which is then named. The
+        precision is `bits`, or more where no fewer prove a block system of K-RR, which is ``>= m I``, to be
+        invertible.
+
+        Raises
+        ------
+        SingularSystemError
+            If `MOST_BITS` do not prove it.
         """
         if problem.is_svm:
             return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel(), carried, state)
-        return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+        while True:
+            try:
+                return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+            except SingularSystemError:
+                if bits >= MOST_BITS:
+                    raise
+                bits *= 2
 
     def replay_panel(
         self,

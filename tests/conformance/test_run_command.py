@@ -66,7 +66,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     judged = f"judged {summary['steps_judged']} of {summary['steps']} steps"
     assert done.stdout.splitlines()[-2] == judged
     assert 0 < summary["steps_judged"] <= summary["steps"]
-    (said,) = done.stderr.splitlines()
+    said = done.stderr.splitlines()[0]  # a slow run prints progress behind it
     assert said.startswith("memory: points.svm/")
     assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
