@@ -220,7 +220,7 @@ DECLARED = Check(
         "window_ridge_panel",
         "sweep_svm",
         "sweep_ridge",
-    ),  # fmt: skip
+    ),
     level=1,
     affordable=replayable,
     primary=True,
