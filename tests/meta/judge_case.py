@@ -1,0 +1,47 @@
+"""Judge one case of a shipped campaign, and print what became of it as one line of JSON.
+
+A program of its own, so that a planted edit lives in a fresh process: whatever package PYTHONPATH names is
+judged. The check step-replay goes first and alone, as it judges the runs that every campaign makes; all
+others are called only where it has not said FAIL.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.execute import execute_group
+from sstep_verify.campaign.expand import Group, expand
+from sstep_verify.verdict import Status
+
+PRIMARY = "step-replay"
+
+
+def judge(campaign: str, case: str) -> dict[str, object]:
+    """Statuses of a case: ``failed`` (check, s, reason of the first FAIL), ``unsettled``, or ``error``."""
+    unsettled: list[str] = []
+    try:
+        for group in expand(read_definition(campaign), case):
+            for spec in group.specs:
+                if spec.id != case:
+                    continue
+                rest = tuple(check for check in spec.family.checks if check != PRIMARY)
+                for checks in ((PRIMARY,), rest):
+                    family = replace(spec.family, checks=checks, drift=0)
+                    alone = Group(group.data, group.kernel, (replace(spec, family=family),))
+                    for outcome in execute_group(alone, campaign, None, ""):
+                        for verdict in outcome.verdicts:
+                            found = f"{verdict.check} at s = {verdict.s}"
+                            if verdict.status is Status.FAIL:
+                                return {"failed": found, "reason": verdict.reason}
+                            if verdict.status is not Status.PASS:
+                                unsettled.append(f"{found}: {verdict.status.value}")
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:400]}
+    return {"unsettled": unsettled}
+
+
+if __name__ == "__main__":
+    print(json.dumps(judge(sys.argv[1], sys.argv[2])))
