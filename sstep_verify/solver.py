@@ -53,6 +53,9 @@ class Declaration:
         order.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
+    blocks : bool
+        Whether a run that is asked for panels exposes of each the entries among the window's own
+        coordinates, being one that has no whole rows (``Panel.among``).
     log : bool
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``).
@@ -82,11 +85,17 @@ class Declaration:
     data_rounding: bool = True
     summation: str = "any"
     panels: bool = False
+    blocks: bool = False
     log: bool = False
     exchange: str = ""
     state: tuple[str, ...] = ()
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def exposes(self) -> bool:
+        """Whether kernel entries that a run used can be seen: whole rows, or those among its draws."""
+        return self.panels or self.blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,8 @@ class RunRequest:
         Name of the solver's variant to use, such as one that keeps the Gram matrix; the solver under
         test itself if empty. Whoever makes the runs chooses the solver by it; a solver ignores it.
     expose_panels : bool
-        Keep the kernel rows used in every window whose two ends are recorded (c x m words each).
+        Keep the kernel rows used in every window whose two ends are recorded (c x m words each), or
+        what is declared of them.
     log : bool
         Keep the new value of each drawn coordinate (H x b words).
 

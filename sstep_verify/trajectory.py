@@ -11,18 +11,22 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """The kernel rows that a solver used in one window.
+    """The kernel rows that a solver used in one window, or what it formed of them.
 
     Parameters
     ----------
     columns : ndarray of int64, shape (c,)
         The window's distinct coordinates.
     entries : ndarray, shape (c, m)
-        Row p holds the solver's ``K(a_i, a_j)`` for i = ``columns[p]`` and all j, in its precision.
+        Row p holds the solver's ``K(a_i, a_j)`` for i = ``columns[p]`` and all j, in its precision; shape
+        (c, k) where only some j are exposed.
+    among : ndarray of int64, shape (k,), optional
+        These j, in the order of the entries; all samples if absent.
     """
 
     columns: np.ndarray
     entries: np.ndarray
+    among: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,11 @@ def artefact_of(
     """The artefact of a check's verdicts on one s, with no more runs than they rest on."""
     narrow = _narrowed(check, case, s)
     wanted = {**check.runs(narrow), **continued_runs(check, narrow, trajectories)}
-    kept = {key: trajectories[key] for key in wanted if key in trajectories}
+    kept = {
+        key: trajectories[key] if request.log else replace(trajectories[key], log=None)
+        for key, request in wanted.items()
+        if key in trajectories
+    }
     return Artefact(check.CHECK, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
 
 
@@ -97,5 +101,5 @@ def _narrowed(check: Check, case: Case, s: int) -> Case:
 def _described(request: RunRequest) -> tuple:
     return (
         request.s, request.iterations, request.start, request.record, request.variant,
-        request.expose_panels, request.problem.label, request.stream,
+        request.expose_panels, request.log, request.problem.label, request.stream,
     )  # fmt: skip

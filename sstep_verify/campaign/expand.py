@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.family import Family
 from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.campaign.starts import seeded_start
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
@@ -138,14 +139,17 @@ def make_case(
         )
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
     problem = Problem(spec.data, _stored(data.data, family.storage), data.targets, spec.kernel, loss)
+    length = family.start + family.iterations
     command = ["sstep-verify", "run", campaign, "--only", spec.id]
     return Case(
         id=spec.id,
         problem=problem,
-        stream=IndexStream(family.stream, problem.samples, spec.block, family.iterations, family.seed),
+        stream=IndexStream(family.stream, problem.samples, spec.block, length, family.seed),
         s_values=family.s,
         iterations=family.iterations,
         declaration=declarations[""],
+        start=family.start,
+        initial=seeded_start(problem, family.seed) if family.start else None,
         claims={"tolerance": family.tolerance},
         variants={name: item for name, item in declarations.items() if name},
         points={s: measuring_points(family.iterations, s) for s in family.s},

@@ -45,6 +45,9 @@ class Family:
     drift : int
         Coordinate updates (b an iteration) over which the drift from the exact trajectory is measured;
         0 for none.
+    start : int
+        Iterations of the stream that are skipped: the runs then begin from a seeded vector and not from 0;
+        see `sstep_verify.campaign.starts`.
     stream : str
         Kind of the index stream.
     seed : int
@@ -63,6 +66,10 @@ class Family:
         Words that kernel rows may take to be kept from window to window; 0 for none.
     recompute : int
         Windows after which exchange gram forms its weights anew; 0 for never.
+    separate_timers : bool
+        Let the production solver tell waiting from transfer, and the gradient from the recurrence.
+    interval : int
+        Windows between two measurements of solver "training".
     solver, precision : str
         Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
     storage : {"as-is", "dense", "csr"}
@@ -83,6 +90,7 @@ class Family:
     minimum_windows: int = 2
     replay_limit: int = 1 << 24
     drift: int = 0
+    start: int = 0
     stream: str = "uniform"
     seed: int = 0
     keep_gram: bool = False
@@ -92,6 +100,8 @@ class Family:
     exchange: str = "allreduce"
     cache: int = 0
     recompute: int = 0
+    separate_timers: bool = False
+    interval: int = 0
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
@@ -102,11 +112,15 @@ class Family:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
         parts += [] if self.storage == "as-is" else [self.storage]
+        parts += [] if self.update == "in-place" else [self.update]
         parts += [] if self.rbf == "norm-expansion" else [self.rbf]
         parts += [f"P={self.ranks}"] if self.ranks > 1 else []
         parts += [self.exchange] if self.ranks > 1 or self.exchange != "allreduce" else []
         parts += [f"recompute={self.recompute}"] if self.recompute else []
         parts += [f"cache={self.cache}"] if self.cache else []
+        parts += ["timers"] if self.separate_timers else []
+        parts += [f"start={self.start}"] if self.start else []
+        parts += [f"interval={self.interval}"] if self.interval else []
         # Of one rank the kept matrix has always been unnamed, as all its runs have it.
         parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
@@ -129,6 +143,9 @@ class Family:
             exchange=self.exchange,
             cache=self.cache,
             recompute=self.recompute,
+            separate_timers=self.separate_timers,
+            interval=self.interval,
+            tolerance=self.tolerance,
         )
 
 
@@ -152,7 +169,7 @@ def read_family(table: dict, where: str) -> Family:
         "iterations": int, "tolerance": (int, float), "windows": int, "minimum_windows": int,
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
         "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
-        "cache": int, "recompute": int,
+        "cache": int, "recompute": int, "separate_timers": bool, "start": int, "interval": int,
     }  # fmt: skip
     values: dict = {
         "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
@@ -198,5 +215,10 @@ def _refuse_unusable(family: Family, where: str) -> None:
     for name in ("iterations", "minimum_windows", "replay_limit"):
         if getattr(family, name) < 1:
             raise InputError(f"{where}: {name} = {getattr(family, name)}, but it must be >= 1")
-    if not family.tolerance > 0 or min(family.drift, family.seed, family.windows) < 0:
-        raise InputError(f"{where}: tolerance must be > 0; drift, seed and windows >= 0")
+    if not family.tolerance > 0 or min(family.drift, family.seed, family.windows, family.start) < 0:
+        raise InputError(f"{where}: tolerance must be > 0; drift, seed, start and windows >= 0")
+    if family.start and family.drift:
+        raise InputError(
+            f"{where}: start = {family.start} and drift = {family.drift}, but drift is measured from zero "
+            "at the stream's beginning; drop one"
+        )

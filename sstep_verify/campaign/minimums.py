@@ -42,7 +42,7 @@ PLANNED: dict[str, Callable[[Case, int], bool]] = {
     "sstep-equals-classical": lambda case, s: s > 1,
     "window-replay": window_replay.replayable,
     "metamorphic-bounded": comparable,
-    "kernel-entries": lambda case, s: case.declaration.panels and window_replay.replayable(case, s),
+    "kernel-entries": lambda case, s: case.declaration.exposes and window_replay.replayable(case, s),
     "residual-gap": lambda case, s: bool(case.declaration.state),
     "message-count": lambda case, s: bool(case.declaration.exchange),
 }
@@ -125,7 +125,7 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
     """
     samples, limit = case.problem.samples, case.replay_limit
     by_cost = {"window-replay", "metamorphic-bounded"} | (
-        {"kernel-entries"} if case.declaration.panels else set()
+        {"kernel-entries"} if case.declaration.exposes else set()
     )
     return [
         Verdict(

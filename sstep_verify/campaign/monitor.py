@@ -37,12 +37,15 @@ class Monitor:
         Value at which the run ends.
     name : str
         Name of the measure, for the stop reason.
+    least : int
+        Iterations before which the run does not end: in a single window from zero no stale product shows.
     """
 
     points: frozenset[int]
     measure: Callable[[np.ndarray], tuple[float, float]]
     tolerance: float
     name: str
+    least: int = 0
     iterations: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     attainable: float = 0.0
@@ -56,6 +59,8 @@ class Monitor:
         self.iterations.append(iteration)
         self.values.append(value)
         earlier = self.values[:-PATIENCE]
+        if iteration < self.least:
+            return False
         if value <= self.tolerance:
             self.reason = "tolerance reached"
         elif value <= self.attainable and earlier and value > min(earlier) / 2:

@@ -57,7 +57,7 @@ def make_runs(
             made.trajectories[key] = solvers[request.variant].run(request)
             continue
         points = frozenset(case.points[plain[key]])
-        monitor = Monitor(points, reference.measure, tolerance, reference.short)
+        monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s)
         begin = time.perf_counter()
         trajectory = solver.run(request, monitor)
         seconds = time.perf_counter() - begin

@@ -8,9 +8,10 @@ from sstep_verify.errors import InputError
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 
-NAMES = ("production", "reference", "reference-classical")
+NAMES = ("production", "training", "reference", "reference-classical")
 
 
 def make_solvers(
@@ -24,17 +25,20 @@ def make_solvers(
     exchange: str = "allreduce",
     cache: int = 0,
     recompute: int = 0,
+    separate_timers: bool = False,
+    interval: int = 0,
+    tolerance: float = 0.0,
 ) -> dict[str, Solver]:
     """The solver under test under the empty name, and its variants by theirs.
 
     Variants of the production solver are the kept Gram matrix or, where the solver under test has it, the
     panels of every window; exchange "allreduce" without a cache, where it has something else; one rank,
-    where it has several.
+    where it has several. Training has no variants.
 
     Parameters
     ----------
-    name : {"production", "reference", "reference-classical"}
-        Which solver.
+    name : {"production", "training", "reference", "reference-classical"}
+        Which solver; training is what `solve` runs: the production solver in intervals, with its monitor.
     precision : {"float32", "float64", "longdouble"}
         Arithmetic of the reference; the production solver has float64 only.
     update : {"in-place", "frozen"}
@@ -45,30 +49,44 @@ def make_solvers(
         How the production solver forms squared distances; the reference takes differences.
     ranks : int
         Number of MPI ranks (P) of the production solver; 1 runs it in this process.
-    exchange, cache, recompute
+    exchange, cache, recompute, separate_timers
         See `sstep_verify.solvers.production.options.Options`.
+    interval, tolerance
+        Windows between two measurements of training, and the value at which it ends.
 
     Raises
     ------
     InputError
-        If the name is unknown, the production solver is asked for another precision, or the reference for
-        ranks or an exchange, which it does not have.
+        If the name is unknown, the production solver is asked for another precision, the reference for
+        ranks or an exchange, which it does not have, or intervals are not those of training.
     """
     if name not in NAMES:
         raise InputError(f"solver {name!r} is unknown; known: {', '.join(NAMES)}")
     if ranks < 1:
         raise InputError(f"ranks = {ranks}, but a run needs at least one")
-    if name != "production":
-        if (ranks, exchange, cache, recompute) != (1, "allreduce", 0, 0):
+    if (name == "training") != bool(interval):
+        raise InputError(
+            f"solver {name!r} with interval = {interval}: 'training' needs the windows between two "
+            "measurements, interval >= 1; the others measure nothing"
+        )
+    if name.startswith("reference"):
+        if (ranks, exchange, cache, recompute, separate_timers) != (1, "allreduce", 0, 0, False):
             raise InputError(
-                f"solver {name!r} communicates nothing: ranks, exchange, cache and recompute are for the "
-                "production solver"
+                f"solver {name!r} communicates nothing: ranks, exchange, cache, recompute and "
+                "separate_timers are for the production solver"
             )
         return {"": ReferenceSolver(precision, "classical" if name.endswith("classical") else "sstep")}
     if precision != "float64":
         raise InputError(f"precision = {precision!r}, but the production solver has float64 only")
-    form = {"update": update, "rbf": rbf}
-    tested = {"exchange": exchange, "keep_gram": keep_gram, "cache": cache, "recompute": recompute}
+    form: dict[str, Any] = {"update": update, "rbf": rbf, "separate_timers": separate_timers}
+    tested: dict[str, Any] = {
+        "exchange": exchange,
+        "keep_gram": keep_gram,
+        "cache": cache,
+        "recompute": recompute,
+    }
+    if name == "training":
+        return {"": TrainingSolver(ranks, interval=interval, tolerance=tolerance, **form, **tested)}
     made = {"": _production(ranks, form | tested)}
     if exchange != "allreduce" or cache:
         made["allreduce"] = _production(ranks, form)

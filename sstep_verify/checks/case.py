@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import Declaration, RunRequest
 
@@ -27,6 +29,10 @@ class Case:
         Most iterations of a run (H).
     declaration : Declaration
         What the solver under test says it is.
+    start : int
+        Position of the stream at which the plain runs begin; the short runs of other checks begin at 0.
+    initial : ndarray, shape (m,), optional
+        Vector from which the plain runs begin; zeros if absent.
     points : mapping of int to tuple of int
         Per s, window ends at which the plain run is recorded.
     short : int
@@ -51,6 +57,8 @@ class Case:
     s_values: tuple[int, ...]
     iterations: int
     declaration: Declaration
+    start: int = 0
+    initial: np.ndarray | None = None
     points: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     short: int = 600
     variants: Mapping[str, Declaration] = field(default_factory=dict)
@@ -62,7 +70,7 @@ class Case:
 
 
 def run_key(s: int) -> str:
-    """Key of the plain run of an s, from zero over the whole stream."""
+    """Key of the plain run of an s, over all iterations."""
     return f"s={s}"
 
 
@@ -70,7 +78,9 @@ def plain_request(case: Case, s: int) -> RunRequest:
     """The plain run of an s, recorded at the case's points and where the window before each begins."""
     ends = {end for end in (*case.points.get(s, ()), case.iterations) if end}
     record = ends | {(end - 1) // s * s for end in ends}
-    return RunRequest(case.problem, case.stream, s, case.iterations, record=tuple(sorted(record)))
+    return RunRequest(
+        case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))
+    )
 
 
 def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, RunRequest]:

@@ -1,9 +1,10 @@
 """Check kernel-entries: the panel a solver used holds kernel values, up to the rounding of its formula.
 
-The run exposes the kernel rows of its first and last window. All entries of up to `SCREENED` of those rows
-are compared with float64 values of known error; whole rows are then compared with balls: the one with the
-worst entry, the one with the largest, and a seeded sample. The bound is bounds/kernel_entries.py for the
-declared formulas, whatever the order of summation.
+The run exposes the kernel rows of its first and last window; a solver that has no whole rows exposes their
+entries among the window's own coordinates. All exposed entries of up to `SCREENED` of those rows are
+compared with float64 values of known error; whole rows are then compared with balls: the one with the worst
+entry, the one with the largest, and a seeded sample. The bound is bounds/kernel_entries.py for the declared
+formulas, whatever the order of summation.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def key(s: int) -> str:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """A short run of every s that exposes panels; none if the solver does not declare that it can."""
-    if not case.declaration.panels:
+    if not case.declaration.exposes:
         return {}
     return {key(s): _request(case, s) for s in case.s_values if _within(case, s)}
 
@@ -119,7 +120,10 @@ class _Rows:
         finite = np.where(np.isfinite(panel.entries), np.abs(panel.entries), np.inf)
         largest = int(np.argmax(finite.max(axis=1)))
         self._screened = np.union1d(chosen, [largest])
+        samples = np.arange(case.problem.samples)
+        self.among = samples if panel.among is None else panel.among
         entries = kernel_entries(case.problem, case.declaration, panel.columns[self._screened])
+        entries = _among(entries, self.among)
         used = panel.entries[self._screened]
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(used - entries.values).astype(np.float64)
@@ -150,13 +154,13 @@ class _Rows:
 
     @cached_property
     def measured(self) -> np.ndarray:
-        """Ends of the enclosures of the compared entries' errors, shape (2, rows, m)."""
-        kernel = self._oracle.kernel(FIRST_BITS)
+        """Ends of the enclosures of the compared entries' errors, shape (2, rows, columns)."""
+        kernel, among = self._oracle.kernel(FIRST_BITS), self.among.tolist()
         arithmetic = kernel.arithmetic
         measured = np.full((2, *self.used.shape), np.inf)
         with arithmetic.working():
             for row, column in np.argwhere(np.isfinite(self.used)).tolist():
-                exact = kernel.column(int(self.columns[row]))[column]
+                exact = kernel.column(int(self.columns[row]))[among[column]]
                 error = arithmetic.number(self.used[row, column]) - exact
                 measured[:, row, column] = magnitude_interval(error)
         return measured
@@ -172,11 +176,12 @@ class _Rows:
         return Finding(self._what(int(self.rows[row]), column), worst.lower, worst.upper, worst.bound)
 
     def _what(self, row: int, column: int) -> str:
-        i, value = int(self._panel.columns[row]), self._panel.entries[row, column].item()
-        exact = float(self._oracle.kernel(FIRST_BITS).column(i)[column])
+        i, j = int(self._panel.columns[row]), int(self.among[column])
+        value = self._panel.entries[row, column]
+        exact = float(self._oracle.kernel(FIRST_BITS).column(i)[j])
         return (
             f"{self.case.declaration.name}, window after iteration {self.begin}: "
-            f"K(a_{i}, a_{column}) used is {value!r}, exact {exact!r}; difference"
+            f"K(a_{i}, a_{j}) used is {value.item()!r}, exact {exact!r}; difference"
         )
 
     def evidence(self) -> dict[str, object]:
@@ -204,7 +209,13 @@ class _Rows:
     @cached_property
     def defects(self) -> dict[str, KernelEntries]:
         """What planted defects would have put into the compared rows."""
-        return panel_defects(self.case.problem, self.case.declaration, self.columns)
+        found = panel_defects(self.case.problem, self.case.declaration, self.columns)
+        return {name: _among(entries, self.among) for name, entries in found.items()}
+
+
+def _among(entries: KernelEntries, columns: np.ndarray) -> KernelEntries:
+    """The same rows at some columns only."""
+    return KernelEntries(entries.values[:, columns], entries.own[:, columns], entries.solver[:, columns])
 
 
 def _terms(judged: list[_Rows], planned: int, executed: int) -> tuple[Term, ...]:

@@ -152,7 +152,7 @@ def _rows(cells):
 
 def _terms(verdict: dict):
     for term in verdict["terms"]:
-        counts = f"{term['executed']} of {term['planned']} executed, {term['vacuous']} vacuous"
+        counts = f"{term['decided']} of {term['planned']} decided, visible in {term['seen']}"
         seen = f"detectable relative error {_number(term['detectable'])}"
         reason = f": {term['reason']}" if term["reason"] else ""
         yield f"  {term['name']}: {term['status']}, {seen}; {counts}{reason}"

@@ -1,4 +1,4 @@
-"""Real data sets that come with scikit-learn and need no file and no network.
+"""Data sets that need no file and no network: real ones that come with scikit-learn, and generated ones.
 
 The scaled forms exist because an RBF kernel with sigma = 1 on unscaled features is the identity up
 to underflow, which shows nothing.
@@ -9,8 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.errors import InputError, require
+from sstep_verify.problems import generated
 
-NAMES = ("breast_cancer", "breast_cancer_scale", "diabetes_regression", "diabetes_regression_scale")
+REAL = ("breast_cancer", "breast_cancer_scale", "diabetes_regression", "diabetes_regression_scale")
+"""Names of the real ones."""
+
+NAMES = (*REAL, *generated.NAMES)
 """Names `read` knows."""
 
 _SCALE = "_scale"
@@ -23,7 +27,8 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     ----------
     name : str
         breast_cancer (569 x 30, two classes), diabetes_regression (442 x 10, disease progression), or
-        either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`.
+        either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`; or one of
+        `generated.NAMES`.
 
     Returns
     -------
@@ -34,17 +39,19 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     task : {"classification", "regression"}
         Task the targets are made for.
     source : str
-        Package, version and function the values come from.
+        Package, version and function the values come from, or generator and seed.
 
     Raises
     ------
     InputError
         If the name is unknown.
     MissingExtraError
-        If scikit-learn is not installed.
+        If scikit-learn is not installed, which a generated set does not need.
     """
     if name not in NAMES:
         raise InputError(f"embedded data set {name!r} is unknown; known: {', '.join(NAMES)}")
+    if name in generated.NAMES:
+        return generated.generate(name)
     version = require("sklearn", "data").__version__
     from sklearn.datasets import load_breast_cancer, load_diabetes
 

@@ -86,6 +86,8 @@ def _why_not(case: Case, name: str, judged: JudgedRun) -> str:
         return "no step is clipped at 0"
     if name in (SAME, OVERLAP) and not events[REPEATED]:
         return "no coordinate is drawn twice in a window"
+    if name == TAIL:
+        return "no step of the short last window moves its coordinate by more than twice its bound"
     if float(judged.tally.reach[NAMES.index(name)]) == 0.0:
         return f"it changes none of {int(judged.tally.looked[0])} steps"
     return "leaving it out changes no step by more than twice its bound"

@@ -11,6 +11,7 @@ import numpy as np
 from sstep_verify.launch import run
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import run_on_rank
 from sstep_verify.trajectory import Trajectory
@@ -51,17 +52,7 @@ class DistributedSolver:
         """
         found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
-        if observe is None:
-            return whole
-        for iteration, alpha in zip(whole.iterations.tolist(), whole.alphas, strict=True):
-            if observe(iteration, alpha):
-                if iteration == whole.length:
-                    return replace(whole, stopped="observer")
-                record = tuple(stop for stop in request.stops if stop <= iteration)
-                return replace(
-                    self.run(replace(request, iterations=iteration, record=record)), stopped="observer"
-                )
-        return whole
+        return observed(whole, request, observe, self.run)
 
 
 def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -1,8 +1,9 @@
-"""What adapters share: the start vector in a precision, and a trajectory from states made one by one."""
+"""What adapters share: start vector in a precision, trajectory from states made one by one, observers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -80,3 +81,38 @@ def record(
         timers={"run": seconds},
         stopped=stopped,
     )
+
+
+def observed(
+    whole: Trajectory,
+    request: RunRequest,
+    observe: Observer | None,
+    again: Callable[[RunRequest], Trajectory],
+) -> Trajectory:
+    """Let an observer look at a run that is over.
+
+    Parameters
+    ----------
+    whole : Trajectory
+        The run.
+    request : RunRequest
+        What was asked for.
+    observe : callable, optional
+        Called at every recorded iteration.
+    again : callable
+        Makes another run: up to where the observer would have ended this one, so that its counts are its
+        own.
+
+    Returns
+    -------
+    Trajectory
+    """
+    if observe is None:
+        return whole
+    for iteration, alpha in zip(whole.iterations.tolist(), whole.alphas, strict=True):
+        if observe(iteration, alpha):
+            if iteration < whole.length:
+                record = tuple(stop for stop in request.stops if stop <= iteration)
+                whole = again(replace(request, iterations=iteration, record=record))
+            return replace(whole, stopped="observer")
+    return whole

@@ -118,6 +118,7 @@ class Options:
             increments="summed",
             rbf=self.rbf,
             panels=whole,
+            blocks=not whole,
             log=True,
             exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
             state=("weights",) if self.exchange == "gram" else (),

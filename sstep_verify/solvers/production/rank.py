@@ -1,4 +1,4 @@
-"""What a launcher calls on every rank: a run of the production solver."""
+"""What a launcher calls on every rank: a run of the production solver, or its training in intervals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.parallel.communicator import communicator_of
+from sstep_verify.parallel.communicator import Communicator, communicator_of
+from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.monitor import Monitor
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
+from sstep_verify.solvers.production.training import Measured, Place, Plan, train
 from sstep_verify.trajectory import Trajectory
 
 
@@ -22,8 +25,65 @@ def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
     Trajectory
         On rank 0 all of it; elsewhere only what differs between ranks, counters and timers.
     """
-    trajectory = ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
-    if comm.rank == 0:
+    return _of_rank(comm.rank, ProductionSolver(communicator_of(comm), **asdict(options)).run(request))
+
+
+def train_on_rank(comm: Any, request: RunRequest, plan: Plan, options: Options) -> Trajectory:
+    """Train on an mpi4py communicator; parameters and trajectory are those of `train_request`."""
+    return _of_rank(comm.rank, train_request(communicator_of(comm), request, plan, options))
+
+
+def train_request(
+    communicator: Communicator, request: RunRequest, plan: Plan, options: Options
+) -> Trajectory:
+    """Train as a request says.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        The ranks.
+    request : RunRequest
+        Its problem holds all features, of which each rank takes its share.
+    plan : Plan
+        How long, counted from the beginning of the stream; its intervals are those of the request's start.
+    options : Options
+        How to run; `columns` must be "local".
+
+    Returns
+    -------
+    Trajectory
+        With the first and the last dual vector, those of the recorded iterations that end an interval,
+        and the solver's claims.
+    """
+    problem, stops = request.problem, set(request.stops)
+    part = balanced_partition(column_nonzeros(problem.data), communicator.size).columns(communicator.rank)
+    problem = replace(problem, data=local_columns(problem.data, part))
+    place = None
+    if request.start or request.initial is not None:
+        initial = np.zeros(problem.samples) if request.initial is None else np.array(request.initial)
+        values = Monitor(problem, options.rbf, communicator).measure(initial)
+        place = Place(Measured(request.start, values), initial)
+    kept: dict[int, np.ndarray] = {}
+
+    def keep(found: Place) -> None:
+        kept[found.found.iteration - request.start] = found.alpha
+
+    made = train(
+        problem, request.stream, plan, options, communicator, place=place, log=request.log, keep=keep
+    ).trajectory
+    ends = dict(zip(made.iterations.tolist(), made.alphas, strict=True))
+    ends |= {iteration: alpha for iteration, alpha in kept.items() if iteration in stops}
+    iterations = sorted(ends)
+    return replace(
+        made,
+        iterations=np.array(iterations, dtype=np.int64),
+        alphas=np.array([ends[iteration] for iteration in iterations]),
+    )
+
+
+def _of_rank(rank: int, trajectory: Trajectory) -> Trajectory:
+    """What a rank sends back: rank 0 all, the others no vectors."""
+    if rank == 0:
         return trajectory
     nothing = np.empty((trajectory.iterations.size, 0))
     return replace(trajectory, alphas=nothing, panels={}, state={}, log=None)

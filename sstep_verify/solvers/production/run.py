@@ -260,7 +260,7 @@ class Run:
         return {"weights": np.concatenate(self._communicator.allgather(self._exchange.weights))}
 
     def used_panel(self, begin: int, end: int) -> UsedPanel:
-        """Copy of the kernel rows of the window just made."""
+        """Copy of the kernel entries of the window just made: whole rows, or those among its draws."""
         start = self._request.start
         draws = self._request.stream.blocks(start + begin, start + end).reshape(1, -1)
         if self._options.keep_gram:
@@ -271,5 +271,8 @@ class Run:
             return UsedPanel(columns, self._cache.rows[self._cache.slot_of[columns]])
         columns, _, counts = self._columns.of(np.ascontiguousarray(draws))
         count, samples = int(counts[0]), self._request.problem.samples
+        drawn = columns[0, :count].copy()
+        if not isinstance(self._exchange, AllreduceExchange):
+            return UsedPanel(drawn, self._packet.square(count)[0].copy(), drawn)
         rows = self._packet.payload(count * samples).reshape(count, samples)
-        return UsedPanel(columns[0, :count].copy(), rows.copy())
+        return UsedPanel(drawn, rows.copy())

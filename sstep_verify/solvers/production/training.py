@@ -124,6 +124,7 @@ def train(
     communicator: Communicator,
     *,
     place: Place | None = None,
+    log: bool = False,
     progress: Callable[[int], object] = lambda iteration: None,
     measured: Callable[[Measured], object] = lambda found: None,
     keep: Callable[[Place], object] = lambda place: None,
@@ -144,6 +145,8 @@ def train(
         The ranks.
     place : Place, optional
         Where an earlier training stood at the end of an interval; absent, all begins at 0.
+    log : bool
+        Keep the new value of each drawn coordinate (H x b words).
     progress : callable
         Told the iteration from time to time.
     measured : callable
@@ -160,7 +163,7 @@ def train(
         See `ProductionSolver.run`; with a note on the iteration from which windows are counted.
     """
     options.refuse(problem)
-    training = _Training(problem, stream, plan.s, options, communicator)
+    training = _Training(problem, stream, plan.s, options, communicator, log)
     if place is None:
         zero = np.zeros(problem.samples)
         place = Place(Measured(0, training.measure(0, zero)), zero)
@@ -194,6 +197,7 @@ def train(
         timers=dict(zip(PHASES, training.seconds.tolist(), strict=True)),
         stopped="tolerance" if values.relative <= plan.tolerance else "iterations",
         claims=values.claims(made),
+        log=np.concatenate(training.logs) if log else None,
     )
     return Trained(trajectory, training.monitor.counters, tuple(history))
 
@@ -208,6 +212,7 @@ class _Training:
         s: int,
         options: Options,
         communicator: Communicator,
+        log: bool,
     ):
         self._problem, self._stream, self._s = problem, stream, s
         self._options, self._communicator = options, communicator
@@ -215,6 +220,7 @@ class _Training:
         self.counters: Counter[str] = Counter()
         self.seconds = np.zeros(len(PHASES))
         self._gram: np.ndarray | None = None
+        self._log, self.logs = log, [np.empty((0, stream.block))]
 
     def measure(self, iteration: int, alpha: np.ndarray) -> Values:
         """Measure; refuse to go on with what is no number."""
@@ -230,7 +236,7 @@ class _Training:
         self, begin: int, end: int, alpha: np.ndarray, progress: Callable[[int], object]
     ) -> np.ndarray:
         """Make one interval; the dual vector at its end, shape (m,)."""
-        request = RunRequest(self._problem, self._stream, self._s, end - begin, begin, alpha)
+        request = RunRequest(self._problem, self._stream, self._s, end - begin, begin, alpha, log=self._log)
         step = max(PROGRESS_DRAWS // (self._s * self._stream.block), 1) * self._s
         try:
             run = Run(self._options, self._communicator, request, self._gram)
@@ -246,6 +252,8 @@ class _Training:
             self._gram = run.gram
         self.counters.update(run.counters)
         self.seconds += run.clock.seconds
+        if run.log is not None:
+            self.logs.append(run.log)
         return run.alpha.copy()
 
     def _require_coherence(self, digests: tuple[str, ...], windows: int) -> None:

@@ -1,0 +1,91 @@
+"""Training, as `sstep-verify solve` runs it, as a solver under test: intervals, measurements, claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sstep_verify.errors import InputError
+from sstep_verify.launch import run
+from sstep_verify.launch.run import LIMIT
+from sstep_verify.parallel.communicator import SelfCommunicator
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.distributed import over_ranks
+from sstep_verify.solvers.adapters.recording import observed
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.rank import train_on_rank, train_request
+from sstep_verify.solvers.production.training import Plan
+from sstep_verify.trajectory import Trajectory
+
+
+class TrainingSolver:
+    """Runs `sstep_verify.solvers.production.training.train` over intervals of equally many windows.
+
+    A trajectory holds what training keeps: the first and the last a, those of the recorded iterations that
+    end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
+    are those of the last measurement. Carried weights are formed anew at every interval, which is what the
+    declaration says.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (P); 1 runs it in this process.
+    interval : int
+        Windows between two measurements.
+    tolerance : float
+        Relative gap (K-SVM) or residual (K-RR), as training measures it, at which it ends; 0 for never.
+    limit : float
+        Seconds that a run on several ranks may take before it counts as hanging.
+    **options
+        See `sstep_verify.solvers.production.options.Options`; `columns` is always "local".
+
+    Raises
+    ------
+    InputError
+        If an option is unusable, or weights are to be formed anew at other places.
+    """
+
+    def __init__(
+        self, ranks: int = 1, *, interval: int, tolerance: float = 0.0, limit: float = LIMIT, **options: Any
+    ):
+        if interval < 1:
+            raise InputError(f"interval = {interval}, but training measures after at least one window")
+        self._ranks, self._interval, self._tolerance, self._limit = ranks, interval, tolerance, limit
+        self._options = Options(**options, columns="local")
+        if self._options.recompute:
+            raise InputError(
+                f"recompute = {self._options.recompute}: training forms its weights anew at every interval "
+                f"of {interval} windows; drop recompute"
+            )
+        own: dict[str, object] = {"interval": interval}
+        if self._options.exchange == "gram":
+            own["recompute"] = interval
+        declared = self._options.declaration(ranks)
+        self.declaration = replace(
+            declared,
+            name="training",
+            panels=False,
+            blocks=False,
+            exchange="",
+            level=1,
+            options=declared.options | own,
+        )
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Train to the tolerance or the last iteration; then `observe` looks at what was kept.
+
+        Raises
+        ------
+        InputError
+            If the request's start is no end of an interval.
+        RankError, RankLostError, HangError
+            If a rank raised, vanished, or did not end in time.
+        """
+        last = request.start + request.iterations
+        plan = Plan(request.s, last, self._interval * request.s, self._tolerance)
+        if self._ranks == 1:
+            whole = train_request(SelfCommunicator(), request, plan, self._options)
+        else:
+            found = run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
+            whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
+        return observed(whole, request, observe, self.run)
