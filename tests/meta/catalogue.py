@@ -44,7 +44,9 @@ class Edit:
     @property
     def unedited(self) -> Edit:
         """Nothing planted, judged on the same case."""
-        return replace(self, name=f"nothing, {self.case}", kind="nothing", after=self.before, survives="right")
+        return replace(
+            self, name=f"nothing, {self.case}", kind="nothing", after=self.before, survives="right"
+        )
 
     @property
     def planted(self) -> tuple[ModuleType, tuple[str, str]]:

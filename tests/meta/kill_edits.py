@@ -87,7 +87,9 @@ def in_folder(folder: Path, edit: Edit, campaign: str, case: str) -> subprocess.
     path = copy.joinpath(*edit.module.split(".")[1:]).with_suffix(".py")
     source = path.read_text("utf-8")
     if source.count(edit.before) != 1:
-        raise SystemExit(f"{edit.name}: {edit.module} holds {edit.before!r} {source.count(edit.before)} times")
+        raise SystemExit(
+            f"{edit.name}: {edit.module} holds {edit.before!r} {source.count(edit.before)} times"
+        )
     paths = [str(folder), str(PACKAGE.parent / "reference"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
