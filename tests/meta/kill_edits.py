@@ -1,6 +1,6 @@
 """Plant each edit of the catalogue in a copy of the package and let a shipped campaign judge it.
 
-Run as ``python tests/meta/kill_edits.py [--only TEXT] [--jobs N] [--out FILE] [--unedited]``. Each edit is
+Run as ``python tests/meta/kill_edits.py [--only TEXT] [--jobs N] [--out FILE] [--resume] [--unedited]``. Each edit is
 judged in a fresh process on the case that runs the edited code, as the campaign's file has it. Printed, and
 written as tab-separated values, is which check said FAIL at which s and the first wrong step it names, or
 why an edit survives. The exit code is 0 iff at least 95 % are killed by a verdict and the survivors explained.
@@ -139,11 +139,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("edits.tsv"))
     parser.add_argument("--unedited", action="store_true", help="judge the same cases, nothing planted")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that the table has already")
     asked = parser.parse_args()
     chosen = [one for one in edits() if asked.only in f"{one.name} {one.kind} {one.module} {one.case}"]
     if asked.unedited:
         cases = {case_of(one): one for one in chosen}
         chosen = [one.unedited for one in cases.values()]
+    if not asked.resume:
+        asked.out.unlink(missing_ok=True)
+    outcomes = rows(asked.out, chosen)
+    judged = {found.edit for found in outcomes}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.jobs) as threads:
         free: SimpleQueue[Path] = SimpleQueue()
         for job in range(asked.jobs):
@@ -157,11 +162,24 @@ def main() -> int:
             finally:
                 free.put(own)
             print(found.row, flush=True)
+            with open(asked.out, "a", encoding="utf-8") as table:
+                table.write(f"{found.row}\n")
             return found
 
-        outcomes = list(threads.map(work, chosen))
-    asked.out.write_text("".join(f"{found.row}\n" for found in outcomes), "utf-8")
+        outcomes += threads.map(work, [one for one in chosen if one not in judged])
     return summed_up(outcomes)
+
+
+def rows(table: Path, chosen: list[Edit]) -> list[Outcome]:
+    """Outcomes of the edits asked for that a table has, of those that still are what they were."""
+    found = []
+    lines = table.read_text("utf-8").splitlines() if table.exists() else []
+    told = {cells[0]: cells for cells in (line.split("\t") for line in lines)}
+    for edit in chosen:
+        _, _, case, end, words, seconds, _ = told.get(edit.name, ("",) * 7)
+        if case == " ".join(case_of(edit)):
+            found.append(Outcome(edit, case, end, words, float(seconds)))
+    return found
 
 
 def summed_up(outcomes: list[Outcome]) -> int:
