@@ -43,6 +43,21 @@ def data_directory() -> Path:
     return Path(folder)
 
 
+RANKS = ("launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel")
+"""Parts of the names of test files that start MPI jobs, beside those of tests/parallel."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Where pytest-xdist spreads the tests: a file stays together, and MPI jobs come one at a time."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        file = item.path
+        ranks = file.parent.name == "parallel" or any(part in file.name for part in RANKS)
+        item.add_marker(pytest.mark.xdist_group("ranks" if ranks else str(file)))
+
+
 def pytest_report_header(config):
     """Say which profile and which optional parts this run uses."""
     return [

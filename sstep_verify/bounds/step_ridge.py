@@ -21,8 +21,10 @@ The judge forms ``r - G D`` in float64 from kernel rows of its own: ``gamma_{m+b
 absolute values, and its own delta, are added to the bound. As in bounds/step_svm.py, `reach` holds |a'|
 plus ``|D_t| + e_t / gamma`` of the steps since the window's start.
 
-Operations on numbers that underflow add the smallest number each: products, quotients by lambda, the
-solve's ``b (b + 1)`` operations and their quotients by pivots, which are at least sqrt(m) >= 1.
+Operations on numbers that underflow add the smallest number each: products with a, which are then divided
+by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
+``trace(G)``; and the increment's own, which G multiplies. All of them together are below
+``underflow (1 + 1/lambda + trace(G))``, underflow the smallest number times the count of operations.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ class RidgeStepConstants(NamedTuple):
     judge : float
         gamma of the judge's own sum with G D.
     underflow : float
-        What numbers that underflow may cost one entry of the residual.
+        Smallest number times the operations on one entry of the residual.
     largest : float
         Largest number of the solver's type.
     u : float

@@ -10,6 +10,9 @@ from sstep_verify.campaign.certified_units import OptimumOutcome, load_data, run
 from sstep_verify.campaign.partial import identity
 from sstep_verify.campaign.pool import State, spread
 from sstep_verify.campaign.runner import Plan
+from sstep_verify.errors import InputError
+from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
+from sstep_verify.problems.datasets import DataSet
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.certified_document import Certified
@@ -36,14 +39,15 @@ def run_certified(
     Raises
     ------
     InputError
-        If a data set cannot be read; found before anything is run.
+        If a data set cannot be read, or the matrices of an optimum exceed the memory allowed; found
+        before anything is run.
     """
     begin = time.perf_counter()
     work = optimum_units(plan.definition.optima, plan.only)
+    digests = _looked_through(work, plan)
     state = State()
     kept: dict[str, OptimumOutcome] = {}
     if plan.partial:
-        digests = _digests(work, plan.directory)
         kept = plan.partial.open(OptimumOutcome, identity(plan.definition, plan.directory), digests)
         state.outcomes += kept.values()
     left = [unit for unit in work if unit.case not in kept]
@@ -97,13 +101,24 @@ def sentence(
     return ("interrupted: " if interrupted else "") + "; ".join(parts)
 
 
-def _digests(work: Sequence[OptimumUnit], directory: str | None) -> dict[str, str]:
-    """SHA-256 of the data of every case, by its id."""
-    found: dict[tuple[str, str], str] = {}
+def _looked_through(work: Sequence[OptimumUnit], plan: Plan) -> dict[str, str]:
+    """SHA-256 of the data of every case, by its id; says the memory of the largest, or refuses it."""
+    found: dict[tuple[str, str], DataSet] = {}
+    needs = []
     for unit in work:
         if (unit.data, unit.task) not in found:
-            found[unit.data, unit.task] = load_data(unit, directory).sha256
-    return {unit.case: found[unit.data, unit.task] for unit in work}
+            found[unit.data, unit.task] = load_data(unit, plan.directory)
+        samples = found[unit.data, unit.task].data.shape[0]
+        size = certificate_bytes(samples, svm=unit.task != "krr")
+        line = f"{unit.case}: matrices of m = {samples} samples take about {gibibytes(size)} GiB"
+        if size > unit.memory * GIB:
+            raise InputError(
+                f"{line}, but its [[optimum]] table allows {unit.memory:g} a process; raise it there "
+                "(memory = GiB), or leave the data set out"
+            )
+        needs.append((size, line))
+    plan.say(f"memory: {max(needs)[1]} a process, the most of all; {plan.jobs} processes at a time")
+    return {unit.case: found[unit.data, unit.task].sha256 for unit in work}
 
 
 def _begun_first(unit: OptimumUnit) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from sstep_verify.campaign.selection import selected
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
+from sstep_verify.problems.kernels import identify, shortest
 
 TASKS = ("krr", "svm-l1", "svm-l2")
 
@@ -25,6 +28,8 @@ class OptimumFamily:
         Values of lambda (K-RR) or C (K-SVM), each > 0.
     digits : int
         Decimal digits asked for.
+    memory : float
+        GiB that a process may take for the matrices of an optimum; above it the campaign is refused.
     """
 
     data: tuple[str, ...]
@@ -32,6 +37,7 @@ class OptimumFamily:
     kernel: tuple[Kernel, ...]
     parameter: tuple[float, ...]
     digits: int = 30
+    memory: float = 4.0
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,13 @@ class OptimumUnit:
     kernel: Kernel
     parameter: float
     digits: int
+    memory: float
 
     @property
     def case(self) -> str:
-        """Id of its case, such as ``duke/rbf/svm-l1/C=10``."""
+        """Id of its case, such as ``duke/rbf,sigma=1/svm-l1/C=10``."""
         name = "lambda" if self.task == "krr" else "C"
-        return f"{self.data}/{self.kernel.name}/{self.task}/{name}={self.parameter:g}"
+        return f"{self.data}/{identify(self.kernel)}/{self.task}/{name}={shortest(self.parameter)}"
 
     @property
     def loss(self) -> Loss:
@@ -57,7 +64,7 @@ class OptimumUnit:
 
 
 def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[OptimumUnit]:
-    """All units whose case id contains `only`, in the order of the file.
+    """All units whose case id `only` selects, in the order of the file.
 
     Raises
     ------
@@ -69,7 +76,8 @@ def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[O
         if unit.case in found:
             raise InputError(f"case {unit.case} stands twice in the [[optimum]] tables")
         found[unit.case] = unit
-    left = [unit for case, unit in found.items() if only in case]
+    chosen = selected(only, found)
+    left = [unit for case, unit in found.items() if case in chosen]
     if not left:
         raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(found))!r}")
     return left
@@ -77,7 +85,7 @@ def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[O
 
 def _product(family: OptimumFamily) -> list[OptimumUnit]:
     return [
-        OptimumUnit(data, task, kernel, float(parameter), family.digits)
+        OptimumUnit(data, task, kernel, float(parameter), family.digits, family.memory)
         for data in family.data
         for task in family.task
         for kernel in family.kernel
@@ -105,13 +113,16 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
     kernel = tuple(read_kernel(item, where) for item in _several(table, "kernel", dict, where))
     parameter = _several(table, "parameter", (int, float), where)
     digits = take(table, "digits", int, where) if "digits" in table else 30
+    memory = take(table, "memory", (int, float), where) if "memory" in table else 4.0
     refuse_rest(table, where, "[[optimum]] table")
+    if not 0 < memory < math.inf:
+        raise InputError(f"{where}: memory = {memory} GiB, but it must be finite and > 0")
     for name in task:
         if name not in TASKS:
             raise InputError(f"{where}: task {name!r} is unknown; known: {', '.join(TASKS)}")
     if not 1 <= digits <= 130:
         raise InputError(f"{where}: digits = {digits}, but it must be in 1..130")
-    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits)
+    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits, memory)
     for unit in _product(family):
         try:
             _ = unit.loss

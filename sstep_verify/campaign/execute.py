@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.expand import CaseSpec, Group, make_case
+from sstep_verify.campaign.memory import Memory, memory_of
 from sstep_verify.campaign.minimums import left_out, too_few
 from sstep_verify.campaign.references import Reference, SharedReferences
 from sstep_verify.campaign.runs import drift_series, make_runs
@@ -79,7 +80,7 @@ def execute_group(
         case = make_case(spec, data, declarations, campaign, options)
         if oracle is None:
             oracle = Oracle(case.problem, tuple(dict.fromkeys(item.parameter for item in group.specs)))
-            shared = SharedReferences(case.problem, oracle)
+            shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
         if spec.id in finished:
             continue
         yield _execute_case(spec, case, solvers, shared.reference(case.problem), oracle, artefacts)
@@ -121,7 +122,7 @@ def _execute_case(
         s=case.s_values,
         reason=reason,
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
-        facts=_facts(case, reference),
+        facts=_facts(case, reference, memory_of(spec, case)),
         runs=tuple(made.runs),
         series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift // spec.block)),
         lines=tuple(lines),
@@ -130,12 +131,13 @@ def _execute_case(
     return CaseOutcome(outcome, tuple(verdicts), short)
 
 
-def _facts(case: Case, reference: Reference) -> dict[str, object]:
+def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
     declared = case.declaration
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
         "largest off-diagonal kernel entry": reference.largest_off_diagonal,
         **reference.facts,
+        "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
         "solver options": dict(declared.options),
         "exchange": declared.exchange or "not declared",

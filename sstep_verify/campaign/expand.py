@@ -12,11 +12,15 @@ import scipy.sparse as sp
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.family import Family
 from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.campaign.selection import selected
+from sstep_verify.campaign.solvers import offered
 from sstep_verify.campaign.starts import seeded_start
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
+from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.datasets import DataSet
+from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.solver import Declaration
 
 
@@ -47,9 +51,9 @@ class CaseSpec:
 
     @property
     def id(self) -> str:
-        """Unique name, such as ``duke/rbf/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
+        """Unique name: ``duke/rbf,sigma=1/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
         name = "lambda" if self.task == "krr" else "C"
-        words = [self.data, self.kernel.name, self.task, f"{name}={self.parameter:g}"]
+        words = [self.data, identify(self.kernel), self.task, f"{name}={shortest(self.parameter)}"]
         words += [f"b={self.block}"] if self.task == "krr" else []
         return "/".join([*words, self.family.label] if self.family.label else words)
 
@@ -74,26 +78,27 @@ class Group:
 
 
 def expand(definition: Definition, only: str = "") -> list[Group]:
-    """All cases of a campaign whose id contains `only`, in groups.
+    """All cases of a campaign whose id `only` selects, in groups; see `sstep_verify.campaign.selection`.
 
     Raises
     ------
     InputError
         If two cases coincide, or no case is left.
     """
+    specs: dict[str, CaseSpec] = {}
+    for spec in (spec for family in definition.families for spec in _product(family)):
+        if spec.id in specs:
+            raise InputError(f"{definition.source}: case {spec.id} stands in two families")
+        specs[spec.id] = spec
+    chosen = selected(only, specs)
     groups: dict[tuple, list[CaseSpec]] = {}
-    seen: set[str] = set()
-    for family in definition.families:
-        for spec in _product(family):
-            if spec.id in seen:
-                raise InputError(f"{definition.source}: case {spec.id} stands in two families")
-            seen.add(spec.id)
-            if only in spec.id:
-                groups.setdefault((spec.data, spec.kernel, id(family)), []).append(spec)
+    for spec in specs.values():
+        if spec.id in chosen:
+            groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
     if not groups:
         raise InputError(
             f"no case of campaign {definition.name!r} has an id that contains {only!r}; "
-            f"ids look like {sorted(seen)[0]!r}"
+            f"ids look like {sorted(specs)[0]!r}"
         )
     return [Group(data, kernel, tuple(specs)) for (data, kernel, _), specs in groups.items()]
 
@@ -138,7 +143,8 @@ def make_case(
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
-    problem = Problem(spec.data, _stored(data.data, family.storage), data.targets, spec.kernel, loss)
+    values = with_constant_feature(_stored(data.data, family.storage), family.bias)
+    problem = Problem(spec.data, values, data.targets, spec.kernel, loss)
     length = family.start + family.iterations
     command = ["sstep-verify", "run", campaign, "--only", spec.id]
     return Case(
@@ -151,8 +157,13 @@ def make_case(
         start=family.start,
         initial=seeded_start(problem, family.seed) if family.start else None,
         claims={"tolerance": family.tolerance},
-        variants={name: item for name, item in declarations.items() if name},
-        points={s: measuring_points(family.iterations, s) for s in family.s},
+        variants={
+            name: item
+            for name, item in declarations.items()
+            if name and offered(name, problem.samples, family.memory_bytes)
+        },
+        # Training keeps a at the ends of its intervals only.
+        points={s: measuring_points(family.iterations, s * max(family.interval, 1)) for s in family.s},
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from sstep_verify.campaign.solvers import make_solvers
@@ -9,6 +10,8 @@ from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, 
 from sstep_verify.checks.registry import MODULES, checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, LinearKernel
+from sstep_verify.problems.bias import require_usable
+from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
@@ -74,6 +77,11 @@ class Family:
         Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
     storage : {"as-is", "dense", "csr"}
         How the data are held.
+    memory : float
+        GiB that a process may take for a case; what needs more is left out or refused, see
+        `campaign.memory`.
+    bias : float
+        Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
     """
@@ -105,6 +113,8 @@ class Family:
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
+    memory: float = 4.0
+    bias: float = 0.0
     checks: tuple[str, ...] = tuple(MODULES)
 
     @property
@@ -112,6 +122,7 @@ class Family:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
         parts += [] if self.storage == "as-is" else [self.storage]
+        parts += [f"bias={shortest(self.bias)}"] if self.bias else []
         parts += [] if self.update == "in-place" else [self.update]
         parts += [] if self.rbf == "norm-expansion" else [self.rbf]
         parts += [f"P={self.ranks}"] if self.ranks > 1 else []
@@ -124,6 +135,11 @@ class Family:
         # Of one rank the kept matrix has always been unnamed, as all its runs have it.
         parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that a process may take for a case."""
+        return int(self.memory * 2**30)
 
     def solvers(self) -> dict[str, Solver]:
         """The solver under test under the empty name, and its variants by theirs.
@@ -170,6 +186,7 @@ def read_family(table: dict, where: str) -> Family:
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
         "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
         "cache": int, "recompute": int, "separate_timers": bool, "start": int, "interval": int,
+        "bias": (int, float), "memory": (int, float),
     }  # fmt: skip
     values: dict = {
         "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
@@ -197,6 +214,13 @@ def _refuse_unusable(family: Family, where: str) -> None:
     if family.storage not in ("as-is", "dense", "csr"):
         raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
     family.solvers()
+    if not 0 < family.memory < math.inf:
+        raise InputError(f"{where}: memory = {family.memory} GiB, but it must be finite and > 0")
+    for kernel in family.kernel:
+        try:
+            require_usable(family.bias, kernel)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
     if family.exchange == "gram" and any(not isinstance(kernel, LinearKernel) for kernel in family.kernel):
         raise InputError(f"{where}: exchange 'gram' is for the linear kernel; use another for the others")
     for task in family.task:

@@ -67,6 +67,13 @@ class Monitor:
             self.reason = f"attainable gap of float64 reached, {self.name} = {value:.2g}"
         return bool(self.reason)
 
+    def close(self, iteration: int, alpha: np.ndarray) -> None:
+        """Measure where a run ended by its solver's own rule, which need not be one of the points."""
+        if iteration not in self.iterations:
+            self.points |= {iteration}
+            self(iteration, alpha)
+        self.reason = f"the solver's own tolerance reached, {self.name} = {self.values[-1]:.2g}"
+
     @property
     def stop(self) -> str:
         """Why the run ended, in words."""

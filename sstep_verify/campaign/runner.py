@@ -10,6 +10,7 @@ from pathlib import Path
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.execute import CaseOutcome, execute_group
 from sstep_verify.campaign.expand import CaseSpec, Group, expand, expected_cost, make_case
+from sstep_verify.campaign.memory import memory_of
 from sstep_verify.campaign.minimums import minimum_table
 from sstep_verify.campaign.partial import Partial, identity
 from sstep_verify.campaign.pool import Finished, State, finished, spread
@@ -17,7 +18,6 @@ from sstep_verify.campaign.summary import summarise
 from sstep_verify.problems.datasets import DataSet, load
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting.results import Campaign, Results
-from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Plan:
         Where an artefact of every FAIL and INCONCLUSIVE is collected for the report; None for nowhere.
     partial : Partial or None
         Where finished outcomes are kept, and may be found; None for nowhere.
+    say : callable
+        Called with a line of text before the work begins.
     """
 
     definition: Definition
@@ -49,6 +51,7 @@ class Plan:
     command: tuple[str, ...] = ()
     artefacts: Path | None = None
     partial: Partial | None = None
+    say: Callable[[str], None] = lambda line: None
 
 
 def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda *_: None) -> Results:
@@ -138,11 +141,15 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
 
 def _validate(plan: Plan, specs: list[CaseSpec]) -> dict[str, DataSet]:
     """Load every data set and build every case once, so that bad input ends the run before it begins."""
-    loaded = {}
+    loaded, takes = {}, []
     for spec in specs:
         if spec.data not in loaded:
             loaded[spec.data] = load(spec.data, directory=plan.directory)
-        make_case(spec, loaded[spec.data], {"": Declaration("unused")}, plan.definition.source, "")
+        declaration = spec.family.solvers()[""].declaration
+        case = make_case(spec, loaded[spec.data], {"": declaration}, plan.definition.source, "")
+        takes.append((memory_of(spec, case), spec.id))
+    largest, name = max(takes, key=lambda item: item[0].total)
+    plan.say(f"memory: {name} {largest.words}; {plan.jobs} processes at a time")
     return loaded
 
 

@@ -61,6 +61,8 @@ def make_runs(
         begin = time.perf_counter()
         trajectory = solver.run(request, monitor)
         seconds = time.perf_counter() - begin
+        if trajectory.stopped == "tolerance":
+            monitor.close(trajectory.length, trajectory.final)
         made.trajectories[key] = trajectory
         attainable = max(attainable, monitor.attainable)
         made.runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))

@@ -10,6 +10,7 @@ from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.options import Options
 
 NAMES = ("production", "training", "reference", "reference-classical")
 
@@ -99,3 +100,18 @@ def make_solvers(
 
 def _production(ranks: int, options: dict[str, Any]) -> Solver:
     return DistributedSolver(ranks, **options) if ranks > 1 else ProductionSolver(**options)
+
+
+def offered(name: str, samples: int, memory: int) -> bool:
+    """Whether a variant of the solver can be run: one that keeps the Gram matrix only if that fits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variant.
+    samples : int
+        Number of samples (m).
+    memory : int
+        Bytes that a process may take.
+    """
+    return name != "gram" or 8 * samples**2 <= min(8 * Options.gram_limit, memory)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from sstep_verify.campaign.partial import identity
 from sstep_verify.campaign.pool import State, spread
 from sstep_verify.campaign.runner import Plan
+from sstep_verify.campaign.selection import matches
 from sstep_verify.campaign.stability_definition import ScenarioFamily, Unit, case_ids, units
 from sstep_verify.campaign.stability_sentences import sentences
 from sstep_verify.campaign.stability_units import UnitOutcome, run_unit
@@ -104,7 +105,7 @@ def expected_cost(unit: Unit) -> float:
 
 
 def _key_of_unit(unit: Unit, only: str) -> str:
-    cases = [case for form in unit.family.form if only in (case := unit.case(form))]
+    cases = [case for form in unit.family.form if matches(only, case := unit.case(form))]
     return _key(cases, unit.condition, unit.seed)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import lcm
 
+from sstep_verify.campaign.selection import matches
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel
+from sstep_verify.problems.kernels import identify
 from sstep_verify.problems.scenarios import Scenario
 
 FORMS = {"float64": ("in-place", "frozen"), "float32": ("frozen",)}
@@ -120,7 +122,7 @@ class Unit:
     def case(self, form: str) -> str:
         """Id of the case that this unit is part of, such as ``float64/frozen/krr/b=4/linear``."""
         block = [f"b={self.block}"] if self.task == "krr" else []
-        return "/".join([self.family.precision, form, self.task, *block, self.kernel.name])
+        return "/".join([self.family.precision, form, self.task, *block, identify(self.kernel)])
 
 
 def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
@@ -139,7 +141,7 @@ def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
             for case in cases:
                 if owners.setdefault(case, place) != place:
                     raise InputError(f"case {case} stands in two [[scenario]] tables")
-            if any(only in case for case in cases):
+            if any(matches(only, case) for case in cases):
                 found.append(unit)
     if not found:
         raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(owners))!r}")
@@ -149,7 +151,7 @@ def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
 def case_ids(families: tuple[ScenarioFamily, ...], only: str = "") -> list[str]:
     """Ids of the cases that contain `only`, each once, in the order of the report."""
     ids = {unit.case(form): None for unit in units(families, only) for form in unit.family.form}
-    return [case for case in ids if only in case]
+    return [case for case in ids if matches(only, case)]
 
 
 def _product(family: ScenarioFamily) -> list[Unit]:

@@ -1,13 +1,23 @@
-"""Three plain sentences on what a stability campaign shows, computed from its data."""
+"""Plain sentences on what a stability campaign shows, for each precision and task, computed from its data.
+
+Three things keep them from quoting noise. A classical run whose relative error is below the unit roundoff u
+is as near to the exact vector as rounding that vector would bring it (``|fl(a_i) - a_i| <= u |a_i|`` for
+every i, so the 2-norm of the rounding is at most ``u ||a||``): a factor over such an error says how the
+last bits fell and nothing of a method, and its scenario is counted apart. A factor is quoted as the largest
+only if it exceeds what reordering the sums of the classical run did to its error in the same scenario. And
+growth with s is the exponent of s fitted within each scenario, with a confidence interval of its mean over
+the scenarios, whose rounding errors are taken to be independent; the forms of one scenario count as one.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
+from sstep_verify.campaign.stability_exponents import finite_losses, fitted_exponent, mean_exponent
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.panels import TASK_WORDS
-from sstep_verify.reporting.stability_document import StabilityRun
+from sstep_verify.reporting.stability_document import DIGITS, StabilityRun
 from sstep_verify.reporting.stability_summary import (
     ROUNDOFF,
     form_of,
@@ -17,14 +27,11 @@ from sstep_verify.reporting.stability_summary import (
     short_name,
 )
 
-SAME = 2.0
-"""Factor within which two medians are called alike: a word of the sentences, no gate."""
-
 Losses = list[float | None]
 
 
 def sentences(runs: Sequence[StabilityRun], cases: Iterable[Case]) -> tuple[str, ...]:
-    """Say how large the loss is, whether it grows with s, and whether the condition matters.
+    """Say, for each precision and task, how large the loss is, above what noise, and how it grows with s.
 
     Parameters
     ----------
@@ -36,62 +43,93 @@ def sentences(runs: Sequence[StabilityRun], cases: Iterable[Case]) -> tuple[str,
     Returns
     -------
     tuple of str
-        Three, or none if there is no s-step run.
+        One for each precision and task, and one on the condition; none if there is no s-step run.
     """
     known = {case.id: case for case in cases}
     if not any(len(run.s) > 1 for run in runs):
         return ()
-    return (_size(runs, known), _growth(runs), _condition(runs, known))
+    groups: dict[tuple[str, str], list[StabilityRun]] = {}
+    for run in runs:
+        case = known[run.case]
+        groups.setdefault((precision_of(case), case.task), []).append(run)
+    return (*(_of_group(*key, own, known) for key, own in groups.items()), _condition(runs, known))
 
 
-def _size(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
-    losses = _losses(runs)
+def _of_group(precision: str, task: str, runs: list[StabilityRun], cases: dict[str, Case]) -> str:
+    counted = [run for run in runs if _above_rounding(run, ROUNDOFF[precision])]
+    left_out = len(runs) - len(counted)
+    name = f"{precision}, {TASK_WORDS.get(task, task)}"
+    apart = (
+        f" Left out: {left_out} scenarios whose classical error is below one unit roundoff, which rounding "
+        "the exact vector may bring."
+    )
+    if not counted:
+        return f"{name}: no loss factor can be told from rounding.{apart}"
+    losses = [loss for run in counted for loss in run.loss[1:]]
     broken = sum(loss is None for loss in losses)
-    tasks = {task: [run for run in runs if cases[run.case].task == task] for task in TASK_WORDS}
-    medians = ", ".join(
-        f"{_number(middle(_losses(own)))} for {TASK_WORDS[task]}" for task, own in tasks.items() if own
-    )
-    count = f"{len(losses):,}".replace(",", "\u202f")
-    text = (
-        f"Size: the error of {count} s-step runs at their last iteration is {_number(middle(losses))} "
-        f"times that of the classical method in the median ({medians})"
-    )
-    if broken:
-        text += f"; {broken} runs broke down"
-    top, place = max(
-        ((run, k) for run in runs for k in range(1, len(run.s)) if run.loss[k] is not None),
-        key=lambda item: item[0].loss[item[1]] or 0.0,
-        default=(None, 0),
-    )
-    if top is None:
-        return text + "."
-    case = cases[top.case]
-    unit = ROUNDOFF[precision_of(case)]
+    parts = [
+        f"{name}: over {len(counted)} scenarios the s-step error at the last iteration is "
+        f"{_number(middle(losses))} times the classical one in the median"
+        + (f"; {broken} runs broke down" if broken else ""),
+        _noise(counted, cases, ROUNDOFF[precision]),
+        _growth(counted, cases),
+        _largest_by_s(counted),
+    ]
+    return ". ".join(parts) + "." + (apart if left_out else "")
+
+
+def _above_rounding(run: StabilityRun, roundoff: float) -> bool:
+    """Whether the classical error is at least that of rounding the exact vector, or broke down."""
+    # Errors are kept to so many digits.
+    return run.error[0] is None or run.error[0] >= float(f"{roundoff:.{DIGITS}g}")
+
+
+def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
+    noises = [run.noise for run in runs if run.noise is not None]
+    pairs = [
+        (loss, run, k) for run in runs for k, loss in enumerate(run.loss) if k > 0 and loss is not None
+    ]
+    if not noises:
+        text, seen = "What reordered sums alone do to the factors was not measured", pairs
+    else:
+        seen = [item for item in pairs if item[1].noise is not None and item[0] > item[1].noise]
+        text = (
+            f"Samples and features in another order change the classical error "
+            f"{_number(middle(noises))} times in the median and {_number(max(noises))} times at most; "
+            f"{len(seen)} of {len(pairs)} factors exceed that of their own scenario"
+        )
+    if not seen:
+        return text
+    loss, top, place = max(seen, key=lambda item: item[0])
     return (
-        f"{text}, and {_number(top.loss[place])} times at most: {precision_of(case)}, {form_of(case)}, "
-        f"{short_name(case)}, condition {power(top.condition)}, s = {top.s[place]}, where s-step is "
-        f"{_number(_units(top.error[place], unit))} and classical {_number(_units(top.error[0], unit))} "
-        "unit roundoffs from the exact result."
+        f"{text}; the largest of them is {_number(loss)} ({form_of(cases[top.case])}, "
+        f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s[place]}: "
+        f"{_number(_units(top.error[place], unit))} against {_number(_units(top.error[0], unit))} unit "
+        "roundoffs)"
     )
 
 
-def _growth(runs: Sequence[StabilityRun]) -> str:
-    common = sorted(set.intersection(*(set(run.s[1:]) for run in runs)))
-    if len(common) < 2:
-        return "Growth with s: fewer than two values of s are common to all problems."
-    first, last = common[0], common[-1]
-    medians = [middle(_losses_at(runs, s)) for s in (first, last)]
-    worst = [_largest(_losses_at(runs, s)) for s in (first, last)]
-    text = (
-        f"Growth with s: from s = {first} to s = {last} the median loss factor goes from "
-        f"{_number(medians[0])} to {_number(medians[1])} and the largest from {_number(worst[0])} to "
-        f"{_number(worst[1])}, so in the median it {_trend(medians[0], medians[1], 'over that range')}"
-    )
-    whole = [run.loss[-1] for run in runs]
-    return (
-        f"{text}; with the whole run in one window (s = H) the median is {_number(middle(whole))} and the "
-        f"largest {_number(_largest(whole))}."
-    )
+def _growth(runs: list[StabilityRun], cases: dict[str, Case]) -> str:
+    scenarios: dict[tuple, list[StabilityRun]] = {}
+    for run in runs:
+        case = cases[run.case]
+        scenarios.setdefault((case.kernel, case.block, run.condition, run.seed), []).append(run)
+    exponent = mean_exponent(scenarios.values())
+    if exponent is None:
+        return "Growth with s: too few runs"
+    return f"Growth with s: in a scenario the factor {exponent.words}"
+
+
+def _largest_by_s(runs: list[StabilityRun]) -> str:
+    largest: dict[int, float] = {}
+    for run in runs:
+        for s, loss in zip(*finite_losses(run), strict=True):
+            largest[s] = max(loss, largest.get(s, 0.0))
+    steps = sorted(largest)
+    losses = [largest[s] for s in steps]
+    text = f"The largest factors are {', '.join(map(_number, losses))} at s = {', '.join(map(str, steps))}"
+    exponent = fitted_exponent(steps, losses)
+    return text if exponent is None else f"{text}; the largest {exponent.words}"
 
 
 def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
@@ -99,58 +137,44 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
     if low == high:
         return f"Condition: only {power(low)} was run."
     ends = [[run for run in runs if run.condition == value] for value in (low, high)]
-    losses = [middle(_losses(own)) for own in ends]
     growth = {
         case: _ratio(*(middle(run.error[0] for run in own if run.case == case) for own in ends))
         for case in dict.fromkeys(run.case for run in runs)
     }
     steepest = max(growth, key=lambda case: growth[case] or 0.0)
-    case = cases[steepest]
-    medians: dict[tuple[str, float], float | None] = {
-        key: middle(_losses(run for run in runs if (run.case, run.condition) == key))
-        for key in dict.fromkeys((run.case, run.condition) for run in runs)
-    }
-    top = max(medians, key=lambda key: math.inf if (found := medians[key]) is None else found)
+    losses = [
+        f"{_number(middle(low_losses))} to {_number(middle(high_losses))} "
+        f"({precision}, {TASK_WORDS.get(task, task)})"
+        for precision, task, (low_losses, high_losses) in _losses_at_ends(ends, cases)
+    ]
     return (
         f"Condition: from {power(low)} to {power(high)} the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "
-        f"{_number(growth[steepest])} times at most ({precision_of(case)}, {short_name(case)}), while the "
-        f"median loss factor goes from {_number(losses[0])} to {_number(losses[1])}: it "
-        f"{_trend(losses[0], losses[1], 'whatever the condition')}, so in the median s-step shares the "
-        f"errors of an ill-conditioned problem {_share(losses[0], losses[1])}; the highest median of "
-        f"one problem at one condition is {_number(medians[top])} ({precision_of(cases[top[0]])}, "
-        f"{form_of(cases[top[0]])}, {short_name(cases[top[0]])}, condition {power(top[1])})."
+        f"{_number(growth[steepest])} times at most ({precision_of(cases[steepest])}, "
+        f"{short_name(cases[steepest])}); the median loss factor goes from {', from '.join(losses)}."
     )
 
 
-def _losses(runs: Iterable[StabilityRun]) -> Losses:
-    """Loss factors of all s-step runs."""
-    return [loss for run in runs for loss in run.loss[1:]]
-
-
-def _losses_at(runs: Iterable[StabilityRun], s: int) -> Losses:
-    """Loss factors of the runs of one s."""
-    return [run.loss[run.s.index(s)] for run in runs]
-
-
-def _largest(losses: Losses) -> float | None:
-    return max((loss for loss in losses if loss is not None), default=None)
-
-
-def _trend(first: float | None, last: float | None, meanwhile: str) -> str:
-    change = _ratio(first, last)
-    if change is None:
-        return "cannot be told"
-    if change > SAME:
-        return f"grows {_number(change)} times"
-    if change < 1 / SAME:
-        return f"falls {_number(1 / change)} times"
-    return f"stays within a factor of two {meanwhile}"
-
-
-def _share(first: float | None, last: float | None) -> str:
-    change = _ratio(first, last)
-    return "and adds to them" if change is None or change > SAME else "and does not add to them"
+def _losses_at_ends(
+    ends: list[list[StabilityRun]], cases: dict[str, Case]
+) -> list[tuple[str, str, list[Losses]]]:
+    """Loss factors at the smallest and at the largest condition, for each precision and task."""
+    keys = dict.fromkeys((precision_of(case), case.task) for case in cases.values())
+    found = []
+    for precision, task in keys:
+        own = [
+            [
+                loss
+                for run in runs
+                if (precision_of(cases[run.case]), cases[run.case].task) == (precision, task)
+                and _above_rounding(run, ROUNDOFF[precision])
+                for loss in run.loss[1:]
+            ]
+            for runs in ends
+        ]
+        if all(own):
+            found.append((precision, task, own))
+    return found
 
 
 def _ratio(first: float | None, last: float | None) -> float | None:
@@ -162,7 +186,7 @@ def _units(value: float | None, unit: float) -> float | None:
 
 
 def _number(value: float | None) -> str:
-    if value is None:
+    if value is None or math.isinf(value):
         return "infinitely many"
     if value == 0 or 0.01 <= value < 1000:
         return f"{value:.3g}"

@@ -13,15 +13,18 @@ import numpy as np
 from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.pool import Finished, finished
+from sstep_verify.campaign.selection import matches
 from sstep_verify.campaign.stability_definition import Unit
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.registry import Check, checks_of
-from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.measures.error import relative_error
+from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory
 from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.reporting.stability_document import StabilityRun
-from sstep_verify.solver import Solver
+from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
@@ -29,6 +32,10 @@ from sstep_verify.verdict import Verdict
 
 REPLAY_POINTS = 8
 """Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""
+
+
+REORDERED = 4
+"""Orders of samples and features, beside the given one, in which the classical run is made."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +85,11 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
     oracle = Oracle(problem)
     exact = oracle.trajectory(problem, stream, family.iterations, family.points(1))
     attained = float(np.linalg.cond(problem.dense))
+    noise = None
     runs, verdicts = [], []
     for form in family.form:
         case_id = unit.case(form)
-        if only not in case_id:
+        if not matches(only, case_id):
             continue
         form_runs = _FormRuns(unit, form, problem, stream, exact)
         ratios: dict[int, float] = {}
@@ -92,7 +100,9 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
                 found = _judged(checks_of(("window-replay",)), case, s, trajectory, oracle, artefacts)
                 verdicts += [(case_id, unit.condition, verdict) for verdict in found]
                 ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
-        runs.append(form_runs.summary(case_id, attained, ratios))
+        # The classical solver is the same in every form.
+        noise = form_runs.noise() if noise is None else noise
+        runs.append(form_runs.summary(case_id, attained, ratios, noise))
     yield UnitOutcome(tuple(runs), tuple(verdicts))
 
 
@@ -170,7 +180,21 @@ class _FormRuns:
         self._errors[s] = dict(zip(points, errors.tolist(), strict=True))
         return trajectory
 
-    def summary(self, case_id: str, attained: float, ratios: dict[int, float]) -> StabilityRun:
+    def noise(self) -> float:
+        """Largest over smallest error of classical runs with samples and features in several orders."""
+        family, errors = self._unit.family, [self._errors[1][self._unit.family.iterations]]
+        for seed in range(REORDERED):
+            features = permute_features(self._problem, self._stream, seed)
+            moved = relabel(features.problem, features.stream, seed)
+            last = (family.iterations,)
+            request = RunRequest(moved.problem, moved.stream, 1, family.iterations, record=last)
+            final = moved.back(self._classical.run(request).final)
+            errors.append(relative_error(final, self._exact.alphas[-1]))
+        return noise_factor(errors, unit_roundoff(family.precision))
+
+    def summary(
+        self, case_id: str, attained: float, ratios: dict[int, float], noise: float
+    ) -> StabilityRun:
         """Errors and loss factors of all runs made."""
         unit = self._unit
         roundoff, last = unit_roundoff(unit.family.precision), unit.family.iterations
@@ -193,4 +217,5 @@ class _FormRuns:
             loss=tuple(losses),
             largest_loss=tuple(largest_losses),
             ratio=tuple(ratios.get(s) for s in self._errors),
+            noise=noise,
         )

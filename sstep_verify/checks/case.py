@@ -75,9 +75,13 @@ def run_key(s: int) -> str:
 
 
 def plain_request(case: Case, s: int) -> RunRequest:
-    """The plain run of an s, recorded at the case's points and where the window before each begins."""
-    ends = {end for end in (*case.points.get(s, ()), case.iterations) if end}
-    record = ends | {(end - 1) // s * s for end in ends}
+    """The plain run of an s, recorded at the case's points and where the window before each begins.
+
+    A solver of level 0 has no window to show: of it, at the points only.
+    """
+    record = {end for end in (*case.points.get(s, ()), case.iterations) if end}
+    if case.declaration.level > 0:
+        record |= {(end - 1) // s * s for end in record}
     return RunRequest(
         case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))
     )

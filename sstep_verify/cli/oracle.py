@@ -28,8 +28,15 @@ SHOWN = 30
     "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
 )
 @click.option(
+    "--bias", type=float, default=0.0, help="Append a constant feature of this value  [default: none]"
+)
+@click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
 )
+@click.option(
+    "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
+    help="Most memory that the matrices may take; refused above it.",
+)  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="File of the certificate (.json).")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--no-cache", is_flag=True, help="Neither look the certificate up nor keep it.")
@@ -37,9 +44,16 @@ SHOWN = 30
 def command(data, file, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
-    DATA is a LIBSVM file or the name of a data set. With --verify FILE every statement of a certificate is
+    DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
+    constant feature in its place, as -B does in LIBLINEAR: the linear kernel gains 1, and the bias, the
+    last weight, is regularised like the others (polynomial: offset + 1; rbf: refused, as nothing changes).
+
+    With --verify FILE every statement of a certificate is
     proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
     needed only if the certificate names no known data set.
+
+    Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
+    it is printed; one that cannot be is named, left out, and certified again.
 
     Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
     at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
@@ -60,14 +74,17 @@ def command(data, file, **given):
 
 
 def _certify(data, given) -> None:
-    from sstep_verify.oracle.certificate.cache import cached, keep
+    from sstep_verify.oracle.certificate.cache import keep, proved
     from sstep_verify.oracle.certificate.file import encode, write_whole
 
     problem, loaded = _problem(data, given)
-    certificate, note = (None, "") if given["no_cache"] else cached(problem, given["digits"])
+    if given["bias"]:
+        click.echo(f"a constant feature, {given['bias']:g}, stands last in the data")
+    certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
         click.echo(note, err=True)
     if certificate is None:
+        _say_memory(problem, given["memory"])
         certificate = _prove(problem, given["digits"])
         if not given["no_cache"] and (note := keep(problem, given["digits"], certificate)):
             click.echo(note, err=True)
@@ -76,7 +93,8 @@ def _certify(data, given) -> None:
 
         facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
         made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
-        write_whole(given["out"], encode(replace(certificate, provenance=made)))
+        subject = replace(certificate.subject, bias=given["bias"])
+        write_whole(given["out"], encode(replace(certificate, subject=subject, provenance=made)))
     for line in _summary(problem, certificate):
         click.echo(line)
     if certificate.digits < given["digits"]:
@@ -86,6 +104,7 @@ def _certify(data, given) -> None:
 
 def _problem(data, given):
     from sstep_verify.problems import Problem
+    from sstep_verify.problems.bias import require_usable, with_constant_feature
     from sstep_verify.problems.kernels import kernel_from
     from sstep_verify.problems.losses import loss_from
 
@@ -94,13 +113,29 @@ def _problem(data, given):
         given["kernel"], degree=given["degree"], offset=given["offset"], sigma=given["sigma"]
     )
     loss = loss_from(given["task"], C=given["penalty_c"], penalty=given["penalty"])
-    return Problem(loaded.name, loaded.data, loaded.targets, kernel, loss), loaded
+    require_usable(given["bias"], kernel)
+    values = with_constant_feature(loaded.data, given["bias"])
+    return Problem(loaded.name, values, loaded.targets, kernel, loss), loaded
 
 
 def _load(data, task, directory):
     from sstep_verify.problems.datasets import load
 
     return load(data, directory=directory, task="regression" if task == "krr" else "classification")
+
+
+def _say_memory(problem, allowed) -> None:
+    from sstep_verify.errors import InputError
+    from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
+
+    needed = certificate_bytes(problem.samples, svm=problem.is_svm)
+    line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"
+    if needed > allowed * GIB:
+        raise InputError(
+            f"{problem.label}: {line}, but --memory allows {allowed:g}; raise it where there is as much, "
+            "or take fewer samples"
+        )
+    click.echo(f"memory: {line}", err=True)
 
 
 def _prove(problem, digits):
@@ -165,6 +200,8 @@ def _verify(file, data, directory) -> None:
     except CertificateError as error:
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
+    if certificate.subject.bias:
+        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
     for line in _summary(problem, certificate):
         click.echo(line)
     click.echo("every statement was proved anew")

@@ -17,7 +17,7 @@ import click
     type=click.Path(),
     help="Folder of the report  [default: sstep-verify-out/NAME, with --only NAME-part]",
 )
-@click.option("--only", default="", metavar="TEXT", help="Run only the cases whose id contains TEXT.")
+@click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes  [default: one per core]")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
@@ -28,6 +28,13 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
     experiments), stability (errors of s-step against classical, over s and condition; needs no
     download) and certified (optima of the paper's problems, proved to 30 digits; runs no solver).
     Any other is a TOML file. The last line printed is the report's folder.
+
+    An id names data, kernel with its parameters, task, and C or lambda, such as duke/rbf,sigma=1/svm-l1/C=1
+    (see --list). TEXT selects the case that has it as its whole id; else all whose id contains it, where a
+    number that TEXT begins or ends with must be whole: C=1 does not select C=100, C=1.5 or C=1e-05.
+
+    The problems have no bias term, as in the paper. bias = 1.0 in a family of a campaign file appends a
+    constant feature to its data, as -B does in LIBLINEAR (linear and polynomial kernels).
 
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
@@ -61,14 +68,15 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
 
 
 def _partial(folder: Path, resume: bool):
-    from tqdm import tqdm
-
     from sstep_verify.campaign.partial import Partial
 
-    def say(line: str) -> None:
-        tqdm.write(line, file=sys.stderr)
+    return Partial(folder.with_name(f"{folder.name}.partial"), resume, _say)
 
-    return Partial(folder.with_name(f"{folder.name}.partial"), resume, say)
+
+def _say(line: str) -> None:
+    from tqdm import tqdm
+
+    tqdm.write(line, file=sys.stderr)
 
 
 def _case_ids(definition, only) -> list[str]:
@@ -104,7 +112,7 @@ def _run(definition, directory, only, jobs, partial):
         if any(family.ranks > 1 for family in definition.families):
             jobs = 1  # One MPI job at a time: ranks that wait keep a core busy.
         command_line = ("sstep-verify", *sys.argv[1:])
-        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial)
+        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial, _say)
         if definition.scenarios:
             from sstep_verify.campaign.stability import run_stability
 

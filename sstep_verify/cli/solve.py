@@ -27,6 +27,9 @@ AT_LEAST_ONE = click.IntRange(min=1)
 @click.option(
     "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
 )
+@click.option(
+    "--bias", type=float, default=0.0, help="Append a constant feature of this value  [default: none]"
+)
 @click.option("--block", type=AT_LEAST_ONE, default=1, show_default=True, help="K-RR: coordinates a step.")
 @click.option("--s", "s", type=AT_LEAST_ONE, default=16, show_default=True, help="Iterations per window.")
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
@@ -66,6 +69,12 @@ def command(**given):
 
     DATA is a LIBSVM file or the name of a data set. Under mpiexec the features are shared out over all
     ranks: mpiexec -n 4 sstep-verify solve DATA --task svm-l1 --out RESULT.npz
+
+    There is no bias term: a decision passes through the origin (of the kernel's space), and data that need
+    an intercept are classified worse than by solvers that have one. --bias 1 offers a constant feature in
+    its place, as -B does in LIBLINEAR: it is appended to training data and --test alike, the linear kernel
+    gains 1, and the bias, the last weight, is regularised like the others (polynomial: offset + 1; rbf:
+    refused, as nothing changes).
 
     RESULT holds the dual vector `alpha`, what was measured, and the options. At the end of every interval
     the gap or residual is measured and a checkpoint is written beside it (RESULT.npz.checkpoint): a killed

@@ -19,9 +19,10 @@ from sstep_verify.cli.spaced_lines import SpacedLines
 from sstep_verify.errors import InputError
 from sstep_verify.launch.watchdog import Unwatched
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.reading import LocalData, load_local
+from sstep_verify.parallel.reading import LocalData, load_local, with_bias
 from sstep_verify.parallel.shares import Failure, failure_of
 from sstep_verify.problems import Problem, kernel_from, loss_from
+from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solvers.production import checkpoint as files
 from sstep_verify.solvers.production import prediction
@@ -68,6 +69,7 @@ def solve(communicator: Communicator, given: Mapping[str, Any], watchdog: Unwatc
     watchdog.expect(on_first_rank(communicator, lambda: reading_seconds(given)))
     local = load_local(given["data"], communicator, directory=given["directory"], task=task)
     new = prediction.read_new_samples(paths.test, local.partition, communicator) if paths.test else None
+    local, new = _with_bias(local, new, settings.bias, communicator)
     name = os.path.basename(given["data"])
     problem = on_all_ranks(communicator, lambda: _problem(name, local, settings))
     decided = on_all_ranks(communicator, lambda: decide(settings, problem.samples, communicator.size))
@@ -127,7 +129,7 @@ def _settings(given: Mapping[str, Any]) -> Settings:
     loss = loss_from(given["task"], C=given["penalty_c"], penalty=given["penalty"])
     if given["task"] != "krr" and given["block"] != 1:
         raise InputError(f"--block {given['block']}: a K-SVM steps one coordinate at a time; drop --block")
-    names = ("block", "s", "iterations", "interval", "tolerance", "seed", "exchange", "cache")
+    names = ("block", "s", "iterations", "interval", "tolerance", "seed", "exchange", "cache", "bias")
     return Settings(
         kernel, loss, **{name: given[name] for name in names}, separate_timers=given["timers"] == "separate"
     )
@@ -162,6 +164,16 @@ def _check_files(paths: Paths, resume: bool, force: bool) -> None:
 
 def _problem(name: str, local: LocalData, settings: Settings) -> Problem:
     return Problem(name, _padded(local.data), local.targets, settings.kernel, settings.loss)
+
+
+def _with_bias(
+    local: LocalData, new: prediction.NewSamples | None, bias: float, communicator: Communicator
+) -> tuple[LocalData, prediction.NewSamples | None]:
+    """The same data, and new samples, with a constant feature on the last rank."""
+    last = communicator.rank == communicator.size - 1
+    if new is not None and last:
+        new = new._replace(data=with_constant_feature(new.data, bias))
+    return with_bias(local, bias, communicator), new
 
 
 def _padded(data: Any) -> Any:

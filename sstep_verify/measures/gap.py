@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.kernel_matrix import kernel_matrix
+from sstep_verify.measures.kernel_matrix import KernelSums
 from sstep_verify.problems import Problem
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -82,7 +82,7 @@ def duality_gap(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> fl
     return float(np.sum(alpha * np.maximum(slope, 0.0) + (alpha - 2 * C * short) ** 2 / (4 * C)))
 
 
-def attainable_gap(problem: Problem, alpha: np.ndarray, absolute_row_sums: np.ndarray) -> float:
+def attainable_gap(problem: Problem, alpha: np.ndarray, kernel: KernelSums) -> float:
     """Gap of a K-SVM that float64 cannot be expected to get below: ``C u sum_ij |Q_ij| |a_j|``.
 
     Parameters
@@ -91,8 +91,8 @@ def attainable_gap(problem: Problem, alpha: np.ndarray, absolute_row_sums: np.nd
         A K-SVM.
     alpha : ndarray, shape (m,)
         Dual vector (a) at or near the optimum.
-    absolute_row_sums : ndarray, shape (m,)
-        ``sum_j |K_ij|``, which are also the column sums.
+    kernel : KernelSums
+        Sums over the kernel matrix.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def attainable_gap(problem: Problem, alpha: np.ndarray, absolute_row_sums: np.nd
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: attainable_gap is defined for K-SVM only")
-    return problem.hinge.C * UNIT_ROUNDOFF * float(absolute_row_sums @ np.abs(alpha))
+    return problem.hinge.C * UNIT_ROUNDOFF * kernel.absolute_product(np.abs(alpha))
 
 
 class GapMeasure:
@@ -115,15 +115,14 @@ class GapMeasure:
     Parameters
     ----------
     problem : Problem
-        The problem; its kernel matrix is formed once and kept (8 m^2 bytes).
-    matrix : ndarray, shape (m, m), optional
-        Its kernel matrix, where it is at hand.
+        The problem.
+    kernel : KernelSums, optional
+        Sums over its kernel matrix; without, the matrix is formed and kept (8 m^2 bytes).
     """
 
-    def __init__(self, problem: Problem, matrix: np.ndarray | None = None):
+    def __init__(self, problem: Problem, kernel: KernelSums | None = None):
         self.problem = problem
-        self._matrix = kernel_matrix(problem) if matrix is None else matrix
-        self._row_sums: np.ndarray | None = None
+        self._kernel = kernel or KernelSums(problem)
 
     def __call__(self, alpha: np.ndarray) -> Gap:
         """Gap, primal and dual value at a dual vector of shape (m,)."""
@@ -137,12 +136,10 @@ class GapMeasure:
     def products(self, alpha: np.ndarray) -> np.ndarray:
         """``Q a`` (K-SVM) or ``K a`` (K-RR), shape (m,)."""
         if not self.problem.is_svm:
-            return self._matrix @ alpha
+            return self._kernel.product(alpha)
         labels = self.problem.targets
-        return labels * (self._matrix @ (labels * alpha))
+        return labels * self._kernel.product(labels * alpha)
 
     def attainable(self, alpha: np.ndarray) -> float:
         """`attainable_gap` at a dual vector of a K-SVM."""
-        if self._row_sums is None:
-            self._row_sums = np.array([np.abs(row).sum() for row in self._matrix])
-        return attainable_gap(self.problem, alpha, self._row_sums)
+        return attainable_gap(self.problem, alpha, self._kernel)

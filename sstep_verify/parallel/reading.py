@@ -25,6 +25,7 @@ from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.partition import Partition, balanced_partition, column_nonzeros
 from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
 from sstep_verify.parallel.shares import failure_of, parse_shares
+from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.datasets import DENSE_ABOVE, TASKS, load, names
 from sstep_verify.problems.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.svmlight import require_content
@@ -192,6 +193,31 @@ def scatter_local(
     whole: Any = data
     local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
     return LocalData(local, shared, features, partition, partition.columns(communicator.rank))
+
+
+def with_bias(local: LocalData, bias: float, communicator: Communicator) -> LocalData:
+    """The same with a constant feature of this value appended; 0 appends none.
+
+    It is held by the last rank, whatever its load; new samples are read by the features of the file, so
+    they are read before it is appended.
+    """
+    if not bias:
+        return local
+    starts, loads = local.partition.starts.copy(), local.partition.loads.copy()
+    starts[-1] += 1
+    loads[-1] += local.targets.size
+    partition = Partition(starts, loads)
+    last = communicator.rank == communicator.size - 1
+    data = with_constant_feature(local.data, bias) if last else local.data
+    note = f"a constant feature, {bias:g}, stands last in the data, in place of a bias"
+    return replace(
+        local,
+        data=data,
+        features=local.features + 1,
+        partition=partition,
+        columns=partition.columns(communicator.rank),
+        notes=(*local.notes, note),
+    )
 
 
 def _counted(matrix: sp.csr_array, communicator: Communicator) -> np.ndarray:

@@ -106,6 +106,24 @@ def kernel_from(name: str, *, degree: int = 3, offset: float = 0.0, sigma: float
     raise InputError(f"kernel {name!r} is unknown; known: linear, polynomial, rbf")
 
 
+def identify(kernel: Kernel) -> str:
+    """Name and parameters for the id of a case: ``rbf,sigma=1``, ``polynomial,degree=3,offset=0``.
+
+    Kernels that differ have different ids.
+    """
+    if isinstance(kernel, PolynomialKernel):
+        return f"{kernel.name},degree={kernel.degree},offset={shortest(kernel.offset)}"
+    if isinstance(kernel, RBFKernel):
+        return f"{kernel.name},sigma={shortest(kernel.sigma)}"
+    return kernel.name
+
+
+def shortest(value: float) -> str:
+    """The shortest decimal that reads back as this float64: ``1``, ``0.1``, ``1e-05``."""
+    brief = f"{value:g}"
+    return brief if float(brief) == value else repr(float(value))
+
+
 def describe(kernel: Kernel) -> str:
     """One short phrase for tables and messages, such as ``polynomial d=3 c=0``."""
     if isinstance(kernel, PolynomialKernel):

@@ -38,6 +38,9 @@ class StabilityRun:
     ratio : tuple of float, shape (k,) or (0,)
         Largest measured / bound over the replayed windows; None where none was replayed, empty if
         that is so for every s.
+    noise : float or None
+        Largest over smallest error at the last iteration of classical runs with samples and features in
+        other orders: what reordered sums do alone. None if a run broke down or none was made.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class StabilityRun:
     loss: Values
     largest_loss: Values
     ratio: Values
+    noise: float | None = None
 
     def __post_init__(self):
         where = f"stability run of {self.case}"
@@ -67,6 +71,7 @@ class StabilityRun:
             condition=finite(self.condition, where),
             attained=_rounded(self.attained, where),
             seed=plain(self.seed, where),
+            noise=_rounded(self.noise, where),
             s=tuple(plain(list(self.s), where)),
         )
         if self.s[:1] != (1,) or list(self.s) != sorted(set(self.s)):

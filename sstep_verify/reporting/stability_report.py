@@ -17,7 +17,7 @@ from sstep_verify.reporting.stability_summary import TASK_WORDS, Row, cells, for
 
 RUN_COLUMNS = (
     "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
-    "loss factor of the largest error", "window ratio",
+    "loss factor of the largest error", "window ratio", "noise factor",
 )  # fmt: skip
 CELL_COLUMNS = (
     "case", "condition", "s", "seeds", "median error", "median classical error", "median loss factor",
@@ -134,7 +134,7 @@ def _run_rows(stability: Stability) -> Iterable[tuple]:
         ratios = run.ratio or (None,) * len(run.s)
         values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
         for numbers in values:
-            yield run.case, _short(run.condition), _short(run.attained), run.seed, *numbers
+            yield run.case, _short(run.condition), _short(run.attained), run.seed, *numbers, run.noise
 
 
 def _cell_rows(stability: Stability) -> Iterable[tuple]:

@@ -20,6 +20,7 @@ from sstep_verify.campaign.certified import run_certified
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.runner import Plan
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.reporting import load, write_report
@@ -143,3 +144,14 @@ def test_an_interrupted_campaign_goes_on_where_it_was(plan, tmp_path, monkeypatc
 
 def _proved(row):
     return replace(row, seconds=None, anew=None, memory=None)
+
+
+def test_memory_is_said_before_and_refused_by_its_figure(plan, tmp_path):
+    said = []
+    run_certified(replace(plan, only="krr", say=said.append))
+    (line,) = said
+    assert "krr/lambda=0.5: matrices of m = 9 samples take about 7e-06 GiB a process" in line
+    path = tmp_path / "tiny.toml"
+    path.write_text(path.read_text().replace("digits = 20", "digits = 20\nmemory = 1e-6"))
+    with pytest.raises(InputError, match=r"take about 1.4e-05 GiB, but its .* allows 1e-06 a process"):
+        run_certified(Plan(read_definition(str(path))))

@@ -33,7 +33,7 @@ iterations = 203
 tolerance = 1e-8
 checks = ["window-replay", "trajectory", "sstep-equals-classical"]
 """
-CASE = "points.svm/rbf/svm-l2/C=1"
+CASE = "points.svm/rbf,sigma=0.5/svm-l2/C=1"
 
 
 def _main(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
@@ -95,7 +95,7 @@ def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):
     }
     named = [verdict["replay"].removeprefix("sstep-verify replay artefacts/") for verdict in failed]
     assert sorted(named) == sorted(entry.name for entry in (report / "artefacts").iterdir())
-    assert "points.svm-rbf-svm-l2-C=1-window-replay-s16" in named
+    assert "points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s16" in named
     for verdict in _verdicts(report, "PASS", "VACUOUS"):
         assert verdict["replay"].startswith("sstep-verify run")
 
@@ -118,7 +118,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch, capsys):
 def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkeypatch, capsys):
     from sstep_verify.campaign.artefact import read_artefact, write_artefact
 
-    kept = read_artefact(report / "artefacts/points.svm-rbf-svm-l2-C=1-window-replay-s4")
+    kept = read_artefact(report / "artefacts/points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s4")
     sound = kept.trajectories["s=4"]
     longer = dataclasses.replace(sound, alphas=sound.alphas * (1 + 2.0**-20))
     path = write_artefact(
@@ -139,7 +139,7 @@ def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkey
 @pytest.mark.parametrize("command", [["replay"], ["explain", "window-replay"]])
 def test_a_cut_artefact_ends_with_code_2(report, tmp_path, monkeypatch, capsys, name, command):
     path = tmp_path / "cut"
-    shutil.copytree(report / "artefacts/points.svm-rbf-svm-l2-C=1-window-replay-s4", path)
+    shutil.copytree(report / "artefacts/points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s4", path)
     (path / name).write_bytes((path / name).read_bytes()[:-1])
     code, output, errors = _main(monkeypatch, capsys, *command, str(path))
     assert (code, output) == (2, "")
@@ -248,7 +248,7 @@ def _ratio(comparison: dict) -> float:
 )
 def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, capsys, words, message):
     monkeypatch.chdir(report)
-    words = [word.format("points.svm-rbf-svm-l2-C=1") for word in words]
+    words = [word.format("points.svm-rbf-sigma=0.5-svm-l2-C=1") for word in words]
     code, _, errors = _main(monkeypatch, capsys, *words)
     assert code == 2
     assert message in errors

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.oracle import command
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate.file import read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import document_digest, read_certificate, write_whole
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
@@ -84,7 +84,7 @@ def test_the_cache_is_used_and_a_damaged_entry_is_not(toy):
     first = _run(*words)
     (entry,) = (toy.parent / "cache" / "sstep-verify" / "certificates").iterdir()
     stamp = entry.stat().st_mtime_ns
-    assert _run(*words).output == first.output
+    assert _run(*words).stdout == first.stdout
     assert entry.stat().st_mtime_ns == stamp
     whole = entry.read_text()
     entry.write_text(whole[: len(whole) // 2])
@@ -120,3 +120,46 @@ def test_what_is_missing_is_said(toy, tmp_path):
     assert "cannot be read" in str(_run("--verify", tmp_path / "none.json").exception)
     with pytest.raises(InputError, match="cannot be written"):
         write_whole(tmp_path / "no folder" / "x.json", "")
+
+
+def test_an_edited_entry_with_a_digest_of_its_own_is_not_printed(toy):
+    words = (toy, "--task", "svm-l1", "--digits", "20")
+    first = _run(*words)
+    (entry,) = (toy.parent / "cache" / "sstep-verify" / "certificates").iterdir()
+    whole = entry.read_text()
+    edited = json.loads(whole)
+    edited["objective"] = {"middle": "123456789e0", "radius": "1e-30"}
+    edited["digest"] = document_digest(edited)
+    entry.write_text(json.dumps(edited))
+    again = _run(*words)
+    assert again.exit_code == 0
+    assert "certified again: certificate refused: objective: states 123456789e0" in again.stderr
+    assert again.stdout == first.stdout
+    assert entry.read_text() == whole
+
+
+def test_a_bias_is_part_of_what_is_certified(toy):
+    out, words = toy.with_name("biased.json"), (toy, "--task", "svm-l2", "--bias", "1", "--out")
+    plain = _run(toy, "--task", "svm-l2")
+    made = _run(*words, out)
+    assert made.exit_code == 0, made.output
+    assert "a constant feature, 1, stands last" in made.stdout
+    assert made.stdout.splitlines()[2] != plain.stdout.splitlines()[1]
+    assert _run(*words, out, "--force").stdout == made.stdout  # the second time from the cache
+    proved = _run("--verify", out, toy)
+    assert proved.exit_code == 0, proved.output
+    assert "a constant feature, 1, stands last" in proved.output
+    document = json.loads(out.read_text())
+    assert (document["subject"]["bias"], document["subject"]["features"]) == (1.0, 4)
+    document["subject"]["bias"] = 2.0
+    document["digest"] = document_digest(document)
+    out.write_text(json.dumps(document))
+    assert "subject.values_digest" in _run("--verify", out, toy).output
+    assert "rbf kernel" in str(_run(toy, "--task", "krr", "--kernel", "rbf", "--bias", "1").exception)
+
+
+def test_memory_is_said_and_refused_by_its_figure(toy):
+    made = _run(toy, "--task", "krr", "--no-cache")
+    assert "memory: matrices of m = 12 samples take about 1.2e-05 GiB" in made.stderr
+    refused = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-6")
+    assert "take about 1.2e-05 GiB, but --memory allows 1e-06" in str(refused.exception)

@@ -62,7 +62,9 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
     assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
-    assert done.stderr == ""
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("memory: points.svm/")
+    assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
     assert document["schema"] == 1
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
@@ -95,7 +97,7 @@ def test_vacuous_problems_are_listed_and_counted(folder):
     done = _run(folder, "small.toml", "--jobs", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "vacuous on 2" in done.stdout
-    assert "VACUOUS points.svm/rbf/svm-l1/C=1" in done.stdout
+    assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in done.stdout
     assert "largest off-diagonal kernel entry" in done.stdout
     _write(folder, sigma=1e5, tolerated=0)
     done = _run(folder, "small.toml", "--jobs", "1")

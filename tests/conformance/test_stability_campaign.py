@@ -84,6 +84,9 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     for part in ("stability", "cases", "verdicts"):
         assert one[part] == two[part]
     assert len(one["stability"]["runs"]) == (2 + 1) * 2 * 2
+    noises = [run["noise"] for run in one["stability"]["runs"]]
+    assert min(noises) >= 1
+    assert max(noises) > 1
     assert len(one["verdicts"]) == 4 + 4 + 3
     assert {verdict["status"] for verdict in one["verdicts"]} == {"PASS"}
     text = (folder / "report-2" / "index.html").read_text("utf-8") + json.dumps(two)
@@ -103,7 +106,7 @@ def test_ids_are_listed_and_chosen_by_part(folder):
         [*COMMAND, "tiny.toml", "--list"], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.split()
     assert listed == [
-        "float64/in-place/svm-l1/rbf", "float64/frozen/svm-l1/rbf", "float32/frozen/krr/b=2/linear",
+        "float64/in-place/svm-l1/rbf,sigma=1", "float64/frozen/svm-l1/rbf,sigma=1", "float32/frozen/krr/b=2/linear",
     ]  # fmt: skip
     definition = read_definition(str(folder / "tiny.toml"))
     results = run_stability(Plan(definition, only="float64/frozen"))

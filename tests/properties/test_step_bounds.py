@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import chain, cycle, product
 
@@ -12,7 +13,7 @@ from sstep_verify.checks import step_replay
 from sstep_verify.checks.case import Case, run_key
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import LinearKernel
+from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.problems.scenario_draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.problems.scenario_families import FAMILIES, edge_scenarios
 from sstep_verify.problems.scenarios import TASKS
@@ -28,6 +29,9 @@ FORMS = [
 
 DRAWS = 40
 """Drawn scenarios per task and kernel."""
+
+SCALED = int(os.environ.get("SSTEP_VERIFY_DRAWS", "600"))
+"""Problems scaled over the exponent range."""
 
 
 def case_of(scenario, declaration) -> Case:
@@ -85,3 +89,44 @@ def test_no_step_of_a_correct_run_exceeds_its_bound(precision, record_property):
     record_property("largest ratio", largest)
     assert steps > (2_000 if few else 20_000)
     print(f"{precision}: {steps} steps, largest ratio {largest:.3g}")
+
+
+def scaled_problem(generator, kernel_name: str, task: str) -> Problem:
+    """A small problem with data, targets and parameters anywhere in the range of float64."""
+    samples, features = int(generator.integers(3, 14)), int(generator.integers(1, 6))
+    data = generator.standard_normal((samples, features)) * 2.0 ** int(generator.integers(-300, 300))
+    parameter = 2.0 ** int(generator.integers(-300, 300))
+    targets = np.where(generator.random(samples) < 0.5, -1.0, 1.0)
+    if task == "krr":
+        targets = generator.standard_normal(samples) * 2.0 ** int(generator.integers(-1060, 900))
+    sigma = 2.0 ** int(generator.integers(-600, 600))
+    kernel = {
+        "linear": LinearKernel(),
+        "polynomial": PolynomialKernel(degree=int(generator.integers(2, 4)), offset=float(parameter)),
+        "rbf": RBFKernel(sigma=sigma),
+    }[kernel_name]
+    return Problem("scaled", data, targets, kernel, loss_from(task, C=parameter, penalty=parameter))
+
+
+def test_no_step_exceeds_its_bound_anywhere_in_the_exponent_range(record_property):
+    generator = np.random.Generator(np.random.PCG64(5))
+    solvers = [ProductionSolver(), ProductionSolver(update="frozen"), ProductionSolver(keep_gram=True)]
+    decided = total = 0
+    largest = 0.0
+    with np.errstate(all="ignore"):
+        for number in range(SCALED):
+            task, kernel = TASKS[number % 3], KERNEL_NAMES[number // 3 % 3]
+            problem = scaled_problem(generator, kernel, task)
+            block = int(generator.integers(1, min(4, problem.samples) + 1)) if task == "krr" else 1
+            s, length = int(generator.integers(1, 9)), 40
+            stream = IndexStream("uniform", problem.samples, block, length, seed=number)
+            tested = solvers[number % 3]
+            case = Case("scaled", problem, stream, (s,), length, tested.declaration)
+            run = tested.run(step_replay.runs(case)[run_key(s)])
+            found = StepJudge(case, Oracle(problem)).run(run)
+            assert found.first_wrong is None, (number, problem.label, tested.declaration, found.first_wrong)
+            decided, total = decided + found.decided, total + found.steps
+            largest = max(largest, found.worst.ratio if found.worst else 0.0)
+    record_property("largest ratio", largest)
+    assert decided > total / 4
+    print(f"{decided} of {total} steps decided, largest ratio {largest:.3g}")

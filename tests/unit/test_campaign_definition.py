@@ -96,10 +96,27 @@ def test_an_absent_file_is_named(tmp_path):
 
 def test_only_selects_by_id_and_says_when_nothing_is_left():
     definition = read_definition("embedded")
-    kept = [spec.id for group in expand(definition, "rbf/svm-l2") for spec in group.specs]
-    assert kept == ["breast_cancer_scale/rbf/svm-l2/C=1"]
+    kept = [spec.id for group in expand(definition, "rbf,sigma=1/svm-l2") for spec in group.specs]
+    assert kept == ["breast_cancer_scale/rbf,sigma=1/svm-l2/C=1"]
     with pytest.raises(InputError, match="no case"):
         expand(definition, "nothing-like-this")
+
+
+def test_kernels_of_one_name_and_parameters_alike_to_six_digits_are_cases_of_their_own(campaign):
+    kernels = """kernel = [{ name = "rbf", sigma = 0.5 }, { name = "rbf", sigma = 0.25 },
+        { name = "polynomial" }, { name = "polynomial", offset = 1.0 }]
+parameter = [1.0, 1.0000001, 1e-5]"""
+    definition = read_definition(
+        campaign(GOOD.replace('kernel = [{ name = "rbf", sigma = 0.5 }]', kernels))
+    )
+    ids = [spec.id for group in expand(definition) for spec in group.specs]
+    assert len(set(ids)) == 12
+    assert ids[:3] == [
+        f"breast_cancer_scale/rbf,sigma=0.5/svm-l1/C={C}" for C in ("1", "1.0000001", "1e-05")
+    ]
+    assert ids[-1] == "breast_cancer_scale/polynomial,degree=3,offset=1/svm-l1/C=1e-05"
+    (group,) = expand(definition, "sigma=0.5/svm-l1/C=1")
+    assert [spec.id for spec in group.specs] == ids[:1]
 
 
 def test_two_families_with_the_same_case_are_refused(campaign):

@@ -50,3 +50,15 @@ def test_a_stalled_run_above_the_attainable_level_goes_on_to_its_cap():
 def test_other_iterations_are_not_measured():
     monitor = Monitor(frozenset({4}), lambda alpha: pytest.fail("measured"), 1e-8, "gap")
     assert monitor(3, ALPHA) is False
+
+
+def test_where_a_solver_ends_by_its_own_rule_is_measured_and_told():
+    monitor, _ = _run([1.0, 0.5, 0.25], 0.0)
+    monitor.close(3, ALPHA)
+    assert (monitor.iterations, monitor.stop) == (
+        [1, 2, 3],
+        "the solver's own tolerance reached, gap = 0.25",
+    )
+    monitor = Monitor(frozenset({9}), lambda alpha: (0.125, 0.0), 1e-8, "gap")
+    monitor.close(5, ALPHA)
+    assert (monitor.iterations, monitor.values) == ([5], [0.125])

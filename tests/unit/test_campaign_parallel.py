@@ -56,6 +56,9 @@ def test_solver_and_variants_of_a_family(options, exchange, variants):
         ({"ranks": 4, "exchange": "reduce-scatter", "rbf": "difference"}, "difference-P=4-reduce-scatter"),
         ({"ranks": 2, "cache": 5000}, "P=2-allreduce-cache=5000"),
         ({"ranks": 2, "keep_gram": True}, "P=2-allreduce-kept"),
+        ({"update": "frozen", "separate_timers": True}, "frozen-timers"),
+        ({"start": 20, "storage": "csr"}, "csr-start=20"),
+        ({"solver": "training", "interval": 7}, "training-float64-interval=7"),
     ],
 )
 def test_the_label_names_ranks_and_exchange(options, label):
@@ -74,6 +77,12 @@ def test_the_label_names_ranks_and_exchange(options, label):
         ),
         ({"recompute": 2}, "recompute is for exchange 'gram'"),
         ({"exchange": "smoke"}, "exchange = 'smoke'"),
+        ({"interval": 7}, "'production' with interval = 7"),
+        ({"solver": "training"}, "'training' with interval = 0"),
+        ({"solver": "training", "interval": 7, "precision": "float32"}, "has float64 only"),
+        ({"solver": "reference", "separate_timers": True}, "communicates nothing"),
+        ({"start": 7, "drift": 9}, "start = 7 and drift = 9"),
+        ({"start": -1}, "start and windows >= 0"),
     ],
 )
 def test_what_cannot_be_run_is_refused(changes, words):

@@ -15,7 +15,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.measures.drift import drift
 from sstep_verify.measures.error import ErrorMeasure, relative_error
 from sstep_verify.measures.gap import GapMeasure, attainable_gap
-from sstep_verify.measures.kernel_matrix import kernel_matrix
+from sstep_verify.measures.kernel_matrix import KernelSums, kernel_matrix
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
@@ -61,11 +61,13 @@ def _exact_values(problem: Problem, alpha: np.ndarray) -> tuple[Fraction, Fracti
 @pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(2, 1.0)], ids=lambda k: k.name)
 @pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(0.5), Ridge(0.25)], ids=str)
 @pytest.mark.parametrize("eighths", [0, 1, 7])
-def test_values_and_gap_are_those_of_the_definitions(kernel, loss, eighths):
+@pytest.mark.parametrize("whole", [True, False])
+def test_values_and_gap_are_those_of_the_definitions(kernel, loss, eighths, whole, monkeypatch):
+    monkeypatch.setattr("sstep_verify.measures.kernel_matrix.ROWS", 4)
     problem = _problem(kernel, loss)
     alpha = np.arange(9) % 3 * eighths / 16
     primal, dual = _exact_values(problem, alpha)
-    found = GapMeasure(problem)(alpha)
+    found = GapMeasure(problem, KernelSums(problem, whole=whole))(alpha)
     # Products of small dyadic numbers are exact; what rounds is a division by 2 m (K-RR) and one sum.
     allowed = Fraction(gamma(2, U)) * (abs(primal) + abs(dual))
     assert abs(Fraction(found.primal) - primal) <= allowed
@@ -91,8 +93,13 @@ def test_attainable_gap_is_its_formula():
     expected = 2.0 * U * float((np.abs(kernel_matrix(problem)) * 0.5).sum())
     measure = GapMeasure(problem)
     assert measure.attainable(alpha) == expected
+    panels = KernelSums(problem, whole=False)
+    assert GapMeasure(problem, panels).attainable(alpha) == expected
+    assert panels.largest_off_diagonal() == KernelSums(problem).largest_off_diagonal()
+    off_diagonal = kernel_matrix(problem) * (1 - np.eye(9))
+    assert panels.largest_off_diagonal() == np.abs(off_diagonal).max()
     with pytest.raises(InputError, match="K-SVM only"):
-        attainable_gap(_problem(LinearKernel(), Ridge()), alpha, alpha)
+        attainable_gap(_problem(LinearKernel(), Ridge()), alpha, panels)
 
 
 @pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)], ids=str)
@@ -112,6 +119,8 @@ def test_the_kernel_matrix_is_the_reference_kernel_up_to_rounding(kernel, rows, 
         allowed = gamma(4 + 12, U) * np.maximum(1.0, 4 * 0.7 * size.max()) * np.ones((11, 11))
         allowed = np.maximum(allowed, gamma(4, U) * size)
     assert (np.abs(matrix - exact) <= allowed).all()
+    sums = KernelSums(problem, whole=False)
+    assert (np.abs(np.array([sums.product(unit) for unit in np.eye(11)]) - exact) <= allowed).all()
     assert np.array_equal(matrix, matrix.T)
 
 

@@ -52,7 +52,7 @@ def test_units_are_the_product_and_cases_leave_out_condition_and_seed(campaign):
     assert len(ids) == len(set(ids)) == 8
     assert ids[0] == "float64/in-place/krr/b=1/linear"
     assert case_ids(families, "b=4/rbf") == [
-        f"float64/{form}/krr/b=4/rbf" for form in ("in-place", "frozen")
+        f"float64/{form}/krr/b=4/rbf,sigma=0.5" for form in ("in-place", "frozen")
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
 from sstep_verify.trajectory import Trajectory
 
 U = 2.0**-53
@@ -43,6 +43,20 @@ def test_an_iteration_that_one_side_lacks_is_refused():
 )
 def test_loss_factor_is_a_ratio_of_errors_no_smaller_than_one_roundoff(error, classical, factor):
     assert loss_factor(error, classical, U) == factor
+
+
+@pytest.mark.parametrize(
+    ("errors", "factor"),
+    [
+        ([4 * U], 1.0),
+        ([2 * U, 8 * U, 4 * U], 4.0),
+        ([0.0, 4 * U], 4.0),
+        ([0.0, U / 2], 1.0),
+        ([math.nan, U], math.inf),
+    ],
+)
+def test_noise_is_the_spread_of_errors_no_smaller_than_one_roundoff(errors, factor):
+    assert noise_factor(errors, U) == factor
 
 
 def test_a_classical_run_that_broke_down_leaves_no_factor():

@@ -47,7 +47,8 @@ def exact_steps(
     if words > case.replay_limit:
         return []
     wanted = _notable(case, judged)[: max(EXACT_WORDS // words, 1)]
-    return [_exact(case, trajectory, iteration, why, judge, oracle) for iteration, why in wanted]
+    found = [_exact(case, trajectory, iteration, why, judge, oracle) for iteration, why in wanted]
+    return [finding for finding in found if finding.bound < math.inf]
 
 
 def _notable(case: Case, judged: JudgedRun) -> list[tuple[int, str]]:
@@ -77,7 +78,7 @@ def _exact(
     if not case.problem.is_svm:
         bound /= math.sqrt(case.problem.samples)  # the M-norm is at most the residual's 2-norm over sqrt(m)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
-    if not (np.isfinite(before).all() and np.isfinite(after).all()):
+    if not bound < math.inf or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return Finding(what, math.inf, math.inf, bound)
     bits = BITS
     while True:

@@ -95,6 +95,8 @@ class RidgeState(NamedTuple):
     product: np.ndarray
     residual: np.ndarray
     applied: np.ndarray
+    error: np.ndarray
+    spread: np.ndarray
     effects: np.ndarray
     last: np.ndarray
     step: np.ndarray
@@ -253,10 +255,10 @@ class StepJudge:
                 targets, alpha, targets * alpha, targets * alpha, np.abs(alpha), np.zeros(samples), drawn,
                 np.full(1, -1, dtype=np.int64), np.zeros(1),
             )  # fmt: skip
-        increment, rounding, product, residual, applied = np.zeros((5, block))
+        increment, rounding, product, residual, applied, error, spread = np.zeros((7, block))
         return RidgeState(
             targets, alpha, alpha.copy(), np.abs(alpha), np.zeros(samples), drawn, increment, rounding,
-            product, residual, applied, np.zeros((len(NAMES), block)),
+            product, residual, applied, error, spread, np.zeros((len(NAMES), block)),
             np.full(block, -1, dtype=np.int64), np.zeros(block),
         )  # fmt: skip
 

@@ -27,6 +27,9 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.compiled import compiled
 
+SQUARE_ROOT_OF_SMALLEST = 2.0**-537
+"""Root of the smallest float64 number."""
+
 
 @compiled
 def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
@@ -127,7 +130,7 @@ def _landing(constants, draws, size):
 def _residual(rows, state, drawn, logged, inputs, constants):
     """Bound on the residual of one block step, and its 2-norm; itself it stands in ``state.residual``."""
     alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
-    trace = given = system = length = stored = wrong = spread = total = 0.0
+    trace = given = system = 0.0
     for place in range(block):
         i = drawn[place]
         increment = logged[place] - alpha[i]
@@ -136,8 +139,6 @@ def _residual(rows, state, drawn, logged, inputs, constants):
         if constants.frozen:
             rounding = 2.0 * _landing(constants, state.drawn[i], state.reach[i] + abs(increment))
         state.rounding[place] = rounding
-        length += increment * increment
-        stored += rounding * rounding
     for place in range(block):
         i = drawn[place]
         slot = rows.slot[i]
@@ -147,7 +148,7 @@ def _residual(rows, state, drawn, logged, inputs, constants):
         right = state.targets[i] - samples * alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i] + samples * state.reach[i]
         error = np.dot(rows.weight[slot], state.reach) + constants.residual * size
-        error += inputs.targets[i] + constants.underflow
+        error += inputs.targets[i]
         applied = reached = land = 0.0
         for other in range(block):
             j = drawn[other]
@@ -165,16 +166,31 @@ def _residual(rows, state, drawn, logged, inputs, constants):
             land += largest * state.rounding[other]
         state.residual[place] = right - applied
         state.applied[place] = applied
-        error += constants.judge * reached
-        wrong += error * error
-        spread += land * land
-        total += state.residual[place] * state.residual[place]
+        state.error[place] = error + constants.judge * reached
+        state.spread[place] = land
         if not size + abs(product) + reached < constants.largest:
-            return np.inf, np.sqrt(total)
-    given = np.sqrt(given) + constants.system * np.sqrt(system)
+            return np.inf, _norm(state.residual[: place + 1])
+    # Squares that underflow: each is off by half the smallest number at most.
+    given = np.sqrt(given) + constants.system * np.sqrt(system) + block * SQUARE_ROOT_OF_SMALLEST
     change = given + solve_error(constants, trace, given, block)
-    bound = np.sqrt(wrong) + change * (np.sqrt(length) + np.sqrt(stored)) + np.sqrt(spread)
-    return bound * OUTWARD, np.sqrt(total)
+    lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+    bound = _norm(state.error) + change * (_norm(state.increment) + _norm(state.rounding))
+    return (bound + _norm(state.spread) + lost) * OUTWARD, _norm(state.residual)
+
+
+@compiled
+def _norm(vector):
+    """2-norm that neither overflows nor underflows where the largest entry does not."""
+    largest = 0.0
+    for value in vector:
+        if not abs(value) <= largest:
+            largest = abs(value)
+    if not 0.0 < largest < np.inf:
+        return largest
+    total = 0.0
+    for value in vector:
+        total += (value / largest) ** 2
+    return np.sqrt(total) * largest
 
 
 @compiled
@@ -216,10 +232,7 @@ def _effects(rows, state, drawn, logged, scale, stale_of):
 @compiled
 def _saw(tally, quantity, effect, dose, residual, bound, failed):
     """Note what an error in a quantity, which adds `effect` to the residual per unit, would have shown."""
-    size = left = right = 0.0
-    for place in range(residual.size):
-        size += effect[place] * effect[place]
-        left += (residual[place] - dose * effect[place]) ** 2
-        right += (residual[place] + dose * effect[place]) ** 2
-    size = np.sqrt(size)
-    saw(tally, quantity, dose * size, size, bound, np.sqrt(min(left, right)), failed)
+    size, remainder = _norm(effect), np.inf
+    if failed:
+        remainder = min(_norm(residual - dose * effect), _norm(residual + dose * effect))
+    saw(tally, quantity, dose * size, size, bound, remainder, failed)

@@ -1,7 +1,8 @@
 """Certificates kept on disk under the hash of what they answer: problem, digits and version of the method.
 
 An entry is a whole certificate file, with its digest inside, put in place by a rename; so concurrent
-writers do no harm, and what is cut short or altered is not an answer.
+writers do no harm, and what is cut short is not an answer. A digest can be written anew by whoever edits
+an entry, so it proves nothing: an entry is an answer only once all it states has been proved anew.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate, write_whole
+from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, subject_of
 from sstep_verify.problems import Problem
 
@@ -31,7 +33,7 @@ def cache_path(problem: Problem, digits: int) -> Path:
 
 
 def cached(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
-    """Look a certificate up.
+    """Look a certificate up; what it states is not yet proved, see `proved`.
 
     Returns
     -------
@@ -49,6 +51,27 @@ def cached(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
         return None, f"cache entry {path.name} is not used: {error}"
     if certificate.subject != subject_of(problem):
         return None, f"cache entry {path.name} is not used: it is of another problem"
+    return certificate, ""
+
+
+def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
+    """Look a certificate up and prove every statement of it anew from the problem's own data.
+
+    Returns as `cached` does; an entry that states anything false is one that cannot be used.
+
+    Raises
+    ------
+    MissingExtraError
+        If there is an entry and python-flint is not installed.
+    """
+    certificate, note = cached(problem, digits)
+    if certificate is None:
+        return None, note
+    try:
+        verify_certificate(certificate, problem.data, problem.targets)
+    except CertificateError as error:
+        name = cache_path(problem, digits).name
+        return None, f"cache entry {name} is not used, the optimum is certified again: {error}"
     return certificate, ""
 
 

@@ -35,6 +35,8 @@ _MAY_BE_EMPTY = ("eigenvalue", "radius")
 def encode(certificate: Certificate) -> str:
     """A certificate as JSON, with a digest over everything else in it."""
     document: dict[str, Any] = {"schema": SCHEMA, "schema_version": VERSION, **asdict(certificate)}
+    if not document["subject"]["bias"]:
+        del document["subject"]["bias"]
     document["digest"] = document_digest(document)
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
@@ -69,6 +71,8 @@ def decode(text: str) -> Certificate:
         raise CertificateError("digest", f"says {stated}, but the file's content has {found}")
     values = {name: value for name, value in document.items() if name not in _FRAME}
     subject = values.get("subject")
+    if isinstance(subject, dict):
+        values["subject"] = subject = {"bias": 0.0, **subject}
     ridge = isinstance(subject, dict) and subject.get("task") == "krr"
     return _record(RidgeCertificate if ridge else SvmCertificate, values, "")
 

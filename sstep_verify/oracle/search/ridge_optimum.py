@@ -93,7 +93,7 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
 
     Notes
     -----
-    Memory: one to four float64 matrices of m x m, and `ENTRIES_AT_ONCE` balls.
+    Memory: `oracle.memory.optimum_bytes`, and `ENTRIES_AT_ONCE` balls.
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")

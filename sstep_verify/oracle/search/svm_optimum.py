@@ -83,7 +83,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     Parameters
     ----------
     problem : Problem
-        A K-SVM, m up to about a thousand.
+        A K-SVM, m up to some thousands.
 
     Returns
     -------
@@ -96,6 +96,10 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
         If the problem is a K-RR.
     MissingExtraError
         If python-flint is not installed.
+
+    Notes
+    -----
+    Memory: `oracle.memory.optimum_bytes`.
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")

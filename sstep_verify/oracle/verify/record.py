@@ -13,6 +13,7 @@ from typing import Any
 
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Problem
+from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.kernels import kernel_from
 from sstep_verify.problems.losses import loss_from
 from sstep_verify.problems.registry import values_digest
@@ -66,9 +67,9 @@ class Subject:
     data : str
         Name of the data set or file.
     samples, features : int
-        Shape of the data (m, n).
+        Shape of the data (m, n), a constant feature included.
     values_digest : str
-        `problems.registry.values_digest` of data and targets.
+        `problems.registry.values_digest` of data and targets, a constant feature included.
     task : {"krr", "svm-l1", "svm-l2"}
         Task.
     parameter : float
@@ -78,6 +79,8 @@ class Subject:
     degree : int
     offset, sigma : float
         Parameters of the kernel; those it does not use have their default values.
+    bias : float
+        Value of the constant feature appended to the data; 0 if none is. See `problems.bias`.
     """
 
     data: str
@@ -90,12 +93,17 @@ class Subject:
     degree: int = 3
     offset: float = 0.0
     sigma: float = 1.0
+    bias: float = 0.0
 
     def problem(self, data: Any, targets: Any) -> Problem:
-        """The problem over data (m, n) and targets (m,); whether they are the right ones is not checked."""
+        """The problem over data and targets (m,); whether they are the right ones is not checked.
+
+        The data come without the constant feature.
+        """
         kernel = kernel_from(self.kernel, degree=self.degree, offset=self.offset, sigma=self.sigma)
         loss = loss_from(self.task, C=self.parameter, penalty=self.parameter)
-        return Problem(self.data, data, targets, kernel, loss)
+        require_usable(self.bias, kernel)
+        return Problem(self.data, with_constant_feature(data, self.bias), targets, kernel, loss)
 
 
 def subject_of(problem: Problem) -> Subject:

@@ -24,7 +24,8 @@ class TrainingSolver:
     A trajectory holds what training keeps: the first and the last a, those of the recorded iterations that
     end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
     are those of the last measurement. Carried weights are formed anew at every interval, which is what the
-    declaration says.
+    declaration says. It is of level 0: it takes an index stream and a start, but has no window to show, and
+    its carried state is not recorded.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class TrainingSolver:
             panels=False,
             blocks=False,
             exchange="",
-            level=1,
+            level=0,
             options=declared.options | own,
         )
 

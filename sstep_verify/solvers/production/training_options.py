@@ -9,6 +9,8 @@ from sstep_verify.compiled import AVAILABLE
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.choose import choose_exchange
 from sstep_verify.problems import IndexStream, Kernel, LinearKernel, Loss
+from sstep_verify.problems.bias import require_usable
+from sstep_verify.problems.kernels import shortest
 from sstep_verify.solvers.production.monitor import default_interval
 from sstep_verify.solvers.production.options import EXCHANGES, Options
 from sstep_verify.solvers.production.training import Plan
@@ -44,6 +46,8 @@ class Settings:
         Words of kernel rows that a rank may keep; None for `MEMORY` with exchange auto, else for none.
     separate_timers : bool
         Tell waiting from transfer, and the gradient from the recurrence.
+    bias : float
+        Value of the constant feature that is appended to the data; 0 for none. See `problems.bias`.
 
     Raises
     ------
@@ -62,8 +66,10 @@ class Settings:
     exchange: str = "auto"
     cache: int | None = None
     separate_timers: bool = False
+    bias: float = 0.0
 
     def __post_init__(self):
+        require_usable(self.bias, self.kernel)
         for name, least in (("block", 1), ("s", 1), ("iterations", 0), ("interval", 1), ("cache", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -145,6 +151,8 @@ def decide(settings: Settings, samples: int, ranks: int) -> Decided:
         "inner loops": "compiled" if AVAILABLE else "plain Python",
         "version": __version__,
     }
+    if settings.bias:
+        identity["bias"] = shortest(settings.bias)
     return Decided(stream, Plan(s, iterations, interval, settings.tolerance), options, reason, identity)
 
 

@@ -19,8 +19,8 @@ EMBEDDED_DIGESTS = {
 
 
 GENERATED_DIGESTS = {
-    "wide": "43e14eae4044da4aa885e04ea9a744507241202e7376c94c7f7ea856edc6f65f",
-    "wide_regression": "bdb8b00c20236406d0941a2599c81131b5659066d05db49a2285f5d066e0d509",
+    "wide": "1b8a1b4db114e297958411f167ae68f008dd0cae0ed5dcbfe85e94191afc2db0",
+    "wide_regression": "c5e5e0016f59093481af1dd9092a9454800d5b663cba7d5e3fbd29ba20955eee",
     "tall": "73c9ee787b9ec34429e26ab5185df49067eb1da44f5d4b4606dcbd4cb503fd4f",
     "tall_regression": "6cfd6f1707abfa70fce2e31d7c199a6612f09b4d86f8dc5c7ba19e51284a6c1e",
 }

@@ -1,0 +1,33 @@
+"""Which cases of a campaign a text selects: part of an id, in which no number is cut in two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def matches(text: str, case_id: str) -> bool:
+    """True if an id contains a text, and a number at an end of the text is whole there.
+
+    ``C=1`` is part of ``duke/linear/svm-l1/C=1`` and of ``.../C=1/csr``, but not of ``C=100``, ``C=1.5``
+    or ``C=1e-05``. A number that has letters before it, as in ``b=4`` or ``a9a``, begins where it does.
+
+    Parameters
+    ----------
+    text : str
+        What is looked for; the empty text is part of every id.
+    case_id : str
+        Id of a case.
+    """
+    before = r"(?<![\d.])" if text[:1].isdigit() else ""
+    after = r"(?![\d.]|[eE][-+]?\d)" if text[-1:].isdigit() else ""
+    return re.search(before + re.escape(text) + after, case_id) is not None
+
+
+def selected(text: str, case_ids: Iterable[str]) -> set[str]:
+    """Ids that a text selects: the one that it is, or else all that it is part of.
+
+    Parameters are those of `matches`, with all ids of a campaign.
+    """
+    known = set(case_ids)
+    return {text} if text in known else {case_id for case_id in known if matches(text, case_id)}

@@ -1,0 +1,91 @@
+"""Growth with s as a fitted exponent, with its confidence interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+
+from sstep_verify.reporting.stability_document import StabilityRun
+
+CONFIDENCE = 0.95
+"""Of the intervals that are quoted."""
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A fitted exponent of s with its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """Whether there is growth, and the numbers."""
+        numbers = f"exponent {self.value:.2g}, {CONFIDENCE:.0%} interval {self.low:.2g} to {self.high:.2g}"
+        if self.low > 0:
+            return f"grows with s ({numbers})"
+        if self.high < 0:
+            return f"falls with s ({numbers})"
+        return f"shows no growth with s ({numbers})"
+
+
+def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | None:
+    """Mean over scenarios of the exponent of s in the loss factor, with Student's interval.
+
+    Parameters
+    ----------
+    scenarios : iterable of sequences of StabilityRun
+        The runs of each scenario, in one form or several; those with fewer than two finite factors of
+        s-step runs are left out.
+
+    Returns
+    -------
+    Exponent or None
+        None of fewer than two scenarios.
+    """
+    fitted = [
+        [
+            scipy.stats.linregress(np.log(steps), np.log(losses)).slope
+            for steps, losses in map(finite_losses, runs)
+            if len(steps) > 1
+        ]
+        for runs in scenarios
+    ]
+    slopes = [float(np.mean(forms)) for forms in fitted if forms]
+    if len(slopes) < 2:
+        return None
+    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * scipy.stats.sem(slopes)
+    value = float(np.mean(slopes))
+    return Exponent(value, value - float(half), value + float(half))
+
+
+def fitted_exponent(steps: Sequence[int], losses: Sequence[float]) -> Exponent | None:
+    """Exponent of s by linear regression of the logarithms, with the interval of its slope.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        Values of s.
+    losses : sequence of float
+        One factor for each, > 0.
+
+    Returns
+    -------
+    Exponent or None
+        None of fewer than three points.
+    """
+    if len(steps) < 3:
+        return None
+    fit = scipy.stats.linregress(np.log(steps), np.log(losses))
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(steps) - 2) * fit.stderr)
+    return Exponent(float(fit.slope), float(fit.slope) - half, float(fit.slope) + half)
+
+
+def finite_losses(run: StabilityRun) -> tuple[list[int], list[float]]:
+    """Values of s > 1 and their loss factors, where there is one."""
+    pairs = [(s, loss) for s, loss in zip(run.s, run.loss, strict=True) if s > 1 and loss]
+    return [s for s, _ in pairs], [loss for _, loss in pairs]

@@ -1,0 +1,55 @@
+"""A constant feature in the place of a bias term, which the problems here do not have.
+
+Every sample x becomes (x, B), as LIBLINEAR's ``-B`` has it, in training and in prediction. A linear kernel
+becomes ``<x, z> + B**2``: the last weight times B is the bias, and unlike a true bias it is regularised, so
+that a larger B holds it back less. A polynomial kernel becomes ``(offset + B**2 + <x, z>)**degree``, which
+is another offset. An RBF kernel depends on differences of samples only and does not change, so a constant
+feature is refused there.
+
+Source: R.-E. Fan et al., "LIBLINEAR: A Library for Large Linear Classification", JMLR 9 (2008), section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems.kernels import Kernel, RBFKernel
+
+
+def require_usable(bias: float, kernel: Kernel) -> None:
+    """Raise InputError unless a constant feature of this value (0: none) can be appended under a kernel."""
+    if not (math.isfinite(bias) and bias >= 0):
+        raise InputError(
+            f"bias = {bias!r}, but the value of the constant feature must be finite and > 0; 0 appends none"
+        )
+    if bias and isinstance(kernel, RBFKernel):
+        raise InputError(
+            f"bias = {bias:g} with the rbf kernel: a constant feature changes no distance, and no kernel "
+            "value; leave the bias out, or use the linear or polynomial kernel"
+        )
+
+
+def with_constant_feature(data: Any, bias: float) -> Any:
+    """Append a constant feature.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n)
+        Samples by features (A).
+    bias : float
+        Value of the feature (B); 0 appends none.
+
+    Returns
+    -------
+    ndarray or csr_array, shape (m, n + 1)
+        A fresh matrix, dense or CSR as `data`; `data` itself if the value is 0.
+    """
+    if not bias:
+        return data
+    parts: list[Any] = [data, np.full((data.shape[0], 1), bias)]
+    return sp.hstack(parts, format="csr") if sp.issparse(data) else np.hstack(parts)
