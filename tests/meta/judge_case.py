@@ -2,7 +2,7 @@
 
 A program of its own, so that a planted edit lives in a fresh process: whatever package PYTHONPATH names is
 judged. The check step-replay goes first and alone, as it judges the runs that every campaign makes; all
-others are called only where it has not said FAIL.
+others are called only where it has not said FAIL at any s.
 """
 
 from __future__ import annotations
@@ -13,31 +13,36 @@ from dataclasses import replace
 
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.execute import execute_group
-from sstep_verify.campaign.expand import Group, expand
+from sstep_verify.campaign.expand import expand
 from sstep_verify.verdict import Status
 
 PRIMARY = "step-replay"
 
 
 def judge(campaign: str, case: str) -> dict[str, object]:
-    """Statuses of a case: ``failed`` (check, s, reason of the first FAIL), ``unsettled``, or ``error``."""
+    """Statuses of a case: ``failed`` (check, s) and ``reason`` of the first FAIL, ``unsettled``, or ``error``."""
     unsettled: list[str] = []
     try:
-        for group in expand(read_definition(campaign), case):
-            for spec in group.specs:
-                if spec.id != case:
-                    continue
-                rest = tuple(check for check in spec.family.checks if check != PRIMARY)
-                for checks in ((PRIMARY,), rest):
-                    family = replace(spec.family, checks=checks, drift=0)
-                    alone = Group(group.data, group.kernel, (replace(spec, family=family),))
-                    for outcome in execute_group(alone, campaign, None, ""):
-                        for verdict in outcome.verdicts:
-                            found = f"{verdict.check} at s = {verdict.s}"
-                            if verdict.status is Status.FAIL:
-                                return {"failed": found, "reason": verdict.reason}
-                            if verdict.status is not Status.PASS:
-                                unsettled.append(f"{found}: {verdict.status.value}")
+        group, spec = next(
+            (group, spec)
+            for group in expand(read_definition(campaign), case)
+            for spec in group.specs
+            if spec.id == case
+        )
+        family = replace(spec.family, drift=0)
+        primary = [
+            replace(spec, family=replace(family, s=(s,), checks=(PRIMARY,)))
+            for s in sorted(family.s, reverse=True)  # large s make the fewest exchanges
+        ]
+        others = tuple(check for check in family.checks if check != PRIMARY)
+        rest = replace(spec, family=replace(family, checks=others))
+        for outcome in execute_group(replace(group, specs=(*primary, rest)), campaign, None, ""):
+            for verdict in outcome.verdicts:
+                found = f"{verdict.check} at s = {verdict.s}"
+                if verdict.status is Status.FAIL:
+                    return {"failed": found, "reason": verdict.reason}
+                if verdict.status is not Status.PASS:
+                    unsettled.append(f"{found}: {verdict.status.value}")
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"[:400]}
     return {"unsettled": unsettled}

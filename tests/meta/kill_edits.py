@@ -171,13 +171,13 @@ def main() -> int:
 
 
 def rows(table: Path, chosen: list[Edit]) -> list[Outcome]:
-    """Outcomes of the edits asked for that a table has, of those that still are what they were."""
+    """Outcomes that a table has of the edits asked for."""
     found = []
     lines = table.read_text("utf-8").splitlines() if table.exists() else []
     told = {cells[0]: cells for cells in (line.split("\t") for line in lines)}
     for edit in chosen:
-        _, _, case, end, words, seconds, _ = told.get(edit.name, ("",) * 7)
-        if case == " ".join(case_of(edit)):
+        if edit.name in told:
+            _, _, case, end, words, seconds, *_ = told[edit.name]
             found.append(Outcome(edit, case, end, words, float(seconds)))
     return found
 
