@@ -33,6 +33,9 @@ PACKAGE = Path(sstep_verify.__file__).parent
 SECONDS = 600
 """Seconds a case may take, compilation included, before the edited run counts as hanging."""
 
+WORDS = 130
+"""Characters of a table's cell."""
+
 SHARE = 0.95
 """Share of the edits that verdicts must kill."""
 
@@ -64,7 +67,14 @@ class Outcome:
     @property
     def row(self) -> str:
         """One line of the table."""
-        cells = (self.edit.name, self.edit.kind, self.case, self.end, self.words, f"{self.seconds:.0f}")
+        cells = (
+            self.edit.name,
+            self.edit.kind,
+            self.case,
+            self.end,
+            self.words[:WORDS],
+            f"{self.seconds:.0f}",
+        )
         return "\t".join(" ".join(cell.split()) for cell in (*cells, self.edit.survives))
 
 
