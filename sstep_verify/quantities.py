@@ -73,7 +73,11 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(LABELS, "label of the drawn coordinate; left out: its sign flipped", ("svm-l1", "svm-l2")),
     Quantity(UPPER, "upper end of the box (C); left out: no upper end", ("svm-l1",)),
     Quantity(LOWER, "lower end of the box (0); left out: no lower end", ("svm-l1", "svm-l2")),
-    Quantity(SAMPLES, "number of samples m on the diagonal and in the right-hand side", ("krr",)),
+    Quantity(
+        SAMPLES,
+        "number of samples m on the diagonal and in the right-hand side; left out: doubled",
+        ("krr",),
+    ),
     Quantity(PENALTY, "lambda that kernel entries are divided by; left out: doubled", ("krr",)),
     Quantity(OFF_DIAGONAL, "off-diagonal entries of the block system", ("krr",), blocked=True),
     Quantity(WRITE_BACK, "new values stored in a; left out: a stays as it was"),

@@ -46,6 +46,45 @@ class Claim:
 
 
 @dataclass(frozen=True, eq=False)
+class Asked:
+    """What a run was asked for, written down by who had it made and not by the solver.
+
+    Parameters
+    ----------
+    s, start, iterations : int
+        As in the request.
+    points : tuple of int
+        Iterations at which a was to be recorded, ascending; 0 and the last one included.
+    initial : ndarray, shape (m,)
+        The a0 it was to begin from.
+    problem : str
+        Digest of the problem.
+    features : int
+        Features of the problem (n).
+    panels : bool
+        Whether kernel rows were to be kept.
+    variant : str
+        Name of the solver's variant that was to make it; the solver under test itself if empty.
+    ended : int or None
+        Iteration at which the observer ended the run; None if it did not.
+    changed : tuple of str
+        Names of input arrays that the run changed.
+    """
+
+    s: int
+    start: int
+    iterations: int
+    points: tuple[int, ...]
+    initial: np.ndarray
+    problem: str
+    features: int
+    panels: bool = False
+    variant: str = ""
+    ended: int | None = None
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """The recorded states of one run.
 
@@ -80,6 +119,8 @@ class Trajectory:
     log : ndarray, shape (H, b), optional
         The value that each step left in the coordinates it drew, in the order of the index stream; asked
         for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
+    asked : Asked, optional
+        What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
 
     s: int
@@ -94,6 +135,7 @@ class Trajectory:
     state: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     log: np.ndarray | None = None
+    asked: Asked | None = None
 
     @property
     def final(self) -> np.ndarray:
@@ -102,8 +144,8 @@ class Trajectory:
 
     @property
     def length(self) -> int:
-        """Iterations made."""
-        return int(self.iterations[-1])
+        """Iterations made; 0 if nothing was recorded."""
+        return int(self.iterations[-1]) if len(self.iterations) else 0
 
     def at(self, iteration: int) -> np.ndarray:
         """The dual vector at a recorded iteration, shape (m,).

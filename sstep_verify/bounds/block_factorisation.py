@@ -35,14 +35,23 @@ that elimination does not break down:
 5. Both triangular solves (Theorem 8.5) and the factorisation: ``||dG||_F <= 2 gamma_{3b+12} trace(G)``.
 
 For b = 1 the last two are a single quotient: ``|dG| <= gamma_2 |G + E|``.
+
+Underflow. With t the smallest number and no computed factor's product ``|L^||U^|`` beyond T (a factor of 2
+above what stands in the trace bounds, above the growth of LU) every product that underflows is off by t and
+every quotient by t times its divisor, at most T. An entry of the factorisation meets b products and
+multipliers: ``||dG||`` grows by ``b^2 (2 + T) t``. So does, in each triangular solve, an entry of its
+right-hand side by ``(b + T) t``; what the second loses comes back through L, of which ``|L^| |U^_kk| <= T``
+and pivots are at least 1/2, so ``|L^| <= 2 T``: in all ``||dr|| <= b^2 (1 + 3 b T) t``. Numbers on the way
+are at most ``|L^||U^||x^|`` and sums of b of these.
 """
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.errors import InputError
+from sstep_verify.bounds.rounding import OUTWARD, gamma, raised, smallest, unit_roundoff
 from sstep_verify.solver import Declaration
 
 
@@ -65,28 +74,39 @@ def factorisation_error(system: np.ndarray, given: float, least: float, declarat
     float
         Bound on ``||dG||_2``, `given` not included; infinite where the factorisation may break down.
 
-    Raises
-    ------
-    InputError
-        If the factorisation is unknown.
     """
     u, block = unit_roundoff(declaration.precision), system.shape[0]
     trace = float(np.trace(system))
+    lost = block**2 * (2 + factors_size(system, given, declaration)) * smallest(declaration.precision)
     if declaration.factorisation == "cholesky":
-        return gamma(3 * block + 4, u) / (1 - gamma(block + 2, u)) * (trace + np.sqrt(block) * given)
-    if block == 1 and declaration.factorisation in ("ldl", "lu"):
+        relative = gamma(3 * block + 4, u) / (1 - gamma(block + 2, u))
+        return relative * (trace + np.sqrt(block) * given) + lost
+    if block == 1:
         return gamma(2, u) * (trace + given)
-    if declaration.factorisation == "ldl":
-        moved = (given + 2 * gamma(block + 8, u) * trace) * OUTWARD
-        if not moved <= (least - moved) / (4 * np.sqrt(block)) / OUTWARD:
-            return np.inf
-        return 2 * gamma(3 * block + 12, u) * trace * OUTWARD
+    match declaration.factorisation:
+        case "ldl":
+            moved = (given + 2 * gamma(block + 8, u) * trace + lost) * OUTWARD
+            if not moved <= (least - moved) / (4 * np.sqrt(block)) / OUTWARD:
+                return np.inf
+            return (2 * gamma(3 * block + 12, u) * trace + lost) * OUTWARD
+        case "lu":
+            size = factors_size(system, given, declaration)
+            return (gamma(3 * block + 6, u) * block * (block + 1) / 2 * size + lost) * OUTWARD
+        case _:
+            assert_never(declaration.factorisation)
+
+
+def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> float:
+    """Bound on any entry of ``|L^||U^|`` (T); parameters as in `factorisation_error`."""
+    block = system.shape[0]
     if declaration.factorisation == "lu":
         # A thousand doublings exceed every eigenvalue of G already, and do not overflow.
-        growth = (2 * (1 + u) ** 4) ** min(block - 1, 1000)
-        largest = float(np.max(system)) + given
-        return gamma(3 * block + 6, u) * block * (block + 1) / 2 * growth * largest * OUTWARD
-    raise InputError(
-        f"factorisation {declaration.factorisation!r} of the {declaration.name} solver is unknown; "
-        "known: cholesky, ldl, lu"
-    )
+        growth = (2 * (1 + unit_roundoff(declaration.precision)) ** 4) ** min(block - 1, 1000)
+        return growth * (float(np.max(system)) + given)
+    return 2.0 * (float(np.trace(system)) + np.sqrt(block) * given)
+
+
+def solve_lost(system: np.ndarray, given: float, declaration: Declaration) -> float:
+    """Bound on the norm of what underflow in one block solve adds to its right-hand side."""
+    block, size = system.shape[0], factors_size(system, given, declaration)
+    return float(raised(block**2 * (1 + 3 * block * size) * smallest(declaration.precision)))

@@ -26,15 +26,25 @@ delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quot
 * landing b away from the clipped value gains at most ``(G + (K + omega) b) b``.
 
 If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
+
+Added within the window, a lands on ``fl(a + fl(w - a))``, w the clipped value. -a is a number of the type
+and rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It lands off w by at most
+``u |w - a| (1 + u) + u |w|``; with ``w <= A`` and ``0 <= a <= A + b`` that is at most
+``gamma_4 (A + b) =: b``, which does not add up either.
+
+All of this is about numbers. Where an entry or a sum of m terms no larger than A may overflow, a run may
+end in values that are none (`may_overflow`).
 """
 
 from __future__ import annotations
+
+from typing import assert_never
 
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.optimum_svm import largest_curvatures
-from sstep_verify.bounds.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, largest_normal, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -73,24 +83,53 @@ def box_bounds(
     else:
         used = float(stored(loss.C, precision)) if declaration.data_rounding else loss.C
         rounding, largest = max(used - loss.C, 0.0), max(used, loss.C)
-    if declaration.update != "frozen":
-        return 0.0, rounding
-    landing = _landing(largest, times, unit_roundoff(precision))
-    if loss.shift and not _stays(problem, declaration, s, iterations, largest, landing):
+    match declaration.update:
+        case "in-place":
+            return 0.0, rounding
+        case "added":
+            factor = gamma(4, unit_roundoff(precision))
+            return 0.0, (factor / (1 - factor) * largest + rounding) * OUTWARD
+        case "frozen":
+            landing = landing_error(largest, times, unit_roundoff(precision))
+        case _:
+            assert_never(declaration.update)
+    if loss.shift and not stays_within(problem, declaration, s, iterations, largest, landing):
         return np.inf, np.inf
     return landing, (landing + rounding) * OUTWARD
 
 
-def _landing(largest: float, times: int, u: float) -> float:
+def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations: int) -> bool:
+    """Whether a gradient of a correct run from a = 0 may overflow; parameters as in `box_bounds`.
+
+    No quotient and no infinite value that is clipped does harm, but infinity minus infinity does.
+    """
+    loss, limit = problem.hinge, largest_normal(declaration.precision)
+    largest = max(loss.C, float(stored(loss.C, declaration.precision))) * OUTWARD
+    if loss.shift:
+        largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
+        if not stays_within(problem, declaration, s, iterations, largest, 0.0):
+            return True
+    for begin in range(0, problem.samples, ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
+        entries = kernel_entries(problem, declaration, rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = (entries.reach.sum(axis=1) + float(entries.heights.sum())) * largest + 1.0
+            terms += loss.shift * largest
+        if not (terms <= limit).all():
+            return True
+    return False
+
+
+def landing_error(largest: float, times: int, u: float) -> float:
     """Solve ``b = gamma_{2k+2} (k + 1) (A + b)``."""
     factor = gamma(2 * times + 2, u) * (times + 1)
     return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
 
 
-def _stays(
+def stays_within(
     problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, landing: float
 ) -> bool:
-    """Whether the rounding errors of all steps cannot take an L2 run beyond `largest`."""
+    """Whether the rounding errors of an L2 run gain at most 3 m C while |a| <= `largest`."""
     samples, shift = problem.samples, problem.hinge.shift
     entry = float(largest_curvatures(problem).max())
     off = 0.0

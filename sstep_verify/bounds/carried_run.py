@@ -13,7 +13,8 @@ at most N sums round every feature, and the a stored may have moved by a roundin
     |d| grows by gamma_{N+3} (W + |X|'M) + |X|' u C |a^|,
 
 M the sum of the sizes of each coordinate's increments in the window, C the number of its draws, X the
-window's samples. Where w is formed anew now and then ("recompute"), the larger of the two holds.
+window's samples. Where w is formed anew now and then (`Declaration.recompute`), the larger of the two
+holds.
 
 A solver in float32 would carry weights of rounded samples; that is not derived, and the bound is infinite,
 as it is for a carried gradient or residual.
@@ -50,7 +51,7 @@ class CarriedWeights:
         self._rows = self._data[places]
         self._products = self._rows @ self._rows.T * OUTWARD
         self._roundings = sum_roundings(problem.features, declaration.summation)
-        self._recompute = bool(declaration.options.get("recompute", 0))
+        self._recompute = declaration.recompute > 0
         self._size = np.zeros(problem.features)
         self._drift = self._fresh(magnitudes(start))
         known = declaration.precision == "float64" and declaration.state[0] == "weights"

@@ -31,6 +31,7 @@ unique if Q is positive definite on the others (L1; in L2 always).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.kernel_products import kernel_products
 from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
 from sstep_verify.measures.gap import dual_value, duality_gap, primal_value
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 from sstep_verify.solver import Declaration
 
 
@@ -212,12 +213,16 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
 def largest_curvatures(problem: Problem) -> np.ndarray:
     """Upper bounds on the kernel's diagonal K_ii, shape (m,): norms and powers of non-negative terms."""
     kernel, data = problem.kernel, problem.dense
-    if isinstance(kernel, RBFKernel):
-        return np.ones(problem.samples)
     with np.errstate(over="ignore"):
         norms = (data * data).sum(axis=1)
         factor = 1 + gamma(problem.features + 1, unit_roundoff("float64"))
         norms = (norms * factor + problem.features * smallest("float64")) * OUTWARD
-        if isinstance(kernel, PolynomialKernel):
-            return (norms + kernel.offset) ** kernel.degree * OUTWARD
-    return norms
+        match kernel:
+            case LinearKernel():
+                return norms
+            case PolynomialKernel():
+                return (norms + kernel.offset) ** kernel.degree * OUTWARD
+            case RBFKernel():
+                return np.ones(problem.samples)
+            case _:
+                assert_never(kernel)

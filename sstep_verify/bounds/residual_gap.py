@@ -24,11 +24,11 @@ folded in, rho'.
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
-Where the state is formed anew now and then (option "recompute"), "drift before" is the larger of it and
-what forming it from an a of ``|a| + c Theta`` rounds.
+Where the state is formed anew now and then (`Declaration.recompute`), "drift before" is the larger of it
+and what forming it from an a of ``|a| + c Theta`` rounds.
 
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
-the steps no increment exceeds it. Frozen updates of K-SVM have no such bound here.
+the steps no increment exceeds it. Frozen and added updates of K-SVM have no such bound here.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration, self._weights = problem, declaration, name == "weights"
         self._u = unit_roundoff(declaration.precision)
-        self._recompute = bool(declaration.options.get("recompute", 0))
+        self._recompute = declaration.recompute > 0
         self._tiny = smallest(declaration.precision)
         rows = kernel_entries(problem, declaration, np.arange(problem.samples))
         least = 1.0 if problem.is_svm else stored_penalty(problem, declaration)
@@ -212,7 +212,7 @@ class DriftBound:
         """Right-hand side of the inequality for Theta, as a function of Theta."""
         problem, u, loss = self._problem, self._u, self._problem.hinge
         exact_box = float(stored(loss.C, self._declaration.precision)) == loss.C
-        if self._declaration.update == "frozen" or (loss.shift and not exact_box):
+        if self._declaration.update != "in-place" or (loss.shift and not exact_box):
             return lambda theta: np.inf
         cap = loss.upper if exact_box else float(np.float64(stored(loss.C, self._declaration.precision)))
         values = svm_values(problem, self._declaration, np.clip(segment.begin, 0.0, loss.upper))

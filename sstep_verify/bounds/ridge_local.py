@@ -20,7 +20,18 @@ of dr, and ``|K~/fl(lambda) - K/lambda| <= (delta + d |K|) / min(lambda, fl(lamb
 
 Where a residual or w is carried (bounds/carried.py), its terms take the place of ``|y| + m |a| + |K||a|``
 and ``delta |a|``, an entry of it rounds b products, b sums, a quotient and m's own in each of the j steps,
-and it does not know of the rounding of the a that is stored, which M spreads to dr.
+and it does not know of the rounding of the a that is stored, which M spreads to dr. Where a is updated in
+place and products with it are stale, corrections hold D where a moved by ``fl(a + D) - a``: then K / lambda
+spreads that rounding to dr.
+
+With the linear kernel and products formed from the samples, ``|x_i|'|x_l|`` takes the place of ``|K_il|``
+in the roundings of the products, of which there are n more (bounds/kernel_entries.py).
+
+Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
+quotient by lambda by t, be it of an entry, a product or the sum; the solve adds what
+bounds/block_factorisation.py derives. Overflow: where lambda or its reciprocal, an entry of G, a sum of
+terms of r (times lambda as well, for the division may come last), a weight, or a number in the solve may
+exceed `largest_normal`, nothing is promised.
 """
 
 from __future__ import annotations
@@ -29,11 +40,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.block_factorisation import factorisation_error
+from sstep_verify.bounds.block_factorisation import factorisation_error, factors_size, solve_lost
 from sstep_verify.bounds.rounding import (
     OUTWARD,
     gamma,
+    largest_normal,
+    length,
     magnitudes,
+    raised,
     smallest,
     stale_roundings,
     stored,
@@ -93,33 +107,42 @@ class RidgeLocalErrors:
     def __init__(self, entries, places, start, targets, steps, penalty, declaration, carried=None):
         self._steps, self._declaration, self._carried = steps, declaration, carried
         self._u, self._samples = unit_roundoff(declaration.precision), entries.values.shape[1]
+        self._limit, tiny = largest_normal(declaration.precision), smallest(declaration.precision)
         least, change, self._targets_error = _input_errors(penalty, targets[places], declaration)
-        magnitude, absolute = entries.magnitude, magnitudes(start)
-        finite = np.isfinite(change) and np.isfinite(magnitude).all()
-        self.bounded = bool(finite and np.isfinite(self._targets_error).all())
+        magnitude, reach, absolute = entries.magnitude, entries.reach, magnitudes(start)
+        usable = np.isfinite(magnitude).all() and np.isfinite(self._targets_error).all()
+        self.bounded = bool(usable and 1.0 / self._limit <= least and penalty <= self._limit / 2)
         if not self.bounded:
             return
+        # The division by lambda may come last.
+        self._scale = max(1.0, 2 * penalty)
         self._magnitude, self._solver = _quotients(
-            magnitude[:, places], entries.solver[:, places], least, change
+            magnitude[:, places], entries.solver[:, places], least, change, tiny
         )
-        self._products = self._magnitude
+        self._products = raised(reach[:, places] / least)
+        self._heights, self._weights = entries.heights[places], float(entries.heights @ absolute)
         self._start = absolute[places]
         self._targets = np.abs(targets[places]) + self._targets_error
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)
         self._drawn, self._made = np.zeros(places.size, dtype=np.int64), 0
         drawn = steps.draws.size
-        self._underflow = (self._samples + drawn + 8) * smallest(declaration.precision)
+        terms = self._samples + drawn + 16
+        lost = raised(entries.lost(self._samples + drawn, declaration.precision) / least + terms * tiny)
+        self._underflow = np.broadcast_to(lost, places.size)
         if carried is None:
-            whole, whole_solver = _quotients(magnitude, entries.solver, least, change)
-            self._stale, self._stale_error = whole @ absolute * OUTWARD, whole_solver @ absolute * OUTWARD
+            whole_solver = _quotients(magnitude, entries.solver, least, change, tiny)[1]
+            self._stale = raised((reach / least) @ absolute, terms)
+            self._stale_error = raised(whole_solver @ absolute, terms)
             support = int(np.count_nonzero(absolute))
-            self._roundings = stale_roundings(support, self._samples, drawn, declaration.summation)
+            stale = stale_roundings(support, self._samples, drawn, declaration.summation)
+            self._roundings = stale + entries.more_roundings
             return
+        self._weights = 0.0
         self._roundings, self._stale, self._stale_error = carried.roundings, carried.size, carried.error
         if carried.products is not None:
             self._stale = carried.size / least * OUTWARD
             self._stale_error = (carried.error / least + change * self._stale) * OUTWARD
-            self._products = np.maximum(carried.products / least * OUTWARD, self._magnitude)
+            self._products = np.maximum(raised(carried.products / least), self._products)
 
     def system(self, draws: np.ndarray) -> np.ndarray:
         """Bounds on the absolute values of M's entries on some of the coordinates, shape (b, b)."""
@@ -127,12 +150,11 @@ class RidgeLocalErrors:
 
     def spread(self, draws: np.ndarray, radius: np.ndarray) -> float:
         """Bound on the norm of ``(M e)_B`` for errors ``|e| <= radius`` on the window's coordinates."""
-        return float(
-            np.linalg.norm(self._magnitude[draws] @ radius + self._samples * radius[draws]) * OUTWARD
-        )
+        spread = self._magnitude[draws] @ radius + self._samples * radius[draws]
+        return length(raised(spread, radius.size + 16))
 
     def advance(self, modulus: float, change: float) -> StepErrors | None:
-        """Errors of the next step; None where its system may be singular.
+        """Errors of the next step; None where its system may be singular or a number may overflow.
 
         Parameters
         ----------
@@ -143,31 +165,39 @@ class RidgeLocalErrors:
         """
         draws, increment = self._steps.draws[self._made], self._steps.increments[self._made]
         reach = self._start[draws] + self._moved[draws]
-        residual = self._residual(draws, reach)
         system, solver = self.system(draws), self._solver[np.ix_(draws, draws)]
-        given = float(np.linalg.norm(solver) + gamma(3, self._u) * np.linalg.norm(system))
+        given = length(solver) + gamma(3, self._u) * length(system)
         solve = factorisation_error(system, given, modulus, self._declaration)
         shrink = 1.0 - (given + solve) / modulus
         if not shrink > 0.0:
             return None
-        numerator = np.linalg.norm(residual) + (given + solve) * (np.linalg.norm(increment) + change)
-        length = float(numerator / (modulus * shrink) * OUTWARD)
-        size = (np.abs(increment) + change + length) * OUTWARD
-        rounding = self._u * (reach + size) * OUTWARD
+        terms, error = self._residual(draws, reach)
+        residual = raised(error + solve_lost(system, given, self._declaration))
+        numerator = length(residual) + (given + solve) * (length(increment) + change)
+        distance = float(raised(numerator / (modulus * shrink)))
+        size = raised(np.abs(increment) + change + distance)
+        factors = factors_size(system, given, self._declaration)
+        numbers = 4.0 * draws.size**2 * factors * (length(terms) + length(size))
+        weights = self._weights + float(self._heights @ self._moved)
+        if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
+            return None
+        rounding = raised(self._u * (reach + size))
         self._moved[draws] += size
         self._rounded[draws] += rounding
         self._drawn[draws] += 1
         self._made += 1
         entries = solver + gamma(3, self._u) * system
-        return StepErrors(draws, residual, entries, solve, size, rounding, length, modulus)
+        return StepErrors(draws, residual, entries, solve, size, rounding, distance, modulus)
 
-    def _residual(self, draws: np.ndarray, reach: np.ndarray) -> np.ndarray:
-        """Bound on the error of the right-hand side of a block, shape (b,)."""
+    def _residual(self, draws: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
         block, made, carried, samples = draws.size, self._made, self._carried, self._samples
         summed = self._declaration.increments == "summed"
         corrections = int(np.count_nonzero(self._drawn)) + made if summed else made * block
         terms = self._stale[draws] + self._products[draws] @ self._moved
-        error = self._stale_error[draws] + self._solver[draws] @ self._moved + self._underflow
+        error = self._stale_error[draws] + self._solver[draws] @ self._moved + self._underflow[draws]
+        if self._declaration.update != "frozen":
+            error = error + self._magnitude[draws] @ self._rounded
         if carried is None or not carried.whole:
             terms = terms + self._targets[draws] + samples * reach
             error = error + self._targets_error[draws]
@@ -176,7 +206,9 @@ class RidgeLocalErrors:
         if carried is not None:
             corrections = made * (block + 3)
             error = error + self._magnitude[draws] @ self._rounded + samples * self._rounded[draws]
-        return gamma(self._roundings + corrections + 8, self._u) * terms + error
+        terms = raised(terms, self._moved.size + 16)
+        rounded = gamma(self._roundings + corrections + 8, self._u) * terms
+        return terms, raised(rounded + error, 3 * self._moved.size + 32)
 
     def landing(self) -> np.ndarray:
         """Rounding of a at the window's end where it was frozen, shape (c,); zeros otherwise."""
@@ -186,10 +218,12 @@ class RidgeLocalErrors:
         return factors * (self._start + self._moved)
 
 
-def _quotients(magnitude, solver, least: float, change: float) -> tuple[np.ndarray, np.ndarray]:
-    """Entries of K over lambda, at most, and how far those used may be off."""
-    magnitude = magnitude / least
-    return magnitude, (solver / least + change * magnitude) * OUTWARD
+def _quotients(
+    magnitude, solver, least: float, change: float, tiny: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of K over lambda, at most, and how far those used may be off, be it by underflow."""
+    magnitude = raised(magnitude / least)
+    return magnitude, raised(solver / least + change * magnitude + tiny)
 
 
 def _input_errors(

@@ -40,6 +40,37 @@ def smallest(precision: str) -> float:
     return float(np.finfo(TYPES["float32" if precision == "float32" else "float64"]).smallest_subnormal)
 
 
+def largest_normal(precision: str) -> float:
+    """Size up to which a number of a type is neither overflowed nor lost when it is inverted.
+
+    The reciprocal of the smallest normal number: a quarter of the largest number. Beyond it a reciprocal is
+    subnormal, with no small relative error, and rounding may reach infinity; bounds promise nothing there.
+    For longdouble the float64 value is returned, as bounds are float64 numbers.
+    """
+    kind = TYPES["float32" if precision == "float32" else "float64"]
+    return float(1.0 / np.float64(np.finfo(kind).smallest_normal))
+
+
+def raised(value: Any, roundings: int = 16) -> Any:
+    """Upper bound on a non-negative expression that was evaluated in float64.
+
+    Its relative error is covered by `OUTWARD`; each of its products and quotients may underflow besides, by
+    half the smallest number. Sums of N products have N of these: `roundings` is to exceed their number.
+    """
+    return value * OUTWARD + roundings * smallest("float64")
+
+
+def length(vector: np.ndarray) -> float:
+    """Euclidean norm of a vector, at least, evaluated where no square over- or underflows.
+
+    Divided by its largest entry, squares lost to underflow are below 2**-1022 of a sum that is at least 1.
+    """
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return 0.0 if largest == 0.0 else np.inf
+    return float(raised(np.linalg.norm(np.asarray(vector) / largest) * largest))
+
+
 def magnitudes(vector: np.ndarray) -> np.ndarray:
     """Absolute values in float64, none of them below the exact one, whatever the vector's precision."""
     absolute = np.abs(vector)

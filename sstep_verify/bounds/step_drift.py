@@ -55,7 +55,7 @@ class WeightsDrift:
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
         self._tiny = (problem.features + problem.samples + 4) * smallest(precision)
-        self._every = int(str(declaration.options.get("recompute", 0)))
+        self._every = declaration.recompute
         self._windows, self._width = start // width, width
         self._alpha = np.array(alpha, dtype=np.float64)
         self._weights, self._error = np.zeros(problem.features), np.zeros(problem.features)

@@ -43,6 +43,7 @@ from sstep_verify.bounds.rounding import (
     stored,
     unit_roundoff,
 )
+from sstep_verify.bounds.step_svm import NOT_FACTORED, Factored
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Declaration
@@ -93,7 +94,14 @@ class RidgeStepConstants(NamedTuple):
 
 
 def ridge_step_constants(
-    declaration: Declaration, samples: int, support: int, width: int, block: int, *, judge: bool = True
+    declaration: Declaration,
+    samples: int,
+    support: int,
+    width: int,
+    block: int,
+    factored: Factored = NOT_FACTORED,
+    *,
+    judge: bool = True,
 ) -> RidgeStepConstants:
     """Constants of all steps of windows of `width` blocks from an a with at most `support` nonzero entries.
 
@@ -104,6 +112,8 @@ def ridge_step_constants(
     samples, support, width, block : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s), coordinates of a
         block (b).
+    factored : Factored
+        Cost of products formed from the samples, where the solver may do so.
     judge : bool
         Whether the judge's own float64 evaluation is part of the bound.
 
@@ -122,8 +132,11 @@ def ridge_step_constants(
     drawn = width * block
     summed = min(drawn, samples) + width if declaration.increments == "summed" else drawn
     roundings = stale_roundings(support, samples, drawn, declaration.summation) + summed + 8
+    roundings += factored.features
     backward, eliminate = _factorisation(declaration.factorisation, block, u)
-    operations = samples + drawn + 2 * block * (block + 3) + 8
+    operations = (
+        (samples + drawn) * (1.0 + factored.length) + 2 * block * (block + 3) + 8 + factored.features
+    )
     return RidgeStepConstants(
         residual=gamma(roundings, u) + gamma(samples + block + 10, own),
         system=gamma(3, u),
@@ -195,7 +208,7 @@ def ridge_weights(
     the solver's delta alone.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        size = entries.magnitude / inputs.least * OUTWARD
+        size = entries.reach / inputs.least * OUTWARD
         solver = (entries.solver / inputs.least + inputs.change * size) * OUTWARD
         own = entries.own / inputs.penalty * OUTWARD if judge else 0.0
         weights = (residual * size + solver + own) * OUTWARD

@@ -18,6 +18,9 @@ where e_t is how far the increment it corrected with may be from the logged one:
 * frozen: both stored and used values are sums of at most r + 1 numbers, r draws of the coordinate so far,
   each off by at most ``landing = gamma_{r+2} (|a'_i| + moved_i)``: 2 landing.
 
+With the linear kernel the products may be formed from the samples: k is larger by n then, and
+``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel_entries.py).
+
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings; the clip is 1-Lipschitz, the
 upper end may be rounded (bounds/box_rounding.py), and the stored value lands within u |stored| + u |theta|
 (added) or 2 landing (frozen) of the clipped one; frozen, the value stepped from is within 2 landing of the
@@ -51,6 +54,24 @@ from sstep_verify.solver import Declaration
 
 IN_PLACE, ADDED, FROZEN = 0, 1, 2
 FORMS = {"in-place": IN_PLACE, "added": ADDED, "frozen": FROZEN}
+
+
+class Factored(NamedTuple):
+    """What products formed from the samples may cost more than those formed from kernel entries.
+
+    Parameters
+    ----------
+    features : int
+        Roundings of a term besides (n).
+    length : float
+        Largest ``sum_k |x_ik|``: smallest numbers that an entry of A'a that underflows may cost.
+    """
+
+    features: int = 0
+    length: float = 0.0
+
+
+NOT_FACTORED = Factored()
 
 
 class SvmStepConstants(NamedTuple):
@@ -95,6 +116,7 @@ def svm_step_constants(
     width: int,
     shift: float,
     upper: float,
+    factored: Factored = NOT_FACTORED,
     *,
     judge: bool = True,
 ) -> SvmStepConstants:
@@ -108,15 +130,18 @@ def svm_step_constants(
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
     shift, upper : float
         Diagonal shift (omega) and upper end of the box (nu).
+    factored : Factored
+        Cost of products formed from the samples, where the solver may do so.
     judge : bool
         Whether the judge's own float64 step is part of the bound; False for an exact one.
     """
     precision = declaration.precision
     u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
     roundings = stale_roundings(support, samples, width, declaration.summation) + width + 6
+    roundings += factored.features
     upper_error, shift_error = box_errors(upper, shift, declaration)
     # A product for each entry of a, two for each step, and at most 6 others may underflow.
-    products = samples + 2 * width + 6
+    products = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     return SvmStepConstants(
         gradient=gamma(roundings, u) + gamma(samples + 7, own),
         curvature=gamma(3, u) + gamma(3, own),
@@ -145,7 +170,7 @@ def step_weights(entries: KernelEntries, gradient: float, *, judge: bool = True)
     """
     with np.errstate(over="ignore", invalid="ignore"):
         own = entries.own if judge else 0.0
-        weights = gradient * entries.magnitude + (entries.solver + own)
+        weights = gradient * entries.reach + (entries.solver + own)
         return np.nan_to_num(weights * OUTWARD, nan=np.inf, posinf=np.inf)
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, raised, unit_roundoff
 
 
 def energy_norm(
@@ -57,4 +57,5 @@ def energy_norm(
         high = (square + slack) * OUTWARD
     if not high < math.inf:
         return 0.0, math.inf
-    return math.sqrt(max(low, 0.0)) * scale / OUTWARD, math.sqrt(high) * scale * OUTWARD
+    least = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
+    return least, float(raised(math.sqrt(high) * scale))

@@ -28,13 +28,14 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel_entries import KernelEntries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, raised, unit_roundoff
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window_ridge import ridge_window_bound
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def ridge_trajectory_bound(
     entries: KernelEntries,
     places: np.ndarray,
@@ -85,7 +86,8 @@ def ridge_trajectory_bound(
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
         proven = float(np.sum(errors[:end]))
-        near = (total + proven) * OUTWARD / root
+        far = total + proven
+        near = float(raised(far / root)) if far > 0.0 else 0.0  # a coordinate that is 0 costs no rounding
         # `reached` is a sum of float64 increments, each rounded; `moved` is the sum of their sizes.
         size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * OUTWARD
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
@@ -102,7 +104,7 @@ def ridge_trajectory_bound(
             change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * OUTWARD
             counts = np.bincount(blocks.ravel(), minlength=places.size)
             carried.end(change, counts, (size[places] + change) * OUTWARD)
-        total += local * OUTWARD
+        total = raised(total + local)
         for block, increment in zip(blocks, increments, strict=True):
             reached[block] += increment
             moved[block] += np.abs(increment)

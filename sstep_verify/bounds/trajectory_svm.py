@@ -36,6 +36,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_trajectory_bound(
     entries: KernelEntries,
     places: np.ndarray,
@@ -83,11 +84,10 @@ def svm_trajectory_bound(
     bounds = {0: state.bound()} if 0 in ends else {}
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.size)
-        with np.errstate(over="ignore", invalid="ignore"):
-            state.begin_window(begin, end)
-            for step in range(begin, end):
-                state.advance(step)
-            state.end_window(begin, end)
+        state.begin_window(begin, end)
+        for step in range(begin, end):
+            state.advance(step)
+        state.end_window(begin, end)
         if end in ends:
             bounds[end] = state.bound()
     return bounds
@@ -102,7 +102,7 @@ class _RunPropagation(SvmPropagation):
         count, length = places.size, steps.draws.size
         self._steps, self._errors, self._declaration = steps, errors, declaration
         self._coefficients, self._symbols = np.zeros((count, 2 * length)), np.zeros(2 * length)
-        self._places, self._rows, self._row_errors = places, entries.magnitude, entries.solver
+        self._places, self._rows, self._row_errors = places, entries.reach, entries.solver
         self._sizes = magnitudes(start)
         self._reached, self._weights = self._sizes[places], carried
 
@@ -115,15 +115,12 @@ class _RunPropagation(SvmPropagation):
         self._sizes[self._places] = self._start
         if self._weights is not None:
             self._weights.restart(self._sizes)
-            self._carried = self._weights.begin(self._sizes, end - begin)
-            self._stale, self._stale_kernel = self._carried.size, self._carried.error
-            self._roundings = self._carried.roundings
+            self._begin_carried(self._weights.begin(self._sizes, end - begin))
         else:
-            self._stale[drawn] = self._rows[drawn] @ self._sizes * OUTWARD
-            self._stale_kernel[drawn] = self._row_errors[drawn] @ self._sizes * OUTWARD
-            self._roundings = self._stale_roundings(self._sizes, end - begin, self._declaration)
+            reach, errors = self._rows[drawn], self._row_errors[drawn]
+            self._multiply(reach, errors, self._sizes, end - begin, self._declaration, drawn)
         self._made = 0
-        self._moved[:] = 0.0
+        self._moved[:], self._rounded[:] = 0.0, 0.0
         self._drawn[:] = 0
 
     def advance(self, step: int) -> None:
@@ -141,7 +138,7 @@ class _RunPropagation(SvmPropagation):
         """Store a: where it was frozen, one more local error of every drawn coordinate."""
         if self._weights is not None and not self._unbounded:
             self._weights.end(self._moved, self._drawn, (self._start + self._moved) * OUTWARD)
-        if not self._frozen or self._unbounded:
+        if self._update != "frozen" or self._unbounded:
             return
         for i in np.unique(self._steps.draws[begin:end]):
             stored = gamma(1, self._u) * (self._start[i] + self._moved[i] + self._radius[i])

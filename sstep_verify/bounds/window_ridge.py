@@ -23,7 +23,7 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.ridge_local import RidgeLocalErrors, StepErrors
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, length, raised, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -61,6 +61,7 @@ def ridge_window_bound(
     return ridge_window_errors(entries, places, start, targets, steps, penalty, declaration, carried).norm
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def ridge_window_errors(
     entries: KernelEntries,
     places: np.ndarray,
@@ -100,7 +101,7 @@ def ridge_window_errors(
     nothing = RidgeWindowErrors(np.inf, found, np.zeros(places.size))
     if not local.bounded:
         return nothing
-    values, own = entries.values[:, places] / penalty, entries.own[:, places] / penalty * OUTWARD
+    values, own = entries.values[:, places] / penalty, raised(entries.own[:, places] / penalty)
     total = 0.0
     for draws in steps.draws:
         block = np.ix_(draws, draws)
@@ -111,11 +112,11 @@ def ridge_window_errors(
         step = local.advance(modulus, 2 * total / root)
         if step is None:
             return nothing
-        total += (root * step.length + _energy_norm(local.system(draws), step.rounding)) * OUTWARD
+        total = raised(total + root * step.length + block_energy_norm(local.system(draws), step.rounding))
         found.append(step)
     landing = local.landing()
     if declaration.update == "frozen":
-        total += _energy_norm(local.system(np.arange(places.size)), landing)
+        total += block_energy_norm(local.system(np.arange(places.size)), landing)
     return RidgeWindowErrors(float(total * OUTWARD), found, landing)
 
 
@@ -152,19 +153,27 @@ def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough:
     """
     block, u = kernel.shape[0], unit_roundoff("float64")
     system = kernel + samples * np.eye(block)
-    target = float(np.linalg.eigvalsh(system)[0]) / 2
-    if not target > enough:
-        return 0.0
-    shifted = system - target * np.eye(block)
     try:
+        target = float(np.linalg.eigvalsh(system)[0]) / 2
+        if not target > enough:
+            return 0.0
+        shifted = system - target * np.eye(block)
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
         return 0.0
     slack = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
-    slack += np.linalg.norm(own) + gamma(2, u) * np.linalg.norm(system)
+    slack += length(own) + gamma(2, u) * length(system)
     return float(target - slack * OUTWARD)
 
 
-def _energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
-    """Largest M-norm of a vector with entries at most `vector`, from |M|."""
-    return float(np.sqrt(vector @ magnitude @ vector) * OUTWARD)
+def block_energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
+    """Largest M-norm of a vector with entries at most `vector`, from |M|.
+
+    Evaluated for the vector over its largest entry, so that no square over- or underflows: what is lost of
+    smaller entries is far below ``m``, which the square is at least.
+    """
+    largest = float(np.max(vector, initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return 0.0 if largest == 0.0 else np.inf
+    scaled = vector / largest
+    return float(raised(np.sqrt(scaled @ magnitude @ scaled) * largest))

@@ -8,7 +8,8 @@ step on block B makes ``e_B <- -G^{-1} (K_{B,rest} / lambda) e_rest``, and a com
 
 The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||_2 <= 1/mu``, by at most
 ``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
-combinations in float64 enters the symbol of the stored value.
+combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
+coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.ridge_local import StepErrors
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, gamma, raised, smallest, unit_roundoff
 from sstep_verify.bounds.window_ridge import RidgeWindowErrors
 
 MOST_COEFFICIENTS = 1 << 20
@@ -77,7 +78,7 @@ class RidgePropagation:
         self._samples = entries.values.shape[1]
         self._values = entries.values[:, places] / penalty
         # The quotient by lambda rounds once more.
-        self._own = (entries.own[:, places] / penalty + self._u * np.abs(self._values)) * OUTWARD
+        self._own = raised(entries.own[:, places] / penalty + self._u * np.abs(self._values))
         self._coefficients = np.zeros((places.size, symbols))
         self._symbols = np.zeros(symbols)
         self._used = 0
@@ -109,8 +110,11 @@ class RidgePropagation:
         lost += spread * pushed.sum() + inverse_size @ (self._own[draws] @ rest)
         sources = step.residual + step.entries @ step.size + step.solve * np.linalg.norm(step.size)
         lost += spread * sources.sum() + step.rounding
+        underflow = (coupling.shape[1] * inverse_size.sum() + block + 1) * smallest("float64")
+        lost += underflow * (self._symbols[: self._used].sum() + sources.sum())
+        lost = raised(lost, 4 * self.radius.size + 2 * self._used + 32)
         combination = -inverse @ (coupling @ self._coefficients[:, : self._used])
-        self._settle(draws, combination, inverse, sources * OUTWARD, lost * OUTWARD)
+        self._settle(draws, combination, inverse, raised(sources, block + 16), lost)
 
     def _settle(self, draws, combination, inverse, sources, lost) -> None:
         """Replace the block's combinations; its 2 b new symbols are the sources and what was lost."""
@@ -123,4 +127,5 @@ class RidgePropagation:
         self._symbols[used + block : used + 2 * block] = lost
         self._coefficients[draws] = rows
         self._used += 2 * block
-        self.radius[draws] = np.abs(rows[:, : self._used]) @ self._symbols[: self._used] * OUTWARD
+        reached = np.abs(rows[:, : self._used]) @ self._symbols[: self._used]
+        self.radius[draws] = raised(reached, self._used + 16)

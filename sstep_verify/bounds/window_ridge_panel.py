@@ -16,7 +16,7 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.ridge_local import RidgeLocalErrors
-from sstep_verify.bounds.rounding import OUTWARD, unit_roundoff
+from sstep_verify.bounds.rounding import OUTWARD, raised, unit_roundoff
 from sstep_verify.bounds.window_ridge import proven_eigenvalue
 from sstep_verify.bounds.window_ridge_components import RidgePropagation
 from sstep_verify.solver import Declaration
@@ -68,7 +68,7 @@ def ridge_panel_bound(
             modulus = _modulus(entries, places[draws], draws, penalty)
             if not modulus > 0.0:
                 return nothing
-            step = local.advance(modulus, local.spread(draws, propagation.radius) / modulus * OUTWARD)
+            step = local.advance(modulus, float(raised(local.spread(draws, propagation.radius) / modulus)))
             if step is None:
                 return nothing
             propagation.advance(step)
@@ -81,7 +81,7 @@ def _modulus(entries: KernelEntries, block: np.ndarray, draws: np.ndarray, penal
     """A number that no eigenvalue of the symmetric part of a block system is below; <= 0 if unproved."""
     u, samples = unit_roundoff("float64"), entries.values.shape[1]
     kernel = entries.values[np.ix_(draws, block)] / penalty
-    own = entries.own[np.ix_(draws, block)] / penalty
+    own = raised(entries.own[np.ix_(draws, block)] / penalty)
     symmetric, size = (kernel + kernel.T) / 2, (np.abs(kernel) + np.abs(kernel).T) / 2
     if not np.isfinite(size).all():
         return 0.0

@@ -41,6 +41,7 @@ STORING = "storing a"
 REST_RIDGE = "errors of the bound's own evaluation"
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_window_split(
     entries: KernelEntries,
     places: np.ndarray,

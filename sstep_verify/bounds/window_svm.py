@@ -19,7 +19,20 @@ p nonzero entries of a at the window's start and q earlier steps of the window t
 and the quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings. Where an
 order of summation is declared, p is the height of its tree; where a gradient or w is carried, the stale
 products are its terms and a correction rounds in its product, its sum and its own shift's
-(bounds/carried.py).
+(bounds/carried.py). With the linear kernel the products may be formed from the samples,
+``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the place of
+``|K_il|``, in both sums. These bounds hold for products from entries as well.
+
+What is stored. In place the clipped value itself; frozen, the iterate is a plus the exact sum of the
+increments, off by the rounding of the value subtracted and by u |theta|. Added, ``fl(a + theta)``,
+``theta = fl(new - a)``: off by at most ``u |theta| + u |a + theta| <= gamma_2 (|a| + 2 |theta|)``, and
+exact where new is 0, for -a is a number of the type. Corrections hold theta where a moved by
+``fl(a + theta) - a``; until the products are formed anew, every gradient is off by |K(i, i_t)| times the
+rounding of that sum, for each such step.
+
+Underflow: a product that underflows is off by at most half the smallest number, a quotient as well, after
+the division by eta. Overflow: where a sum of terms, a weight, eta or the quotient may exceed
+`largest_normal`, nothing is promised.
 
 Where a solver in float32 rounds C first, the ends of its box and its shift are off: bounds/box_rounding.py.
 """
@@ -36,7 +49,9 @@ from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import (
     OUTWARD,
     gamma,
+    largest_normal,
     magnitudes,
+    raised,
     smallest,
     stale_roundings,
     unit_roundoff,
@@ -65,6 +80,7 @@ class WindowBound:
     undecided: int
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_window_bound(
     entries: KernelEntries,
     places: np.ndarray,
@@ -109,7 +125,8 @@ class SvmPropagation:
 
     def __init__(self, entries, places, start, steps, shift, upper, declaration, carried=None):
         self._steps, self._shift, self._upper = steps, shift, upper
-        self._u, self._frozen = unit_roundoff(declaration.precision), declaration.update == "frozen"
+        self._u, self._update = unit_roundoff(declaration.precision), declaration.update
+        self._tiny, self._limit = smallest(declaration.precision), largest_normal(declaration.precision)
         # The bound itself is evaluated in float64, whatever the precision of the solver.
         self._own_u = max(self._u, unit_roundoff("float64"))
         self._upper_error, self._shift_error = box_errors(upper, shift, declaration)
@@ -117,28 +134,26 @@ class SvmPropagation:
         count, samples = entries.values.shape
         self._radius = np.zeros(count)
         size = steps.draws.size
-        # A product for each entry of a, two for each step (correction and its own shift), and at most 6 in
-        # the constant, the shift, the curvature, the quotient and the storing of a may underflow.
-        self._underflow = (samples + 2 * size + 6) * smallest(declaration.precision)
-        magnitude = entries.magnitude
+        magnitude, reach = entries.magnitude, entries.reach
         absolute = magnitudes(start)
-        self._unbounded = not (np.isfinite(magnitude).all() and np.isfinite(self._shift_error))
+        self._unbounded = not (np.isfinite(magnitude).all() and shift + self._shift_error < self._limit)
         if self._unbounded:
             return
+        # A product for each entry of a, two for each step (correction and its own shift), and at most 6 in
+        # the constant, the shift and the curvature may underflow.
+        lost = entries.lost(samples + size, declaration.precision) + (size + 6) * self._tiny
+        self._underflow = np.broadcast_to(lost, count)
+        self._all_heights, self._more_roundings = entries.heights, entries.more_roundings
         self._start, self._carried, self._made = absolute[places], carried, 0
+        self._stale, self._stale_kernel = np.zeros(count), np.zeros(count)
         if carried is None:
-            self._roundings = self._stale_roundings(absolute, size, declaration)
-            self._stale = magnitude @ absolute * OUTWARD
-            self._stale_kernel = entries.solver @ absolute * OUTWARD
+            self._multiply(reach, entries.solver, absolute, size, declaration)
         else:
-            self._roundings, self._stale, self._stale_kernel = (
-                carried.roundings,
-                carried.size,
-                carried.error,
-            )
+            self._begin_carried(carried)
         self._values, self._own = entries.values[:, places], entries.own[:, places]
         self._magnitude, self._solver = magnitude[:, places], entries.solver[:, places]
-        self._moved = np.zeros(count)
+        self._reach, self._heights = reach[:, places], self._all_heights[places]
+        self._moved, self._rounded = np.zeros(count), np.zeros(count)
         self._drawn = np.zeros(count, dtype=np.int64)
         self._coefficients = np.zeros((count, 2 * size))
         self._symbols = np.zeros(2 * size)
@@ -152,97 +167,130 @@ class SvmPropagation:
         i = int(steps.draws[step])
         curvature = self._values[i, i] + self._shift
         slack = self._own[i, i] + gamma(2, self._own_u) * abs(curvature)
-        landing = self._landing(i)
+        if not (self._terms(i) <= self._limit and curvature + slack + self._solver[i, i] <= self._limit):
+            self._unbounded = True
+            return
         if self._magnitude[i, i] == 0.0 and self._shift == 0.0:
-            self._settle(i, None, self._upper_error, landing, steps.increment[step])
+            self._settle(step, i, None, self._upper_error)
             return
         # The solver's curvature is a sum of two, one of them a rounded quotient (omega): three roundings.
         smallest_curvature = curvature - slack - self._solver[i, i] - gamma(3, u) * curvature
         smallest_curvature -= self._shift_error
         if not smallest_curvature > 0.0:
             self._undecided += 1
-            self._settle(i, None, self._upper + self._upper_error, landing, steps.increment[step])
+            self._settle(step, i, None, self._upper + self._upper_error)
             return
         row = self._values[i].copy()
         row[i] = 0.0
         row /= -curvature
         weights = self._magnitude[i].copy()
         weights[i] = 0.0
-        spread = weights @ self._radius / smallest_curvature * OUTWARD
+        spread = raised(weights @ self._radius / smallest_curvature, weights.size + 16)
         local = self._local(step, i, spread, curvature, smallest_curvature)
         # The signed row is itself rounded, and its entries and the curvature are off by `own`.
         inexact = (self._own[i] @ self._radius + slack * spread) / smallest_curvature
         # Sums over c coordinates and over the symbols in use; quotient, sign, product and sum are the 4.
-        local += (inexact + gamma(self._radius.size + self._used + 4, self._own_u) * spread) * OUTWARD
-        used = self._used
+        used, count = self._used, self._radius.size
+        local = raised(local + inexact + gamma(count + used + 4, self._own_u) * spread, count + used + 16)
+        # A coefficient that underflows is off by c smallest numbers, times the symbol's size.
+        local = raised(local + (count + 2) * smallest("float64") * float(self._symbols[:used].sum()))
         combination = row @ self._coefficients[:, :used]
         reach = (np.abs(combination) @ self._symbols[:used] + local) * OUTWARD
         upper, off = self._upper, self._upper_error
         if steps.lower[step] - reach >= 0.0 and steps.upper[step] + reach <= upper - off:
-            self._settle(i, combination, local, landing, steps.increment[step])
+            self._settle(step, i, combination, local)
         elif steps.upper[step] + reach <= 0.0:
-            self._settle(i, None, 0.0, landing, steps.increment[step])
+            self._settle(step, i, None, 0.0, at_zero=True)
         elif steps.lower[step] - reach >= upper + off:
-            self._settle(i, None, off, landing, steps.increment[step])
+            self._settle(step, i, None, off)
         else:
             self._undecided += 1
             # Both new values lie in their boxes, so they differ by no more than the wider one's width.
-            self._settle(i, None, min(reach, upper) + off, landing, steps.increment[step])
+            self._settle(step, i, None, min(reach, upper) + off)
 
-    def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
-        """Error made in computing the unclipped new value from the solver's own iterate."""
-        u, shift, steps = self._u, self._shift, self._steps
-        carried, roundings, own = (
-            self._carried,
-            self._roundings + self._made,
-            self._start[i] + self._moved[i],
-        )
-        reach, constant = self._magnitude[i], 1.0
+    def _multiply(self, reach, solver, absolute, drawn: int, declaration: Declaration, rows=None) -> None:
+        """Sizes and errors of the products of some kernel rows with a of sizes `absolute`, shape (m,)."""
+        where = slice(None) if rows is None else rows
+        terms = absolute.size + 16
+        self._stale[where] = raised(reach @ absolute, terms)
+        self._stale_kernel[where] = raised(solver @ absolute, terms)
+        support = int(np.count_nonzero(absolute))
+        stale = stale_roundings(support, absolute.size, drawn, declaration.summation)
+        self._roundings = stale + self._more_roundings
+        self._weights_size = float(self._all_heights @ absolute)
+
+    def _begin_carried(self, carried: CarriedTerms) -> None:
+        """Make the first gradients from a carried state instead."""
+        self._carried, self._roundings, self._weights_size = carried, carried.roundings, 0.0
+        self._stale, self._stale_kernel = carried.size, carried.error
+
+    def _terms(self, i) -> float:
+        """Bound on the terms of coordinate i's gradient, and on the weights where these are formed."""
+        carried, shift = self._carried, self._shift * (1 + self._u) + self._shift_error
+        reach, constant, own = self._reach[i], 1.0, self._start[i] + self._moved[i]
         if carried is not None:
-            roundings += self._made + self._drawn[i]
             reach = reach if carried.products is None else np.maximum(carried.products[i], reach)
             # A carried gradient holds the constant and the shift's product with a already.
             constant, own = (0.0, self._moved[i]) if carried.whole else (constant, own)
-        terms = self._stale[i] + reach @ self._moved + constant
-        terms += (shift * (1 + u) + self._shift_error) * own
-        terms_error = gamma(roundings + 6, u) * terms
-        gradient = terms_error + self._stale_kernel[i] + self._solver[i] @ self._moved
-        gradient += self._underflow + self._shift_error * own
+        terms = raised(self._stale[i] + reach @ self._moved + constant + shift * own, reach.size + 16)
+        return max(terms, self._weights_size + float(self._heights @ self._moved))
+
+    def _local(self, step, i, spread, curvature, smallest_curvature) -> float:
+        """Error made in computing the unclipped new value from the solver's own iterate."""
+        u, shift, steps, carried = self._u, self._shift, self._steps, self._carried
+        roundings = self._roundings + self._made
+        stored = self._magnitude[i] @ self._rounded
+        if carried is not None:
+            roundings += self._made + self._drawn[i]
+            stored += shift * (1 + u) * self._rounded[i] if carried.whole else 0.0
+        gradient = gamma(roundings + 6, u) * self._terms(i)
+        gradient += self._stale_kernel[i] + self._solver[i] @ self._moved + stored
+        gradient += self._underflow[i] + self._shift_error * (self._start[i] + self._moved[i])
         curvature_error = self._solver[i, i] + gamma(3, u) * (self._magnitude[i, i] + shift)
         curvature_error += self._shift_error
         new = max(abs(steps.lower[step]), abs(steps.upper[step]))
         quotient = abs(steps.value[step]) + new + spread + self._radius[i]
         error = (gradient + quotient * curvature_error) / smallest_curvature
+        if self._upper == np.inf and not quotient + error <= self._limit:
+            return np.inf  # with an upper end an infinite quotient is clipped as the exact one is
         # Division, then subtraction; the subtraction's result is at most new + spread + error.
-        return (error + gamma(2, u) * (quotient + error) + gamma(2, u) * (new + spread + error)) * OUTWARD
-
-    @staticmethod
-    def _stale_roundings(absolute: np.ndarray, drawn: int, declaration: Declaration) -> int:
-        return stale_roundings(int(np.count_nonzero(absolute)), absolute.size, drawn, declaration.summation)
+        local = error + gamma(2, u) * (quotient + error) + gamma(2, u) * (new + spread + error)
+        return raised(local + self._tiny, 2 * self._radius.size + 32)
 
     def _landing(self, i: int) -> float:
-        """Error of ``a + sum of increments`` where a is frozen; 0 where the new value is stored itself."""
-        if not self._frozen:
+        """Error of ``a + sum of increments`` where a is frozen; 0 where it is updated within the window."""
+        if self._update != "frozen":
             return 0.0
         return gamma(self._drawn[i] + 2, self._u) * (self._start[i] + self._moved[i]) * OUTWARD
 
-    def _settle(self, i, combination, local, landing, increment) -> None:
-        """Give coordinate i its new combination of symbols, then note the increment's size."""
-        before = self._radius[i]
+    def _settle(self, step, i, combination, local, *, at_zero: bool = False) -> None:
+        """Give coordinate i its new combination of symbols, then note the increment's size.
+
+        `at_zero` says that the new value is 0 for certain.
+        """
+        before, increment = self._radius[i], self._steps.increment[step]
         row = self._coefficients[i]
         row[:] = 0.0
-        fresh = local + landing
+        fresh = local + self._landing(i)
         reach = fresh
         if combination is not None:
             row[: combination.size] = combination
             self._amplification = max(self._amplification, float(np.max(np.abs(combination), initial=0.0)))
             reach = fresh + np.abs(combination) @ self._symbols[: combination.size]
-        if self._frozen:
-            fresh += self._u * (abs(increment) + before + 2 * reach) * OUTWARD
+        change = abs(increment) + before + 2 * reach
+        if self._update == "frozen":
+            fresh += self._u * change * OUTWARD
+        elif self._update == "added" and not at_zero:
+            sizes = abs(self._steps.value[step]) + before + 2 * change
+            rounding = gamma(2, self._u) * sizes * OUTWARD
+            fresh += rounding
+            self._rounded[i] += rounding
         if not fresh < np.inf:
             self._unbounded = True
             return
         if fresh > 0.0:
+            # What is lost where the radius, a sum of so many products, underflows.
+            fresh += (self._used + 16) * smallest("float64")
             self._symbols[self._used] = fresh
             row[self._used] = 1.0
             self._used += 1
@@ -257,7 +305,7 @@ class SvmPropagation:
         if self._unbounded:
             return WindowBound(np.full(self._radius.size, np.inf), self._amplification, self._undecided)
         radius = self._radius.copy()
-        if self._frozen:
+        if self._update == "frozen":
             radius += gamma(1, self._u) * (self._start + self._moved + radius) + [
                 self._landing(i) for i in range(radius.size)
             ]

@@ -151,7 +151,9 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
         described["stream"]["path"] = STREAM
         drawn = replace(case.stream, relabel=None).blocks(0, case.stream.length)
         np.save(folder / STREAM, drawn, allow_pickle=False)
+    # A run that says that it began elsewhere, as a broken one may, need not have been there.
     used = max((run.start + run.length for run in artefact.trajectories.values()), default=0)
+    used = min(max(used, 0), case.stream.length)
     document = {
         "schema": SCHEMA,
         "version": artefact.version,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact import Artefact, write_artefact
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.registry import Check, continued_runs
+from sstep_verify.checks.check import Check
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.write import ARTEFACTS
 from sstep_verify.solver import RunRequest
@@ -70,13 +70,8 @@ def artefact_of(
 ) -> Artefact:
     """The artefact of a check's verdicts on one s, with no more runs than they rest on."""
     narrow = _narrowed(check, case, s)
-    wanted = {**check.runs(narrow), **continued_runs(check, narrow, trajectories)}
-    kept = {
-        key: trajectories[key] if request.log else replace(trajectories[key], log=None)
-        for key, request in wanted.items()
-        if key in trajectories
-    }
-    return Artefact(check.CHECK, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
+    kept = check.wanted(narrow, trajectories)
+    return Artefact(check.id, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
 
 
 def _changed(verdict: Verdict, command: str, note: dict[str, object]) -> Verdict:

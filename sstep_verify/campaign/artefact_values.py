@@ -22,13 +22,13 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import Declaration
-from sstep_verify.trajectory import Claim, Panel, Trajectory
+from sstep_verify.trajectory import Asked, Claim, Panel, Trajectory
 
 RECORDS = {
     record.__name__: record
     for record in (
-        Case, Problem, IndexStream, Declaration, Trajectory, Panel, Claim, LinearKernel, PolynomialKernel,
-        RBFKernel, Hinge, SquaredHinge, Ridge,
+        Case, Problem, IndexStream, Declaration, Trajectory, Asked, Panel, Claim, LinearKernel,
+        PolynomialKernel, RBFKernel, Hinge, SquaredHinge, Ridge,
     )
 }  # fmt: skip
 """What an artefact may hold; nothing else is built from a file."""

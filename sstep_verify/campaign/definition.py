@@ -11,7 +11,7 @@ from sstep_verify.campaign.certified_definition import OptimumFamily, read_optim
 from sstep_verify.campaign.family import Family, read_family
 from sstep_verify.campaign.stability_definition import ScenarioFamily, read_scenario
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
-from sstep_verify.checks.registry import MODULES
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError
 
 
@@ -27,10 +27,12 @@ class Definition:
         What is run.
     notes : tuple of str
         Remarks that the report prints.
-    tolerated_vacuous : int
-        Problems that may turn out VACUOUS before the campaign counts as incomplete.
-    tolerated_vacuous_per_check : dict of str to int, or None
-        Verdicts of a check that may; none of a check that is not named. None: not limited by check.
+    tolerated_vacuous : tuple of str
+        Ids of the cases that may turn out VACUOUS, or patterns of them (``*``, ``?``); any other makes the
+        campaign incomplete.
+    tolerated_vacuous_per_check : dict of str to tuple of str, or None
+        The same for the verdicts of a check, as ``CASE`` or ``CASE, s=S``; none of a check that is not
+        named. None: not limited by check.
     source : str
         Where the definition was read from: a name or a path.
     scenarios : tuple of ScenarioFamily
@@ -44,8 +46,8 @@ class Definition:
     description: str
     families: tuple[Family, ...]
     notes: tuple[str, ...] = ()
-    tolerated_vacuous: int = 0
-    tolerated_vacuous_per_check: dict[str, int] | None = None
+    tolerated_vacuous: tuple[str, ...] = ()
+    tolerated_vacuous_per_check: dict[str, tuple[str, ...]] | None = None
     source: str = field(default="", compare=False)
     scenarios: tuple[ScenarioFamily, ...] = ()
     optima: tuple[OptimumFamily, ...] = ()
@@ -106,10 +108,10 @@ def _definition(table: dict, source: str) -> Definition:
         raise InputError(f"{source}: [campaign] has the unknown key {unknown[0]!r}; known: {sorted(known)}")
     for key, kind in (("name", str), ("title", str), ("description", str)):
         expect(head.get(key), kind, f"{source}: [campaign] {key}")
-    expect(head.get("tolerated_vacuous", 0), int, f"{source}: [campaign] tolerated_vacuous")
+    tolerated = _patterns(head.get("tolerated_vacuous", []), f"{source}: [campaign] tolerated_vacuous")
     per_check = head.get("tolerated_vacuous_per_check")
     if per_check is not None:
-        _expect_counts(per_check, f"{source}: [campaign] tolerated_vacuous_per_check")
+        per_check = _by_check(per_check, f"{source}: [campaign] tolerated_vacuous_per_check")
     notes = head.get("notes", [])
     expect(notes, list, f"{source}: [campaign] notes")
     return Definition(
@@ -117,7 +119,7 @@ def _definition(table: dict, source: str) -> Definition:
         title=head["title"],
         description=head["description"],
         notes=tuple(str(note) for note in notes),
-        tolerated_vacuous=head.get("tolerated_vacuous", 0),
+        tolerated_vacuous=tolerated,
         tolerated_vacuous_per_check=per_check,
         families=tuple(
             read_family(dict(item), f"{source}: family {k}") for k, item in enumerate(families, 1)
@@ -133,12 +135,18 @@ def _definition(table: dict, source: str) -> Definition:
     )
 
 
-def _expect_counts(table, where: str) -> None:
-    """Raise InputError unless a table maps ids of checks to numbers >= 0."""
+def _by_check(table, where: str) -> dict[str, tuple[str, ...]]:
+    """Patterns of case ids by check; an InputError for an unknown check or anything but texts."""
     expect(table, dict, where)
-    for check, count in table.items():
-        if check not in MODULES:
-            raise InputError(f"{where}: check {check!r} is unknown; known: {', '.join(sorted(MODULES))}")
-        expect(count, int, f"{where}, {check}")
-        if count < 0:
-            raise InputError(f"{where}: {check} = {count}, but it must be >= 0")
+    for check in table:
+        if check not in CHECKS:
+            raise InputError(f"{where}: check {check!r} is unknown; known: {', '.join(sorted(CHECKS))}")
+    return {check: _patterns(items, f"{where}, {check}") for check, items in table.items()}
+
+
+def _patterns(items, where: str) -> tuple[str, ...]:
+    """A list of case ids or patterns of them, as TOML gives it."""
+    expect(items, list, where)
+    for item in items:
+        expect(item, str, where)
+    return tuple(items)

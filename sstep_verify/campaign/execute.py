@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.memory import Memory, memory_of
-from sstep_verify.campaign.minimums import left_out, too_few
+from sstep_verify.campaign.minimums import left_out, nothing_compared, too_few
+from sstep_verify.campaign.pool import Finished, attempted
 from sstep_verify.campaign.references import Reference, SharedReferences
-from sstep_verify.campaign.runs import drift_series, make_runs
+from sstep_verify.campaign.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.campaign.summary import roll_up
-from sstep_verify.checks import window_replay
+from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.datasets import load
 from sstep_verify.reporting import results as report
-from sstep_verify.solver import Solver
+from sstep_verify.solver import Declaration, Solver
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -36,11 +39,14 @@ class CaseOutcome:
         Its verdicts.
     too_few : tuple of str
         Lines on checks and runs with fewer executed comparisons than their minimum.
+    failures : tuple of Finished
+        Errors of checks that gave no verdict on it.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
+    failures: tuple[Finished, ...] = ()
 
 
 def execute_group(
@@ -50,8 +56,8 @@ def execute_group(
     options: str,
     artefacts: Path | None = None,
     finished: Collection[str] = (),
-) -> Iterator[CaseOutcome]:
-    """Run the cases of a group, one after the other.
+) -> Iterator[Finished]:
+    """Run the cases of a group, one after the other; an error in one ends only that one.
 
     Parameters
     ----------
@@ -70,7 +76,8 @@ def execute_group(
 
     Yields
     ------
-    CaseOutcome
+    Finished
+        With a `CaseOutcome`, or an error that names the case.
     """
     data = load(group.data, directory=directory)
     solvers = group.specs[0].family.solvers()
@@ -83,28 +90,34 @@ def execute_group(
             shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
         if spec.id in finished:
             continue
-        yield _execute_case(spec, case, solvers, shared.reference(case.problem), oracle, artefacts)
+        yield attempted(partial(_execute_case, spec, case, solvers, shared, oracle, artefacts), spec.id)
 
 
 def _execute_case(
     spec: CaseSpec,
     case: Case,
     solvers: dict[str, Solver],
-    reference: Reference,
+    shared: SharedReferences,
     oracle: Oracle,
     artefacts: Path | None,
 ) -> CaseOutcome:
-    family = spec.family
-    checks = checks_of(family.checks)
+    family, reference = spec.family, shared.reference(case.problem)
+    checks = [check for check in CHECKS.values() if check.all_runs or check.id in family.checks]
+    ids = [check.id for check in checks]
     made = make_runs(case, checks, solvers, reference, family.tolerance)
     verdicts: list[Verdict] = []
+    failures: list[Finished] = []
     for check in checks:
-        found = check.judge(case, made.trajectories, oracle)
-        verdicts += keep_artefacts(check, case, made.trajectories, found, artefacts)
-    verdicts += left_out(case, family.checks, family.minimum_windows)
+        message = attempted(partial(_judged, check, case, made, oracle), f"{case.id}, check {check.id}")
+        if message.outcome is None:
+            failures.append(message)
+        else:
+            verdicts += keep_artefacts(check, case, made.trajectories, message.outcome, artefacts)
+    verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
+    sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
     lines = [report.Line("target", family.tolerance)]
     if made.attainable:
         lines.append(report.Line("attainable gap of float64", made.attainable))
@@ -124,11 +137,29 @@ def _execute_case(
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
         facts=_facts(case, reference, memory_of(spec, case)),
         runs=tuple(made.runs),
-        series=(*made.series, *drift_series(case, made.trajectories, oracle, family.drift // spec.block)),
+        series=(*made.series, *drift_series(case, sound, oracle, family.drift // spec.block)),
         lines=tuple(lines),
     )
-    short = too_few(case, family.checks, verdicts, made.trajectories, family.minimum_windows)
-    return CaseOutcome(outcome, tuple(verdicts), short)
+    short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
+    return CaseOutcome(outcome, tuple(verdicts), short, tuple(failures))
+
+
+def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle) -> list[Verdict]:
+    """The verdicts of a check; VACUOUS ones on every s whose runs are not what was asked for."""
+    sound = sound_case(check, case, made.trajectories, made.broken)
+    found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
+    kept = sound.s_values if sound is not None else ()
+    return found + [
+        nothing_compared(check.id, case, s, 1, f"The run is not what was asked for: see {contract.CHECK}.")
+        for s in case.s_values
+        if s not in kept and check.applies(case, s) and check.affordable(case, s)
+    ]
+
+
+def _counts(declared: Declaration) -> dict[str, int]:
+    """Counts that a solver declares, those that are 0 left out."""
+    names = ("gram_rows", "cache_words", "recompute")
+    return {name.replace("_", " "): value for name in names if (value := getattr(declared, name))}
 
 
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
@@ -139,9 +170,9 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         **reference.facts,
         "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
-        "solver options": dict(declared.options),
+        "solver options": {**declared.options, **_counts(declared)},
         "exchange": declared.exchange or "not declared",
-        "ranks": int(str(declared.options.get("ranks", 1))),
+        "ranks": declared.ranks,
         "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sstep_verify.campaign.solvers import make_solvers
 from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
-from sstep_verify.checks.registry import MODULES, checks_of
+from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, LinearKernel
 from sstep_verify.problems.bias import require_usable
@@ -115,7 +115,7 @@ class Family:
     storage: str = "as-is"
     memory: float = 4.0
     bias: float = 0.0
-    checks: tuple[str, ...] = tuple(MODULES)
+    checks: tuple[str, ...] = tuple(CHECKS)
 
     @property
     def label(self) -> str:

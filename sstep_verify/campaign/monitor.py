@@ -39,6 +39,8 @@ class Monitor:
         Name of the measure, for the stop reason.
     least : int
         Iterations before which the run does not end: in a single window from zero no stale product shows.
+    samples : int, optional
+        Length that a must have; not looked at if absent.
     """
 
     points: frozenset[int]
@@ -46,6 +48,7 @@ class Monitor:
     tolerance: float
     name: str
     least: int = 0
+    samples: int | None = None
     iterations: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     attainable: float = 0.0
@@ -53,8 +56,11 @@ class Monitor:
 
     def __call__(self, iteration: int, alpha: np.ndarray) -> bool:
         """Measure; True ends the run."""
-        if iteration not in self.points:
-            return False
+        if iteration not in self.points or (self.samples and np.shape(alpha) != (self.samples,)):
+            return False  # What has another shape is for the check contract to say.
+        if not np.isfinite(alpha).all():
+            self.reason = f"a is not finite at iteration {iteration}"
+            return True
         value, self.attainable = self.measure(alpha)
         self.iterations.append(iteration)
         self.values.append(value)
@@ -72,7 +78,8 @@ class Monitor:
         if iteration not in self.iterations:
             self.points |= {iteration}
             self(iteration, alpha)
-        self.reason = f"the solver's own tolerance reached, {self.name} = {self.values[-1]:.2g}"
+        if iteration in self.iterations:
+            self.reason = f"the solver's own tolerance reached, {self.name} = {self.values[-1]:.2g}"
 
     @property
     def stop(self) -> str:

@@ -50,23 +50,38 @@ class State:
             self.errors.append(message.error)
 
 
+def attempted(work: Callable[[], Any], where: str) -> Finished:
+    """Do a piece of work; an error becomes a message, and ends nothing else.
+
+    Parameters
+    ----------
+    work : callable
+        Returns the outcome, or a message of its own, which is passed on.
+    where : str
+        What it is done on, for the message of an internal error.
+    """
+    try:
+        outcome = work()
+    except OracleDisagreementError as error:
+        return Finished(error=f"{where}: {error}", disagreement=True, memory=peak_memory() or 0)
+    except Exception:
+        return Finished(error=f"{where}:\n{traceback.format_exc()}", memory=peak_memory() or 0)
+    return outcome if isinstance(outcome, Finished) else Finished(outcome, memory=peak_memory() or 0)
+
+
 def finished(outcomes: Iterable[Any], where: str) -> Iterator[Finished]:
     """Pass outcomes on as messages; an error ends this piece of work, not the campaign.
 
     Parameters
     ----------
     outcomes : iterable
-        What is done, one after the other.
+        What is done, one after the other; messages are passed on as they are.
     where : str
         What it is done on, for the message of an internal error.
     """
-    try:
-        for outcome in outcomes:
-            yield Finished(outcome=outcome, memory=peak_memory() or 0)
-    except OracleDisagreementError as error:
-        yield Finished(error=str(error), disagreement=True, memory=peak_memory() or 0)
-    except Exception:
-        yield Finished(error=f"{where}:\n{traceback.format_exc()}", memory=peak_memory() or 0)
+    begun, end = iter(outcomes), object()
+    while (message := attempted(lambda: next(begun, end), where)).outcome is not end:
+        yield message
 
 
 def spread(

@@ -88,7 +88,9 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
     try:
         for message in _messages(plan, groups, state, frozenset(kept)):
             state.add(message)
-            if plan.partial and message.outcome:
+            for failure in message.outcome.failures if message.outcome else ():
+                state.add(failure)
+            if plan.partial and message.outcome and not message.outcome.failures:
                 plan.partial.keep(message.outcome.case.id, message.outcome)
             label = message.outcome.case.id if message.outcome else "error"
             progress(len(state.outcomes), len(specs), label)
@@ -104,6 +106,7 @@ def run_campaign(plan: Plan, progress: Callable[[int, int, str], None] = lambda 
         cases,
         verdicts,
         planned_cases=len(specs),
+        steps=sum(run.iterations for case in cases for run in case.runs),
         too_few=short,
         errors=state.errors,
         disagreements=state.disagreements,
@@ -171,6 +174,6 @@ def _run_group(
     artefacts: Path | None,
     done: frozenset[str],
 ) -> Iterator[Finished]:
-    """Run a group; an error ends the group, not the campaign."""
-    outcomes = execute_group(group, campaign, directory, options, artefacts, done)
-    yield from finished(outcomes, f"{group.data} / {group.kernel.name}")
+    """Run a group; an error in a case ends that case, one in what its cases share the group."""
+    messages = execute_group(group, campaign, directory, options, artefacts, done)
+    yield from finished(messages, f"{group.data} / {group.kernel.name}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sstep_verify.campaign.monitor import Monitor
 from sstep_verify.campaign.references import Reference
+from sstep_verify.checks import contract
 from sstep_verify.checks.case import Case, merge_requests, run_key
-from sstep_verify.checks.registry import Check, continued_runs
+from sstep_verify.checks.check import Check
+from sstep_verify.made import make_run
 from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
@@ -32,12 +35,15 @@ class RunsMade:
         Measure over iterations, per plain run.
     attainable : float
         Largest attainable relative value met; 0 if there is no floor.
+    broken : dict of str to str
+        What is wrong with the runs that are not what was asked for, by key.
     """
 
     trajectories: dict[str, Trajectory]
     runs: list[report.Run]
     series: list[report.Series]
     attainable: float
+    broken: dict[str, str]
 
 
 def make_runs(
@@ -46,32 +52,79 @@ def make_runs(
     """Make every run that some check needs, once.
 
     Plain runs are measured at the case's points and end early for a stated reason; others are short
-    and run to their end, and some of these begin from what earlier ones recorded.
+    and run to their end, and some of these begin from what earlier ones recorded, if that is what was
+    asked for.
     """
-    made = RunsMade({}, [], [], 0.0)
-    attainable = 0.0
+    trajectories: dict[str, Trajectory] = {}
+    broken: dict[str, str] = {}
+    runs, series, attainable = [], [], 0.0
     plain = {run_key(s): s for s in case.s_values}
     solver = solvers[""]
+
+    def keep(key: str, trajectory: Trajectory) -> None:
+        trajectories[key] = trajectory
+        if fault := contract.broken(case, key, trajectory):
+            broken[key] = fault
+
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         if key not in plain:
-            made.trajectories[key] = solvers[request.variant].run(request)
+            keep(key, make_run(solvers[request.variant], request))
             continue
         points = frozenset(case.points[plain[key]])
-        monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s)
+        samples = case.problem.samples
+        monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s, samples)
         begin = time.perf_counter()
-        trajectory = solver.run(request, monitor)
+        trajectory = make_run(solver, request, monitor)
         seconds = time.perf_counter() - begin
         if trajectory.stopped == "tolerance":
             monitor.close(trajectory.length, trajectory.final)
-        made.trajectories[key] = trajectory
+        keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
-        made.runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))
-        iterations, values = tuple(monitor.iterations), tuple(monitor.values)
-        made.series.append(report.Series(reference.name, request.s, iterations, values))
-    continued = merge_requests(continued_runs(check, case, made.trajectories) for check in checks)
+        runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))
+        series.append(
+            report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
+        )
+    sound = [(check, sound_case(check, case, trajectories, broken)) for check in checks]
+    continued = merge_requests(check.continued(part, trajectories) for check, part in sound if part)
     for key, request in continued.items():
-        made.trajectories[key] = solvers[request.variant].run(request)
-    return RunsMade(made.trajectories, made.runs, made.series, attainable)
+        keep(key, make_run(solvers[request.variant], request))
+    return RunsMade(trajectories, runs, series, attainable, broken)
+
+
+def sound_case(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], broken: Mapping[str, str]
+) -> Case | None:
+    """The case with those s alone whose runs, as far as a check asks for them, are what was asked for.
+
+    Parameters
+    ----------
+    check : Check
+        The check; one that judges all runs has the whole case.
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        Runs by key.
+    broken : mapping of str to str
+        Keys of runs that are not what was asked for.
+
+    Returns
+    -------
+    Case or None
+        The case itself if nothing is broken that the check needs; None if nothing is left.
+    """
+
+    def is_sound(s: int) -> bool:
+        alone = replace(case, s_values=(s,))
+        if not broken.keys().isdisjoint(check.runs(alone)):
+            return False
+        return broken.keys().isdisjoint(check.continued(alone, trajectories))
+
+    if not broken or check.all_runs:
+        return case
+    sound = tuple(s for s in case.s_values if is_sound(s))
+    if sound == case.s_values:
+        return case
+    return replace(case, s_values=sound) if sound else None
 
 
 def _run(s: int, trajectory: Trajectory, monitor: Monitor, seconds: float, reference, solver) -> report.Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from sstep_verify.campaign.partial import identity
 from sstep_verify.campaign.pool import State, spread
@@ -70,6 +70,7 @@ def run_stability(
         cases,
         verdicts,
         planned_cases=len(ids),
+        steps=_steps(work, runs),
         too_few=[*_too_few(work, verdicts), *_unfinished(work, state)],
         errors=state.errors,
         disagreements=state.disagreements,
@@ -149,6 +150,12 @@ def _runs(work: list[Unit], ids: list[str], outcomes: list[UnitOutcome]) -> tupl
     found = [run for outcome in outcomes for run in outcome.runs]
     found.sort(key=lambda run: (ids.index(run.case), order[run.case, run.condition, run.seed]))
     return tuple(found)
+
+
+def _steps(work: list[Unit], runs: Sequence[StabilityRun]) -> int:
+    """Iterations made by all runs, judged or not."""
+    length = {unit.case(form): unit.family.iterations for unit in work for form in unit.family.form}
+    return sum(length[run.case] * len(run.s) for run in runs)
 
 
 def _cases(

@@ -16,7 +16,9 @@ from sstep_verify.campaign.pool import Finished, finished
 from sstep_verify.campaign.selection import matches
 from sstep_verify.campaign.stability_definition import Unit
 from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.registry import Check, checks_of
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.registry import checks_of
+from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
 from sstep_verify.oracle.facade import Oracle
@@ -96,10 +98,10 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
         for s in family.steps:
             case = _case(unit, form, s, problem, stream, campaign, form_runs.solver(s))
             trajectory = form_runs.make(case, s)
-            if _is_replayed(unit, s):
-                found = _judged(checks_of(("window-replay",)), case, s, trajectory, oracle, artefacts)
-                verdicts += [(case_id, unit.condition, verdict) for verdict in found]
-                ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
+            checks = ("contract", "step-replay", *(["window-replay"] if _is_replayed(unit, s) else []))
+            found = _judged(checks_of(checks), case, s, trajectory, oracle, artefacts)
+            verdicts += [(case_id, unit.condition, verdict) for verdict in found]
+            ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         # The classical solver is the same in every form.
         noise = form_runs.noise() if noise is None else noise
         runs.append(form_runs.summary(case_id, attained, ratios, noise))
@@ -175,7 +177,7 @@ class _FormRuns:
         request = plain_request(case, s)
         points = self._unit.family.points(s)
         record = tuple(sorted({*request.record, *points}))
-        trajectory = self.solver(s).run(replace(request, record=record))
+        trajectory = make_run(self.solver(s), replace(request, record=record, log=True))
         errors = errors_at(trajectory, self._exact, points)
         self._errors[s] = dict(zip(points, errors.tolist(), strict=True))
         return trajectory

@@ -51,8 +51,24 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
         executed=sum(verdict.executed for verdict in verdicts),
         terms=_terms(verdicts),
         reason=f"Condition {power(condition)}: {told.reason}",
-        evidence={"ratio by condition": {power(value): verdict.ratio for value, verdict in ordered}},
+        evidence={
+            "ratio by condition": _largest_by_condition(ordered),
+            **_steps(verdicts),
+        },
     )
+
+
+def _largest_by_condition(ordered: list[tuple[float, Verdict]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for condition, verdict in ordered:
+        found[power(condition)] = max(found.get(power(condition), 0.0), verdict.ratio)
+    return found
+
+
+def _steps(verdicts: list[Verdict]) -> dict[str, object]:
+    """Steps judged, and of how many, over all runs that say so."""
+    told = [one for verdict in verdicts if isinstance(one := verdict.evidence.get("steps"), dict)]
+    return {"steps": {key: sum(int(one[key]) for one in told) for key in ("judged", "of")}} if told else {}
 
 
 def _status(statuses: list[Status]) -> Status:

@@ -1,18 +1,20 @@
-"""What a campaign showed: the roll-up of each case, one sentence, the exit code."""
+"""What a campaign showed: the roll-up of each case, one sentence, the exit code.
+
+An s is right on a case if a primary check passed its run and no check says otherwise; the headline never
+says more than that.
+"""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 
 from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.headline import headline, right_up_to
+from sstep_verify.campaign.tolerated import vacuous_lines
+from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, Verdict, worst
-
-HEADLINE_TERM = "kernel-correction"
-PRIMARY_CHECK = "window-replay"
 
 
 def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
@@ -25,14 +27,14 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if status in (Status.FAIL, Status.INCONCLUSIVE):
         first = next(verdict for verdict in verdicts if verdict.status is status)
         return status, f"{first.check}, s = {first.s}: {first.reason}"
-    primary = [verdict for verdict in verdicts if verdict.check == PRIMARY_CHECK]
+    primary = [verdict for verdict in verdicts if verdict.check in PRIMARY]
     if not primary:
-        return Status.VACUOUS, "no window of this case was replayed"
+        return Status.VACUOUS, "no step of this case was judged"
     stepped = [verdict for verdict in primary if verdict.s > 1] or primary
-    right = sorted(verdict.s for verdict in stepped if verdict.status is Status.PASS)
+    right = sorted({verdict.s for verdict in stepped if verdict.status is Status.PASS})
     if not right:
         return Status.VACUOUS, stepped[-1].reason
-    vacuous = sorted(verdict.s for verdict in stepped if verdict.status is Status.VACUOUS)
+    vacuous = sorted({verdict.s for verdict in primary} - {v.s for v in primary if v.status is Status.PASS})
     reason = f"right for s in {{{', '.join(map(str, right))}}}"
     if vacuous:
         reason += f"; vacuous for s in {{{', '.join(map(str, vacuous))}}}"
@@ -45,6 +47,7 @@ def summarise(
     verdicts: Sequence[Verdict],
     *,
     planned_cases: int,
+    steps: int,
     too_few: Sequence[str],
     errors: Sequence[str],
     disagreements: Sequence[str],
@@ -62,6 +65,8 @@ def summarise(
         What was done.
     planned_cases : int
         Cases the campaign has.
+    steps : int
+        Iterations made by all runs whose s the campaign speaks of.
     too_few : sequence of str
         Lines on checks and runs with fewer executed comparisons than their minimum.
     errors, disagreements : sequences of str
@@ -77,12 +82,8 @@ def summarise(
     -------
     Summary
     """
-    statuses = [Status(case.status) for case in cases]
-    vacuous = statuses.count(Status.VACUOUS)
-    incomplete = list(too_few)
-    if vacuous > definition.tolerated_vacuous:
-        incomplete.append(f"{vacuous} vacuous problems, {definition.tolerated_vacuous} tolerated")
-    incomplete += _vacuous_checks(definition, verdicts)
+    statuses = {Status(case.status) for case in cases}
+    incomplete = [*too_few, *vacuous_lines(definition, cases, verdicts)]
     if len(cases) < planned_cases:
         incomplete.append(f"{planned_cases - len(cases)} of {planned_cases} problems not finished")
     if errors or disagreements:
@@ -93,58 +94,34 @@ def summarise(
         code = 3
     else:
         code = 0
+    sentence = headline(cases, verdicts)
+    if interrupted:
+        sentence = f"interrupted: {sentence}"
+    if incomplete:
+        more = f" and {len(incomplete) - 1} more" if incomplete[1:] else ""
+        sentence += f"; incomplete: {incomplete[0]}{more}"
+    if count := len(errors) + len(disagreements):
+        sentence += f"; {count} internal error{'s' if count > 1 else ''}"
     return Summary(
-        sentence=_sentence(cases, verdicts, statuses, incomplete, [*errors, *disagreements], interrupted),
+        sentence=sentence,
         exit_code=code,
         seconds=seconds,
         interrupted=interrupted,
         peak_memory_bytes=peak_memory,
+        steps_judged=steps_judged(verdicts),
+        steps=steps,
+        right_up_to={case.id: right_up_to(case, verdicts) for case in cases},
+        vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         **tally(verdicts),
     )
 
 
-def _vacuous_checks(definition: Definition, verdicts: Sequence[Verdict]) -> list[str]:
-    """A line per check with more VACUOUS verdicts than the campaign tolerates, if it limits them."""
-    tolerated = definition.tolerated_vacuous_per_check
-    if tolerated is None:
-        return []
-    counts = Counter(verdict.check for verdict in verdicts if verdict.status is Status.VACUOUS)
-    return [
-        f"{count} vacuous verdicts of {check}, {tolerated.get(check, 0)} tolerated"
-        for check, count in sorted(counts.items())
-        if count > tolerated.get(check, 0)
-    ]
-
-
-def _sentence(cases, verdicts, statuses, incomplete, errors, interrupted) -> str:
-    largest = max((s for case in cases for s in case.s), default=0)
-    passed = statuses.count(Status.PASS)
-    words = [f"right for s <= {largest} on {passed} of {len(cases)} problems"]
-    for status, word in (
-        (Status.FAIL, "wrong on"),
-        (Status.INCONCLUSIVE, "inconclusive on"),
-        (Status.VACUOUS, "vacuous on"),
-    ):
-        if status in statuses:
-            words.append(f"{word} {statuses.count(status)}")
-    sentence = ", ".join(words)
-    seen = [
-        term.detectable
-        for verdict in verdicts
-        for term in verdict.terms
-        if verdict.check == PRIMARY_CHECK and term.name == HEADLINE_TERM and math.isfinite(term.detectable)
-    ]
-    if seen:
-        sentence += (
-            f"; could have seen relative errors down to {min(seen):.0e} in the kernel correction "
-            f"(median over the runs: {sorted(seen)[len(seen) // 2]:.0e})"
-        )
-    if interrupted:
-        sentence = f"interrupted: {sentence}"
-    if incomplete:
-        sentence += f"; incomplete: {incomplete[0]}" + (
-            f" and {len(incomplete) - 1} more" if incomplete[1:] else ""
-        )
-    if errors:
-        sentence += f"; {len(errors)} internal errors"
-    return sentence
+def steps_judged(verdicts: Sequence[Verdict]) -> int:
+    """Steps that some primary check judged: on every run, those of the check that judged most."""
+    most: dict[tuple[str, int], int] = {}
+    for verdict in verdicts:
+        told = verdict.evidence.get("steps") if verdict.check in PRIMARY else None
+        if isinstance(told, dict):
+            key = verdict.case, verdict.s
+            most[key] = max(most.get(key, 0), int(told["judged"]))
+    return sum(most.values())

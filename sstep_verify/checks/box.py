@@ -1,22 +1,25 @@
 """Check box: every recorded a of a K-SVM is feasible, ``0 <= a <= nu``.
 
 In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a
-failure. Frozen (the paper's form), it lands on a sum of increments, which rounds; how far off it may land
-is derived in bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it,
-is reported; that clipped coordinates sit on it exactly is part of check window-replay, whose bound for
-them is 0 in place.
+failure. Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the
+paper's s-step form), it lands on a sum, which rounds; how far off it may land is derived in
+bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it, is reported;
+that clipped coordinates sit on it exactly is part of check window-replay, whose bound for them is 0 in
+place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 import numpy as np
 
-from sstep_verify.bounds.box import box_bounds
+from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.oracle.facade import Oracle
@@ -54,7 +57,10 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         alphas = alphas.astype(np.float64)  # Not compared with C in float32, where C would be rounded too.
     times = _most_draws(case, s, trajectory)
     allowed = box_bounds(case.problem, case.declaration, s, trajectory.length, times)
-    below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), np.inf)
+    worst = np.inf
+    if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, trajectory.length):
+        worst, allowed = 0.0, (np.inf, np.inf)
+    below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
     above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
     finding = max(
@@ -64,9 +70,15 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         ),
         key=lambda one: (one.lower > one.bound, one.ratio),
     )
-    origin = "a clipped value is stored as it is: 0, or the rounding of C"
-    if case.declaration.update == "frozen":
-        origin = f"landing error of a sum of up to {times} increments a window (bounds/box.py)"
+    match case.declaration.update:
+        case "in-place":
+            origin = "a clipped value is stored as it is: 0, or the rounding of C"
+        case "added":
+            origin = "rounding of a + theta, theta = (clipped value) - a (bounds/box.py)"
+        case "frozen":
+            origin = f"landing error of a sum of up to {times} increments a window (bounds/box.py)"
+        case _:
+            assert_never(case.declaration.update)
     return record(
         CHECK,
         case,
@@ -138,6 +150,8 @@ def _beyond(case: Case, alpha: np.ndarray, coordinate: int) -> float:
     """Lower bound on how far outside the box the unclipped minimiser of a coordinate lies."""
     problem, loss = case.problem, case.problem.hinge
     row = kernel_entries(problem, case.declaration, np.array([coordinate]))
+    if not np.isfinite(row.magnitude).all():
+        return 0.0  # Entries that may overflow promise nothing of the unclipped value.
     curvature = float(row.values[0, coordinate]) + loss.shift
     if curvature == 0.0:
         return np.inf  # No curvature: without the clip the step is infinite.
@@ -162,3 +176,16 @@ def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> di
         "recorded values outside": int(np.count_nonzero((below > 0) | (above > 0))),
         "landing bound below 0 and above nu": [float(value) for value in allowed],
     }
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s; none for K-RR, which has no box",
+    planted="the clip left out",
+    runs=runs,
+    judge=judge,
+    bounds=("box",),
+    level=0,
+    applies=lambda case, s: case.problem.is_svm,
+)

@@ -15,6 +15,7 @@ import numpy as np
 from sstep_verify.bounds.optimum_ridge import ridge_values
 from sstep_verify.bounds.optimum_svm import Evaluated, svm_values
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
@@ -158,3 +159,14 @@ def _finding(
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
     return Finding(what, lower, upper, bound)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s",
+    planted="the value of an earlier a reported as that of the last",
+    runs=runs,
+    judge=judge,
+    bounds=("optimum_svm", "optimum_ridge"),
+)

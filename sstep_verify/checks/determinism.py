@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.every_s import judge_every_s
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.oracle.facade import Oracle
@@ -90,3 +91,14 @@ def _differences(one: Trajectory, other: Trajectory) -> tuple[float, str]:
     first, second = one.alphas[row, coordinate].item(), other.alphas[row, coordinate].item()
     place = f"iteration {int(one.iterations[row])}, coordinate {coordinate}"
     return float(differ.sum()), f" (first at {place}: {first!r} and {second!r})"
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="two equal short runs of every s, recorded half way and at the end",
+    planted="rounding that depends on the run, on every value that moved",
+    runs=runs,
+    judge=judge,
+    level=0,
+)

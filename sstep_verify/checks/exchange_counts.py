@@ -6,7 +6,7 @@ kernel is formed by norm expansion (the squared norms, m words) and else 0:
     allreduce        W + Z collectives, m (sum d_k + Z) words
     reduce-scatter   2 W + Z collectives, m (sum d_k + Z) + sum (d_k**2 + d_k) words
     gram             W collectives, sum (d_k**2 + d_k) words (linear kernel)
-    kept-gram        ceil(m / R) + Z collectives, m (m + Z) words, R rows ("gram rows") in each; or
+    kept-gram        ceil(m / R) + Z collectives, m (m + Z) words, R rows (`gram_rows`) in each; or
                      Z and m Z where an earlier run left the matrix
     column-cache     as allreduce, but a window asks only for the rows that are not kept, and not at all if
                      none is missing
@@ -40,7 +40,7 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
     samples, setup, exchange = case.problem.samples, _setup(case), case.declaration.exchange
     windows = -(-trajectory.length // s)
     if exchange == "kept-gram":
-        rows = min(int(str(case.declaration.options.get("gram rows", samples))), samples)
+        rows = min(case.declaration.gram_rows or samples, samples)
         messages = -(-samples // rows)
         return [
             _counts(windows, samples, messages + setup, samples * (samples + setup)),
@@ -94,7 +94,7 @@ def _counts(windows: int, columns: int, collectives: int, payload: int, *, bare:
 def _misses(case: Case, s: int, trajectory: Trajectory) -> tuple[int, int]:
     """Rows that a cache had to form, and the windows that asked for any."""
     samples = case.problem.samples
-    capacity = min(int(str(case.declaration.options["cache words"])) // samples, samples)
+    capacity = min(case.declaration.cache_words // samples, samples)
     kept: dict[int, int] = {}
     slots: list[int | None] = [None] * capacity
     place = missing = asking = 0

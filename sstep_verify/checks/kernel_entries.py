@@ -17,9 +17,11 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.digits import significant_digits
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
-from sstep_verify.checks.panel_defects import panel_defects
+from sstep_verify.checks.panel_defects import differs, panel_defects, shown
+from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.solver import RunRequest
@@ -50,12 +52,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
     """A short run of every s that exposes panels; none if the solver does not declare that it can."""
     if not case.declaration.exposes:
         return {}
-    return {key(s): _request(case, s) for s in case.s_values if _within(case, s)}
-
-
-def _within(case: Case, s: int) -> bool:
-    samples = case.problem.samples
-    return min(s * case.stream.block, samples) * samples <= case.replay_limit
+    return {key(s): _request(case, s) for s in case.s_values if replayable(case, s)}
 
 
 def _request(case: Case, s: int) -> RunRequest:
@@ -105,7 +102,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         executed=executed,
         origin=ORIGIN,
         causes=_causes(judged),
-        terms=_terms(judged, planned, executed),
+        terms=_terms(case, oracle, judged, planned, executed),
         evidence={"panels": [rows.evidence() for rows in judged]},
     )
 
@@ -218,25 +215,27 @@ def _among(entries: KernelEntries, columns: np.ndarray) -> KernelEntries:
     return KernelEntries(entries.values[:, columns], entries.own[:, columns], entries.solver[:, columns])
 
 
-def _terms(judged: list[_Rows], planned: int, executed: int) -> tuple[Term, ...]:
-    """Per planted defect, the entry of the compared rows in which it would show most."""
-    best: dict[str, tuple[float, float, float]] = {}
+def _terms(
+    case: Case, oracle: Oracle, judged: list[_Rows], planned: int, executed: int
+) -> tuple[Term, ...]:
+    """Per planted defect, the entry of the compared rows in which it would show most.
+
+    A defect that no entry would show comes first, so that the verdict is VACUOUS; last comes one that is no
+    defect here, as it leaves every entry of these rows what it is.
+    """
+    best: dict[str, float] = {}
     for rows in judged:
         for name, mutant in rows.defects.items():
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                effect = np.abs(mutant.values - rows.entries.values) - mutant.own - rows.entries.own
-                effect = np.nan_to_num(np.maximum(effect, 0.0), nan=0.0, posinf=np.inf)
-                ratio = np.where(effect > 0, effect / rows.entries.solver, 0.0)
-            place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-            found = (float(ratio[place]), float(effect[place]), float(rows.entries.solver[place]))
-            best[name] = max(best.get(name, (-1.0, 0.0, 0.0)), found)
-    return tuple(
-        planted_term(
-            name, effect, bound, planned, executed,
-            f"it would change the compared entries by at most {ratio:.2g} of the bound",
-        )
-        for name, (ratio, effect, bound) in best.items()
-    )  # fmt: skip
+            best[name] = max(best.get(name, 0.0), float(shown(rows.entries, mutant).max()))
+    compared = np.unique(np.concatenate([rows.columns for rows in judged])) if judged else np.empty(0, int)
+    placed = []
+    for name, ratio in best.items():
+        reason, order = f"it would change the compared entries by at most {ratio:.2g} of the bound", 1
+        if not ratio > 2.0:
+            idle = not differs(case.problem, name, compared, oracle)
+            reason, order = ("it changes none of the compared entries", 2) if idle else (reason, 0)
+        placed.append((order, planted_term(name, ratio, 1.0, planned, executed, reason)))
+    return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
 def _causes(judged: list[_Rows]) -> str:
@@ -253,3 +252,17 @@ def _fits(rows: _Rows, mutant: KernelEntries) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(rows.used - mutant.values) <= mutant.solver + mutant.own
         return bool((near | (rows.used == mutant.values)).all())
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="a short run of every s that exposes its panels, where the solver declares that it can",
+    planted="entries that say nothing of the data, as if the kernel function were left out",
+    runs=runs,
+    judge=judge,
+    bounds=("kernel_entries",),
+    level=2,
+    applies=lambda case, s: case.declaration.exposes,
+    affordable=replayable,
+)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.exchange_counts import COUNTED, distinct_columns, expected_counts
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
@@ -94,3 +95,15 @@ def _terms(case: Case, s: int, trajectory: Trajectory) -> tuple[Term, ...]:
             "no window draws a coordinate twice",
         ),
     )  # fmt: skip
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s",
+    planted="communication in every iteration, as the classical method has it",
+    runs=runs,
+    judge=judge,
+    level=3,
+    applies=lambda case, s: bool(case.declaration.exchange),
+)

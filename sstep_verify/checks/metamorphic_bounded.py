@@ -30,6 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.metamorphic.bounded_relations import relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
@@ -180,3 +181,17 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracl
             ],
         },
     )
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the short run of every s, and its chosen windows, from its recorded a, for every relation",
+    planted="a transformed run whose gradients lost what other samples or steps give",
+    runs=runs,
+    continued=continued,
+    judge=judge,
+    bounds=("window_svm", "window_ridge"),
+    level=1,
+    affordable=comparable,
+)

@@ -29,6 +29,7 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import kernel_entries
 from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.metamorphic.exact_relations import relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.outcome import Finding, record
@@ -247,3 +248,15 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[_Comparison])
             "failed": [item.relation for item in wrong],
         },
     )
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the short run of every s, on every transformed problem too, and begun again at a window's end",
+    planted="an absolute constant, or a lost state or position, that acts on some coordinate",
+    runs=runs,
+    continued=continued,
+    judge=judge,
+    level=1,
+)

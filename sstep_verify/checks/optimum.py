@@ -19,6 +19,7 @@ import numpy as np
 from sstep_verify.bounds import optimum_ridge, optimum_svm
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, planted_term, record
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
@@ -193,3 +194,14 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
         causes=CAUSES, evidence={"iterations": trajectory.length},
     )  # fmt: skip
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s",
+    planted="a run that made no step at all",
+    runs=runs,
+    judge=judge,
+    bounds=("optimum_svm", "optimum_ridge"),
+)

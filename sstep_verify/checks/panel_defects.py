@@ -8,8 +8,16 @@ import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel
 from sstep_verify.solver import Declaration
+
+LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduction"
+LABELS, NORMS = "labels inside the kernel", "norms dropped"
+
+WHOLE_MATRIX = 1024
+"""Samples up to which what planted defects put into the rows of all samples is found once for a case."""
 
 LARGEST_EXPONENT = 710.0
 """Above log(2**1024) = 709.78..., so exp of more is infinite in float64."""
@@ -32,21 +40,98 @@ def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) 
     dict of str to KernelEntries
         By defect; the first stands for every kernel: without it the entries say nothing of the data.
     """
-    data, half = problem.dense, problem.features // 2
-    zeros = np.zeros_like(data)
-    first, second = zeros.copy(), zeros.copy()
-    first[:, :half], second[:, half:] = data[:, :half], data[:, half:]
-    kept = kernel_entries(replace(problem, data=first), declaration, rows)
-    found = {"features lost in the reduction": kept}
-    if not isinstance(problem.kernel, LinearKernel):
-        other = kernel_entries(replace(problem, data=second), declaration, rows)
-        found["kernel applied before the reduction"] = _sum(kept, other)
-    if problem.is_svm:
-        signed = replace(problem, data=problem.targets[:, None] * data)
-        found["labels inside the kernel"] = kernel_entries(signed, declaration, rows)
+    found = {}
+    for name, problems in mistaken(problem).items():
+        entries = [kernel_entries(one, declaration, rows) for one in problems]
+        found[name] = entries[0] if len(entries) == 1 else _sum(*entries)
     if isinstance(problem.kernel, RBFKernel):
-        found["norms dropped"] = _norms_dropped(problem, declaration, rows)
+        found[NORMS] = _norms_dropped(problem, declaration, rows)
     return found
+
+
+def mistaken(problem: Problem) -> dict[str, list[Problem]]:
+    """Problems whose kernels, added up, a defect puts in the place of the right one."""
+    data, half = problem.dense, problem.features // 2
+    first, second = np.zeros_like(data), np.zeros_like(data)
+    first[:, :half], second[:, half:] = data[:, :half], data[:, half:]
+    kept = replace(problem, data=first)
+    found = {LOST: [kept]}
+    if not isinstance(problem.kernel, LinearKernel):
+        found[SPLIT] = [kept, replace(problem, data=second)]
+    if problem.is_svm:
+        found[LABELS] = [replace(problem, data=problem.targets[:, None] * data)]
+    return found
+
+
+def shown(right: KernelEntries, mutant: KernelEntries) -> np.ndarray:
+    """What a defect changes for certain in each entry, over the bound on that entry, shape (c, m)."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        effect = np.abs(mutant.values - right.values) - mutant.own - right.own
+        effect = np.nan_to_num(np.maximum(effect, 0.0), nan=0.0, posinf=np.inf)
+        return np.where(effect > 0, effect / right.solver, 0.0)
+
+
+def differs(problem: Problem, name: str, rows: np.ndarray, oracle: Oracle) -> bool:
+    """Whether a defect changes some entry of these rows in exact arithmetic, as far as balls can tell.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    name : str
+        Name of the defect.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are looked at until an entry certainly differs.
+    oracle : Oracle
+        Gives the right kernel.
+    """
+    if name == NORMS:
+        return bool(problem.dense[rows].any() or problem.dense.any())
+    right = oracle.kernel(FIRST_BITS)
+    kernels = [exact_kernel(one, right.arithmetic) for one in mistaken(problem)[name]]
+    with right.arithmetic.working():
+        for i in rows.tolist():
+            columns = [kernel.column(i) for kernel in kernels]
+            for place, exact in enumerate(right.column(i)):
+                if not exact.overlaps(sum((column[place] for column in columns[1:]), columns[0][place])):
+                    return True
+    return False
+
+
+class PanelSharpness:
+    """Which planted defects the rows of a panel would not show, and so a panel of such rows might hide.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    declaration : Declaration
+        Precision and formulas of the solver.
+    oracle : Oracle
+        Gives the right kernel.
+    """
+
+    def __init__(self, problem: Problem, declaration: Declaration, oracle: Oracle):
+        self._problem, self._declaration, self._oracle = problem, declaration, oracle
+        self._all: dict[str, np.ndarray] | None = None
+
+    def hidden(self, rows: np.ndarray) -> list[str]:
+        """Defects that differ from the right kernel in these rows and stay within twice bound A there."""
+        unseen = [name for name, telling in self._telling(rows).items() if not telling.any()]
+        return [name for name in unseen if differs(self._problem, name, rows, self._oracle)]
+
+    def _telling(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Per defect, which of the rows show it."""
+        if self._problem.samples > WHOLE_MATRIX:
+            return self._shown(rows)
+        if self._all is None:
+            self._all = self._shown(np.arange(self._problem.samples))
+        return {name: telling[rows] for name, telling in self._all.items()}
+
+    def _shown(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        right = kernel_entries(self._problem, self._declaration, rows)
+        mutants = panel_defects(self._problem, self._declaration, rows)
+        return {name: np.any(shown(right, mutant) > 2.0, axis=1) for name, mutant in mutants.items()}
 
 
 def _sum(one: KernelEntries, other: KernelEntries) -> KernelEntries:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -35,7 +36,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Parameters
     ----------
     case : Case
-        The case; its declaration's option "ranks" is the number of processes (1 if absent).
+        The case; its declaration's `ranks` is the number of processes.
     trajectories : mapping of str to Trajectory
         The runs asked for by `runs`, by key.
     oracle : Oracle
@@ -46,7 +47,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per run on more than one rank; INCONCLUSIVE if such a run left no digests.
     """
-    ranks = int(str(case.declaration.options.get("ranks", 1)))
+    ranks = case.declaration.ranks
     found = {s: trajectories[run_key(s)] for s in case.s_values}
     return [
         _judge(case, s, ranks, trajectory)
@@ -95,3 +96,13 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
         f"than the recorded one{named}"
     )
     return Finding(what, len(differ), len(differ), 0.0)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, on several ranks",
+    planted="a rank that goes its own way, or makes no updates",
+    runs=runs,
+    judge=judge,
+)

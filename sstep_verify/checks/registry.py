@@ -1,50 +1,45 @@
-"""The checks by id; each is a module with ``CHECK``, ``runs`` and ``judge``."""
+"""The checks by id, in the order in which they judge. A new one adds its module here, and nothing else."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
 
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.errors import InputError
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from sstep_verify.checks.case import Case
-    from sstep_verify.oracle.facade import Oracle
-    from sstep_verify.solver import RunRequest
-    from sstep_verify.trajectory import Trajectory
-    from sstep_verify.verdict import Verdict
-
-MODULES = {
-    "step-replay": "step_replay",
-    "window-replay": "window_replay",
-    "trajectory": "trajectory",
-    "sstep-equals-classical": "sstep_equals_classical",
-    "metamorphic-exact": "metamorphic_exact",
-    "metamorphic-bounded": "metamorphic_bounded",
-    "kernel-entries": "kernel_entries",
-    "box": "box",
-    "determinism": "determinism",
-    "optimum": "optimum",
-    "claim-honesty": "claim_honesty",
-    "residual-gap": "residual_gap",
-    "rank-coherence": "rank_coherence",
-    "message-count": "message_count",
-}
+MODULES = (
+    "contract",
+    "step_replay",
+    "window_replay",
+    "trajectory",
+    "sstep_equals_classical",
+    "metamorphic_exact",
+    "metamorphic_bounded",
+    "kernel_entries",
+    "box",
+    "determinism",
+    "optimum",
+    "claim_honesty",
+    "residual_gap",
+    "rank_coherence",
+    "message_count",
+)
+"""Modules of the checks; each holds its `Check` under the name ``DECLARED``."""
 
 
-class Check(Protocol):
-    """One claim: which runs it needs, and what it makes of them."""
+def _declared(module: str) -> Check:
+    return importlib.import_module(f"sstep_verify.checks.{module}").DECLARED
 
-    CHECK: str
 
-    def runs(self, case: Case) -> dict[str, RunRequest]:
-        """Runs needed, by key; equal keys of different checks are the same run."""
-        ...
+CHECKS: dict[str, Check] = {check.id: check for check in map(_declared, MODULES)}
+"""All checks by id."""
 
-    def judge(self, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-        """Verdicts on the runs."""
-        ...
+PRIMARY: tuple[str, ...] = tuple(check.id for check in CHECKS.values() if check.primary)
+"""Ids of the checks of which one must have passed a run, for its s to be right."""
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:
@@ -55,16 +50,16 @@ def checks_of(ids: Sequence[str]) -> list[Check]:
     InputError
         If an id is unknown.
     """
-    unknown = [name for name in ids if name not in MODULES]
+    unknown = [name for name in ids if name not in CHECKS]
     if unknown:
-        raise InputError(f"check {unknown[0]!r} is unknown; known: {', '.join(sorted(MODULES))}")
-    return [cast("Check", importlib.import_module(f"sstep_verify.checks.{MODULES[name]}")) for name in ids]
+        raise InputError(f"check {unknown[0]!r} is unknown; known: {', '.join(sorted(CHECKS))}")
+    return [CHECKS[name] for name in ids]
 
 
 def continued_runs(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory]
 ) -> dict[str, RunRequest]:
-    """Runs of a check that begin from what others recorded, by key; none unless it has ``continued``.
+    """Runs of a check that begin from what others recorded, by key.
 
     Parameters
     ----------
@@ -75,5 +70,4 @@ def continued_runs(
     trajectories : mapping of str to Trajectory
         All runs asked for by ``check.runs``, by key.
     """
-    continued = getattr(check, "continued", None)
-    return {} if continued is None else continued(case, trajectories)
+    return check.continued(case, trajectories)

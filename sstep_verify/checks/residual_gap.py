@@ -14,6 +14,7 @@ import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
@@ -158,3 +159,16 @@ def _finding(
         f"entry {next(k for k, one in enumerate(entries) if one is worst)}: distance from the true one"
     )
     return Finding(what, worst.lower, worst.upper, worst.bound)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="a short run of every s, recorded in several places, where the solver declares a state",
+    planted="a carried quantity that is not updated",
+    runs=runs,
+    judge=judge,
+    bounds=("residual_gap",),
+    level=2,
+    applies=lambda case, s: bool(case.declaration.state),
+)

@@ -14,6 +14,7 @@ import numpy as np
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -90,3 +91,16 @@ def _point(
     else:
         distance = truth.norm((one - other)[truth.places].astype(np.float64))
     return judged(case, truth, s, iteration, one, distance, bounds)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
+    planted="the kernel correction left out of the s-step run alone",
+    runs=runs,
+    judge=judge,
+    bounds=("trajectory_svm", "trajectory_ridge"),
+    level=0,
+    applies=lambda case, s: s > 1,
+)

@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, verdict_on
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import JudgedRun, JudgedStep, StepJudge
@@ -33,10 +34,6 @@ CHECK = "step-replay"
 
 LOG_WORDS = 1 << 25
 """Coordinates drawn in a run up to which it is logged: 256 MiB."""
-
-PLANTED = (
-    "a quantity of the step left out: the stale product, the curvature, and for s > 1 the kernel correction"
-)
 
 MISSED = 1e-3
 """Share of defective steps for which the chance of missing them is told, where not all steps are judged."""
@@ -208,3 +205,17 @@ def _diagnosis(judged: JudgedRun) -> str:
         f"{words} Leaving out no single quantity reproduces them: a factor on a quantity, another kernel, "
         "another order of draws or another precision than declared may."
     )
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s with its step log, where the solver declares that it keeps one",
+    planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
+    runs=runs,
+    judge=judge,
+    bounds=("step_svm", "step_ridge", "step_drift"),
+    level=1,
+    applies=lambda case, s: loggable(case),
+    primary=True,
+)

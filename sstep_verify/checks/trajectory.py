@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.check import Check
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -80,3 +81,15 @@ def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iterat
     if note:
         return spoiled(iteration, note, size, bounds)
     return judged(case, truth, s, iteration, state, truth.distance(iteration, state), bounds)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="a short run of every s, recorded at about H, H/2, H/4, ...",
+    planted="the kernel correction of the s-step recurrence left out in every window of the run",
+    runs=runs,
+    judge=judge,
+    bounds=("trajectory_svm", "trajectory_ridge"),
+    level=0,
+)

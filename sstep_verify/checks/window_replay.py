@@ -3,8 +3,10 @@
 A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
 bound on the rounding errors one window of any correct implementation can make. Errors of earlier
 windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
-term shows at its full size. A solver that exposes its kernel rows is replayed from these as well; one that
-makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
+term shows at its full size. Some windows are replayed so; all, or as many as fit, are swept in float64
+(checks/window/sweep.py), and what is beyond the bound there is replayed. A solver that exposes its kernel
+rows is replayed from these as well; one that makes its steps from a state carried beside a, from a and that
+state (residual-gap judges the state).
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.window.choose import choose_windows
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.window import sweep
+from sstep_verify.checks.window.choose import Window, choose_windows
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import WindowFinding, term_records
+from sstep_verify.checks.window.terms import WindowFinding, decided, term_records
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import KERNEL, core, quantities_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, worst
@@ -27,24 +33,20 @@ CHECK = "window-replay"
 PANEL_WORDS = 1 << 24
 """Kernel entries that the runs of a case may expose for all their recorded windows: 128 MiB."""
 
-BOUND_ORIGIN = {
-    True: "signed propagation of rounding errors over the window's coordinates (bounds/window_svm.py)",
-    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window_ridge*.py)",
-}
-
 PANEL_WORK = 1 << 18
 """Panel entries of a run's windows after which further windows are replayed from the data alone.
 
 The first window is always replayed from both; where windows are small, as they are for m <= 64, so are all.
 """
 
-SOURCES = {"data": "data", "panel": "solver's own panel"}
+EFFECT_WORK = 1 << 14
+"""Products in a window up to which the effect of every quantity is computed in every window."""
 
-CAUSES = (
-    "Likely causes: a correction term of the s-step recurrence is missing or wrong; a coordinate drawn "
-    "twice in a window is not updated in between; the window is not s steps of this index stream; "
-    "the kernel is not the declared one; the precision is not the declared one."
-)
+CONFIRMED = 4
+"""Windows beyond the bound in a sweep that are replayed exactly."""
+
+DIAGNOSED = 3
+"""Failed windows of a run in which mistakes that reproduce them are looked for."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -61,6 +63,11 @@ def runs(case: Case) -> dict[str, RunRequest]:
             request, left = replace(request, expose_panels=True), left - words
         requests[run_key(s)] = request
     return requests
+
+
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The plain runs again, recorded at every window end, whole or in stretches; see `sweep`."""
+    return sweep.requests(case, trajectories)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -81,9 +88,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         One per run whose windows are within the case's replay limit.
     """
     replays = WindowReplays(case, oracle)
-    return [
-        _judge_run(case, s, trajectories[run_key(s)], replays) for s in case.s_values if replayable(case, s)
-    ]
+    return [_judge_run(case, s, trajectories, replays) for s in case.s_values if replayable(case, s)]
 
 
 def replayable(case: Case, s: int) -> bool:
@@ -97,18 +102,24 @@ def _panel_words(case: Case, steps: int) -> int:
     return min(steps * case.stream.block, samples) * samples
 
 
-def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplays) -> Verdict:
-    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed)
-    findings, left = [], PANEL_WORK
-    for window in windows:
-        findings.append(replays.finding(trajectory, window, from_panel=left > 0))
-        left -= _panel_words(case, window.end - window.begin)
+def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays) -> Verdict:
+    trajectory, update = runs_made[run_key(s)], case.declaration.update
+    names = [one.name for one in quantities_of(case.problem.loss.task, update, s, case.stream.block)]
+    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
+    swept = sweep.sweep(case, s, trajectory, runs_made)
+    chosen = [(trajectory, 0, window) for window in windows]
+    chosen += [*swept.notable, *swept.violations[:CONFIRMED]]
+    findings = _findings(case, chosen, replays, names) + _bridged(swept)
     worst_finding = max(findings, key=lambda finding: finding.ratio)
-    terms = term_records(case.problem, s, findings)
-    bounded = [finding.status for finding in findings if finding.status is not Status.VACUOUS]
-    status, sources = worst(bounded), _sources(findings)
-    if status is Status.PASS and terms and terms[0].status is Status.VACUOUS:
+    terms, sources = term_records(names, findings), _sources(findings)
+    status = worst(one.status for one in findings if one.status is not Status.VACUOUS)
+    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(s)):
         status = Status.VACUOUS
+    judged = swept.judged | {one.window.begin for one in findings if decided(one) and one.bits}
+    planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
+    if swept.judged:
+        ratios["in the sweep"] = swept.ratio
+    coverage = Coverage(planned, len(judged), swept.astray)
     return Verdict(
         check=CHECK,
         case=case.id,
@@ -120,13 +131,65 @@ def _judge_run(case: Case, s: int, trajectory: Trajectory, replays: WindowReplay
         measured=worst_finding.measured,
         bound=worst_finding.bound,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
-        planned=len(windows),
-        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
+        planned=planned,
+        executed=len(judged),
         terms=terms,
-        reason=_reason(case, status, worst_finding, terms, sources),
+        reason=reason(case, s, status, findings, terms, ratios, coverage),
         replay=case.replay_command,
-        evidence={**sources, "windows": [finding.evidence() for finding in findings]},
+        evidence={
+            **sources,
+            **_counted(s, trajectory, judged),
+            "sweep": swept.evidence(),
+            "windows": [finding.evidence() for finding in findings],
+        },
     )
+
+
+def _counted(s: int, trajectory: Trajectory, judged: set[int]) -> dict[str, dict[str, int]]:
+    """Windows and steps that were judged, by where the windows begin, of all that the run made."""
+    steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
+    return {
+        "windows judged": {"judged": len(judged), "of": -(-trajectory.length // s)},
+        "steps": {"judged": steps, "of": trajectory.length},
+    }
+
+
+def _findings(
+    case: Case, chosen: list[tuple[Trajectory, int, Window]], replays: WindowReplays, names: list[str]
+) -> list[WindowFinding]:
+    """Replay the windows; in long ones look only at the correction and at what was not seen before."""
+    findings: list[WindowFinding] = []
+    left, unseen = PANEL_WORK, set(names)
+    for trajectory, offset, window in chosen:
+        steps, block = window.end - window.begin, case.stream.block
+        work = steps * block * (min(steps * block, case.problem.samples) + block)
+        again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
+        finding = replays.finding(
+            trajectory,
+            window,
+            from_panel=left > 0,
+            names=again | unseen,
+            again=again,
+            diagnose=sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
+        )
+        placed = replace(window, begin=offset + window.begin, end=offset + window.end)
+        findings.append(replace(finding, window=placed))
+        unseen = {name for name in unseen if not finding.saw(name)}
+        left -= _panel_words(case, steps)
+    return findings
+
+
+def _bridged(swept: sweep.Sweep) -> list[WindowFinding]:
+    """The part in which the run itself went astray, where it is further off than rounding takes it."""
+    found = swept.bridged
+    if found is None or not found.ratio[0] > 1.0:
+        return []
+    note = (
+        f"made again with every window recorded, the run ends iterations {swept.bridge[0] + 1}.."
+        f"{swept.bridge[1]} elsewhere, and only so right: what it does hangs on what is recorded"
+    )
+    values = (float(found.ratio[0]), float(found.distance[0]), float(found.bound[0]))
+    return [WindowFinding(Window(*swept.bridge, ("astray",)), Status.FAIL, *values, note)]
 
 
 def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
@@ -142,25 +205,24 @@ def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
     return found
 
 
-def _reason(case: Case, status: Status, finding: WindowFinding, terms, sources: dict[str, dict]) -> str:
-    largest = ", ".join(f"{found['ratio']:.3g} {source}" for source, found in sources.items())
-    compared = (
-        f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
-        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g} ({BOUND_ORIGIN[case.problem.is_svm]}), the kernel taken from the "
-        f"{SOURCES[finding.source]}. Largest ratios: {largest}."
-    )
-    if status is Status.FAIL:
-        return f"{compared} {finding.note} {CAUSES}".replace("  ", " ")
-    if status is Status.VACUOUS and not math.isfinite(finding.bound):
-        return (
-            f"{compared} The bound is infinite: a block system is so ill-conditioned that factorising in "
-            "this precision may break down, so no implementation is promised to come near the exact window."
-        )
-    if status is Status.VACUOUS:
-        return f"{compared} The run could not have shown a missing kernel correction: {terms[0].reason}"
-    if status is Status.INCONCLUSIVE and finding.note:
-        return f"{compared} Nothing was replayed: {finding.note}."
-    if status is Status.INCONCLUSIVE:
-        return f"{compared} At {finding.bits} bits the enclosure still holds the bound."
-    return compared
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, with its panels where the solver exposes them",
+    planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
+    runs=runs,
+    continued=continued,
+    judge=judge,
+    bounds=(
+        "window_svm",
+        "window_ridge",
+        "window_ridge_components",
+        "window_ridge_panel",
+        "sweep_svm",
+        "sweep_ridge",
+    ),  # fmt: skip
+    level=1,
+    affordable=replayable,
+    primary=True,
+    by_windows=True,
+)

@@ -54,7 +54,7 @@ def _show(explanation) -> None:
     click.echo(explanation.check)
     _section("Claim", _indented(explanation.claim))
     _section("Method", textwrap.indent(explanation.method, "  "))
-    _section("Needs", "\n".join(_indented(line) for line in explanation.needs))
+    _section("Needs", _indented(explanation.needs))
     for path, text in explanation.derivations.items():
         _section(f"Bound: {path}", textwrap.indent(text, "  "))
     if not explanation.derivations:
@@ -152,10 +152,10 @@ def _rows(cells):
 
 def _terms(verdict: dict):
     for term in verdict["terms"]:
-        counts = f"{term['decided']} of {term['planned']} decided, visible in {term['seen']}"
+        counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
         seen = f"detectable relative error {_number(term['detectable'])}"
         reason = f": {term['reason']}" if term["reason"] else ""
-        yield f"  {term['name']}: {term['status']}, {seen}; {counts}{reason}"
+        yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
 
 
 def _evidence(evidence: dict):

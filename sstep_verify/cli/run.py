@@ -135,5 +135,7 @@ def _finish(results, written) -> None:
             click.echo(note, err=True)
     for message in written.messages:
         click.echo(message, err=True)
+    if summary.steps:
+        click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
     click.echo(str(written.folder))
     sys.exit(summary.exit_code)

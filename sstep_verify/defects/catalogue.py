@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sstep_verify.defects.mutation import Mutation
 
@@ -31,6 +32,8 @@ class Defect:
         return self.mutation.name
 
 
+SVM = ("svm-l1", "svm-l2")
+
 CATALOGUE: tuple[Defect, ...] = (
     Defect(
         Mutation("overlap-dropped", overlap=0),
@@ -53,4 +56,19 @@ CATALOGUE: tuple[Defect, ...] = (
         Mutation("assigned-once", assign_once=True),
         "alpha[I] += theta with repeated indices keeps only the last increment of a coordinate",
     ),
+    Defect(
+        Mutation("correction-dropped", kernel=0, kernel_overlap=0),
+        "the gradient of the window's start is used as it is, beside the coordinate's current value",
+    ),
+    Defect(Mutation("curvature-halved", curvature=Fraction(1, 2)), "steps are twice as long"),
+    Defect(Mutation("label-lost", labels=-1), "the drawn coordinate's label has the wrong sign", SVM),
+    Defect(Mutation("upper-end-lost", upper=None), "a is not kept below C", ("svm-l1",)),
+    Defect(Mutation("upper-end-halved", upper=Fraction(1, 2)), "the box ends at C/2", ("svm-l1",)),
+    Defect(Mutation("lower-end-lost", leak=1), "a is not kept above 0", SVM),
+    Defect(Mutation("boundary-off-by-one", boundary=0), "what the last step of a window did is lost"),
+    Defect(Mutation("draws-off-by-one", early=True), "every draw is the one after it in the stream"),
+    Defect(Mutation("m-doubled", samples=2), "m is counted twice", ("krr",)),
+    Defect(Mutation("lambda-doubled", penalty=2), "lambda is twice what was asked for", ("krr",)),
+    Defect(Mutation("off-diagonal-dropped", off_diagonal=0), "a block is solved by its diagonal", ("krr",)),
+    Defect(Mutation("write-back-lost", write_back=0), "the new values are not stored in a"),
 )

@@ -1,4 +1,4 @@
-"""Mutation: which terms of the s-step recurrence are scaled, and which steps of it go wrong."""
+"""Mutation: which quantities of the s-step recurrence are scaled, and which steps of it go wrong."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from sstep_verify import quantities
+
 Factor = int | Fraction
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One factor per correction term (1 is right, 0 drops the term) and one switch per slip.
+    """One factor per quantity of a step (1 is right, 0 drops it) and one switch per slip.
 
     Parameters
     ----------
     name : str
         Name of the defect; ``none`` for the right recurrence.
+    stale : Factor
+        Product of the kernel row with a at the window's start.
+    curvature : Factor
+        What the gradient is divided by: eta (K-SVM), the block system (K-RR).
     kernel : Factor
         Kernel correction between different coordinates: ``K(i_j, i_t) theta_t`` with i_t != i_j.
     kernel_overlap : Factor
@@ -27,6 +33,23 @@ class Mutation:
     omega_stale, omega_overlap : Factor
         Diagonal shift times a at the window's start, and times the increments since (Algorithm 2,
         line 17).
+    labels : Factor
+        Label of the drawn coordinate in its gradient; -1 flips it.
+    upper : Factor or None
+        Upper end of the box (nu); None: there is none.
+    leak : Factor
+        Part of what lies below the lower end of the box that stays; 0 is right, 1: there is no lower end.
+    samples, penalty : Factor
+        K-RR: m, and lambda, wherever they occur.
+    off_diagonal : Factor
+        K-RR: off-diagonal entries of the block system.
+    write_back : Factor
+        Increments as they are stored in a.
+    boundary : Factor
+        Increment of the window's last step, as what comes after sees it.
+    early : bool
+        Each draw is replaced by the next one of the stream, the very last by the first. Of a window alone
+        the steps after the first are made: what it draws last is not among its coordinates.
     lose_tail : bool
         Leave out the last window if it is shorter than s.
     assign_once : bool
@@ -34,15 +57,26 @@ class Mutation:
     """
 
     name: str = "none"
+    stale: Factor = 1
+    curvature: Factor = 1
     kernel: Factor = 1
     kernel_overlap: Factor = 1
     overlap: Factor = 1
     omega_stale: Factor = 1
     omega_overlap: Factor = 1
+    labels: Factor = 1
+    upper: Factor | None = 1
+    leak: Factor = 0
+    samples: Factor = 1
+    penalty: Factor = 1
+    off_diagonal: Factor = 1
+    write_back: Factor = 1
+    boundary: Factor = 1
+    early: bool = False
     lose_tail: bool = False
     assign_once: bool = False
 
-    def scaled(self, fields: tuple[str, ...], factor: Factor, name: str) -> Mutation:
+    def scaled(self, fields: tuple[str, ...], factor: Factor | None, name: str) -> Mutation:
         """A copy with some factors set to another value."""
         changes: dict[str, Any] = dict.fromkeys(fields, factor)
         return replace(self, name=name, **changes)
@@ -51,8 +85,50 @@ class Mutation:
 NONE = Mutation()
 
 TERMS: dict[str, tuple[str, ...]] = {
-    "kernel-correction": ("kernel",),
-    "overlap": ("overlap",),
-    "omega": ("omega_stale", "omega_overlap"),
+    quantities.STALE: ("stale",),
+    quantities.CURVATURE: ("curvature",),
+    quantities.KERNEL: ("kernel",),
+    quantities.SAME: ("kernel_overlap",),
+    quantities.OVERLAP: ("overlap",),
+    quantities.OMEGA: ("omega_stale", "omega_overlap"),
+    quantities.LABELS: ("labels",),
+    quantities.UPPER: ("upper",),
+    quantities.LOWER: ("leak",),
+    quantities.SAMPLES: ("samples",),
+    quantities.PENALTY: ("penalty",),
+    quantities.OFF_DIAGONAL: ("off_diagonal",),
+    quantities.WRITE_BACK: ("write_back",),
+    quantities.BOUNDARY: ("boundary",),
+    quantities.TAIL: ("lose_tail",),
+    quantities.STREAM: ("early",),
 }
-"""Terms that verdicts report on, and the factors that scale each."""
+"""Quantities of a step, and the factors or switches that act on each."""
+
+LEFT_OUT: dict[str, Factor | None] = {
+    quantities.CURVATURE: 2,
+    quantities.LABELS: -1,
+    quantities.UPPER: None,
+    quantities.LOWER: 1,
+    quantities.SAMPLES: 2,
+    quantities.PENALTY: 2,
+    quantities.TAIL: True,
+    quantities.STREAM: True,
+}
+"""Factor that stands for leaving a quantity out; 0 for those not named."""
+
+
+def left_out(name: str) -> Mutation:
+    """The mutation that leaves a quantity out, as `sstep_verify.quantities` says what that means."""
+    return NONE.scaled(TERMS[name], LEFT_OUT.get(name, 0), f"{name} left out")
+
+
+def off_by(name: str, relative: Fraction) -> Mutation | None:
+    """The mutation by which a quantity is relatively off; None where leaving it out says as much.
+
+    That is so for a switch, which is on or off, and for what is stored, in which a is linear. The lower
+    end of the box is 0, and so the part of what lies below it that stays takes the place.
+    """
+    if name in (quantities.TAIL, quantities.STREAM, quantities.WRITE_BACK, quantities.BOUNDARY):
+        return None
+    factor = relative if name == quantities.LOWER else 1 + relative
+    return NONE.scaled(TERMS[name], factor, f"{name} off by {float(relative):.3g}")

@@ -10,22 +10,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow, local_window
+from sstep_verify.defects.window import LocalWindow, drawn_early, local_window
 
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
 
 
-def block_system(arithmetic, window: LocalWindow, step: int, penalty, samples: int) -> list:
-    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors."""
+def block_system(
+    arithmetic, window: LocalWindow, step: int, penalty, samples: int, mutation: Mutation = NONE
+) -> list:
+    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors; see `system_part`."""
     block = window.draws[step]
     with arithmetic.working():
+        number = arithmetic.number
+        off_diagonal = number(mutation.off_diagonal)
+        penalty, samples = penalty * number(mutation.penalty), samples * number(mutation.samples)
         rows = []
         for place, i in enumerate(block):
-            row = [window.gram[i][j] / penalty for j in block]
-            row[place] = row[place] + samples
+            row = [off_diagonal * window.gram[i][j] / penalty for j in block]
+            row[place] = window.gram[i][i] / penalty + samples
             rows.append(arithmetic.vector(row))
         return rows
+
+
+def system_part(mutation: Mutation) -> Mutation:
+    """What a mutation changes of the entries of the block systems, without the rest of it."""
+    return Mutation(samples=mutation.samples, penalty=mutation.penalty, off_diagonal=mutation.off_diagonal)
 
 
 def mutable_ridge_window(
@@ -52,7 +62,7 @@ def mutable_ridge_window(
     mutation : Mutation
         Factors and switches.
     solve : callable, optional
-        Solver of the block systems; the arithmetic's own if absent.
+        Solver of the block systems, as the mutation has them; the arithmetic's own if absent.
     steps : list, optional
         Gets the increment of every block, a vector of length b.
 
@@ -63,33 +73,34 @@ def mutable_ridge_window(
     """
 
     def own_solve(step, rhs):
-        return arithmetic.solve(block_system(arithmetic, window, step, penalty, samples), rhs)
+        return arithmetic.solve(block_system(arithmetic, window, step, penalty, samples, mutation), rhs)
 
     solve = solve or own_solve
     with arithmetic.working():
-        kernel, own_kernel = arithmetic.number(mutation.kernel), arithmetic.number(mutation.kernel_overlap)
-        overlap = arithmetic.number(mutation.overlap)
-        count = len(window.coordinates)
+        number, count = arithmetic.number, len(window.coordinates)
+        kernel, own_kernel = number(mutation.kernel), number(mutation.kernel_overlap)
+        overlap, products = number(mutation.overlap), number(mutation.stale)
+        divisor, diagonal = penalty * number(mutation.penalty), samples * number(mutation.samples)
         increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
-        for step, block in enumerate(window.draws):
-            rhs = []
+        solution = []
+        for step in range(int(mutation.early), len(window.draws)):
+            block, rhs = window.draws[step], []
             for i in block:
                 row, increment = window.gram[i], increments[i]
                 own = row[i] * increment
                 others = arithmetic.dot(row, increments) - own
-                product = window.stale[i] + kernel * others + own_kernel * own
+                product = products * window.stale[i] + kernel * others + own_kernel * own
                 shifted = window.start[i] + overlap * increment
-                rhs.append(window.targets[i] - samples * shifted - product / penalty)
+                rhs.append(window.targets[i] - diagonal * shifted - product / divisor)
             solution = solve(step, arithmetic.vector(rhs))
+            if mutation.curvature != 1:
+                solution = [change / number(mutation.curvature) for change in solution]
             if steps is not None:
                 steps.append(solution)
             for place, i in enumerate(block):
                 increments[i] = increments[i] + solution[place]
                 last[i] = solution[place]
-        added = last if mutation.assign_once else increments
-        return arithmetic.vector(
-            [start + change for start, change in zip(window.start, added, strict=True)]
-        )
+        return window.end_of(arithmetic, mutation, last if mutation.assign_once else increments, solution)
 
 
 def mutable_sstep_bdcd(
@@ -118,6 +129,7 @@ def mutable_sstep_bdcd(
     """
     alpha = arithmetic.vector(initial)
     penalty = arithmetic.number(penalty)
+    blocks, mutation = drawn_early(list(blocks), mutation)
     for begin in range(0, len(blocks), s):
         drawn = [[int(i) for i in block] for block in blocks[begin : begin + s]]
         if mutation.lose_tail and len(drawn) < s:

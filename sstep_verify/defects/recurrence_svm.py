@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow, Step, local_window
+from sstep_verify.defects.window import LocalWindow, Step, drawn_early, local_window
 
 
 def mutable_svm_window(
@@ -47,36 +47,37 @@ def mutable_svm_window(
     with arithmetic.working():
         number = arithmetic.number
         kernel, own_kernel = number(mutation.kernel), number(mutation.kernel_overlap)
-        overlap = number(mutation.overlap)
-        omega_stale, omega_overlap = (
-            omega * number(mutation.omega_stale),
-            omega * number(mutation.omega_overlap),
-        )
-        zero, count = number(0), len(window.coordinates)
+        overlap, eta = number(mutation.overlap), number(mutation.curvature)
+        signs, products = number(mutation.labels), number(mutation.stale)
+        shift, shift_moved = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
+        end = None if upper is None or mutation.upper is None else upper * number(mutation.upper)
+        zero, leak, count = number(0), number(mutation.leak), len(window.coordinates)
         increments, signed = arithmetic.zeros(count), arithmetic.zeros(count)
-        last = arithmetic.zeros(count)
-        for (i,) in window.draws:
+        last, increment = arithmetic.zeros(count), zero
+        for (i,) in window.draws[1:] if mutation.early else window.draws:
             label, row = window.targets[i], window.gram[i]
             own = row[i] * increments[i]
             others = label * arithmetic.dot(row, signed) - own
             value = window.start[i] + overlap * increments[i]
-            gradient = label * window.stale[i] - 1 + omega_stale * window.start[i]
-            gradient = gradient + kernel * others + own_kernel * own + omega_overlap * increments[i]
+            gradient = signs * (products * (label * window.stale[i]) + kernel * others) - 1
+            gradient = gradient + own_kernel * own + shift * window.start[i] + shift_moved * increments[i]
             curvature = row[i] + omega
             if arithmetic.is_zero(curvature):
-                unclipped, updated = upper, upper
+                # Without an upper end there would be no minimiser: the right one stands in.
+                unclipped = updated = upper if end is None else end
             else:
-                unclipped = value - gradient / curvature
-                updated = arithmetic.clip(unclipped, zero, upper)
+                unclipped = value - gradient / (eta * curvature)
+                updated = arithmetic.clip(unclipped, zero, end)
+                if mutation.leak:
+                    updated = updated + leak * (unclipped - arithmetic.clip(unclipped, zero, None))
             increment = updated - value
             if steps is not None:
                 steps.append(Step(value, unclipped, increment))
             increments[i] = increments[i] + increment
             signed[i] = label * increments[i]
             last[i] = increment
-        added = last if mutation.assign_once else increments
-        return arithmetic.vector(
-            [start + change for start, change in zip(window.start, added, strict=True)]
+        return window.end_of(
+            arithmetic, mutation, last if mutation.assign_once else increments, [increment]
         )
 
 
@@ -117,6 +118,7 @@ def mutable_sstep_dcd(
     """
     alpha = arithmetic.vector(initial)
     upper, omega = svm_constants(arithmetic, loss, C)
+    indices, mutation = drawn_early(list(indices), mutation)
     for begin in range(0, len(indices), s):
         blocks = [[int(i)] for i in indices[begin : begin + s]]
         if mutation.lose_tail and len(blocks) < s:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from sstep_verify.defects.mutation import Mutation
 
 Scalar = Any
 Vector = Any
@@ -35,6 +37,30 @@ class LocalWindow:
     stale: list[Scalar]
     start: Vector
     targets: Vector
+
+    def end_of(self, arithmetic, mutation: Mutation, increments, last_step) -> Vector:
+        """The dual vector at the window's end, shape (c,), from what each coordinate gained.
+
+        Parameters
+        ----------
+        arithmetic
+            Arithmetic object of `sstep_reference`.
+        mutation : Mutation
+            Its write-back and its boundary act here.
+        increments : vector of length c
+            Sum of the increments of each coordinate.
+        last_step : sequence of b scalars
+            Increments of the last step; empty where no step was made.
+        """
+        with arithmetic.working():
+            stored, lost = arithmetic.number(mutation.write_back), 1 - arithmetic.number(mutation.boundary)
+            gained = list(increments)
+            if mutation.boundary != 1:
+                for place, increment in zip(self.draws[-1], last_step, strict=False):
+                    gained[place] = gained[place] - lost * increment
+            return arithmetic.vector(
+                [start + stored * change for start, change in zip(self.start, gained, strict=True)]
+            )
 
 
 @dataclass(frozen=True)
@@ -83,3 +109,10 @@ def local_window(arithmetic, kernel, targets, alpha, blocks: Sequence[Sequence[i
             start=arithmetic.vector([alpha[i] for i in coordinates]),
             targets=arithmetic.vector([targets[i] for i in coordinates]),
         )
+
+
+def drawn_early(blocks: list, mutation: Mutation) -> tuple[list, Mutation]:
+    """A whole stream as the mutation draws it, and the mutation without that."""
+    if not mutation.early:
+        return blocks, mutation
+    return blocks[1:] + blocks[:1], replace(mutation, early=False)

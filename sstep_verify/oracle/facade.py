@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sstep_reference import Kernel, SingularSystemError
@@ -48,6 +49,7 @@ class Oracle:
         self._ridge: dict[float, RidgeOptimum] = {}
         self._svm: dict[Loss, SvmOptimum] = {}
         self._kept: dict[str, Any] = {}
+        self._owned: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
     def kept(self, key: str, make: Callable[[], Made]) -> Made:
         """What `make` returns, made once for all cases that share data and kernel."""
@@ -55,12 +57,19 @@ class Oracle:
             self._kept[key] = make()
         return self._kept[key]
 
+    def kept_of(self, owner: object, make: Callable[[], Made]) -> Made:
+        """What `make` returns, made once and kept as long as what it is about, such as a case."""
+        if owner not in self._owned:
+            self._owned[owner] = make()
+        return self._owned[owner]
+
     def kernel(self, bits: int) -> Kernel:
         """The exact kernel over balls of some precision, made once."""
         if bits not in self._kernels:
             self._kernels[bits] = exact_kernel(self._problem, Balls(bits))
         return self._kernels[bits]
 
+    @np.errstate(over="ignore", invalid="ignore")  # effects and errors beyond float64 are infinite
     def replay(
         self,
         problem: Problem,
@@ -73,11 +82,24 @@ class Oracle:
     ) -> Replay:
         """Replay one window exactly; begin and end (m,), draws (s, b).
 
-        With a carried state (m,) or (n,) the window starts from a and this state, which is then named.
+        With a carried state (m,) or (n,) the window starts from a and this state, which is then named. The
+        precision is `bits`, or more where no fewer prove a block system of K-RR, which is ``>= m I``, to be
+        invertible.
+
+        Raises
+        ------
+        SingularSystemError
+            If `MOST_BITS` do not prove it.
         """
         if problem.is_svm:
             return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel(), carried, state)
-        return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+        while True:
+            try:
+                return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+            except SingularSystemError:
+                if bits >= MOST_BITS:
+                    raise
+                bits *= 2
 
     def replay_panel(
         self,

@@ -6,12 +6,12 @@ partial sum is not a partial sum of the function.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.problems import Kernel, PolynomialKernel, RBFKernel
+from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 
 
 class KernelFunction(Protocol):
@@ -110,8 +110,12 @@ def gaussian_exponents(panel, columns, first, squared_norms, sigma):
 
 def kernel_function_of(kernel: Kernel, samples: int, squared_norms) -> KernelFunction:
     """Choose the kernel function for m samples; `squared_norms` is called only if norms are needed."""
-    if isinstance(kernel, RBFKernel):
-        return Gaussian(kernel.sigma, squared_norms())
-    if isinstance(kernel, PolynomialKernel):
-        return Power(kernel.degree, kernel.offset, samples)
-    return Identity()
+    match kernel:
+        case LinearKernel():
+            return Identity()
+        case PolynomialKernel():
+            return Power(kernel.degree, kernel.offset, samples)
+        case RBFKernel():
+            return Gaussian(kernel.sigma, squared_norms())
+        case _:
+            assert_never(kernel)

@@ -34,7 +34,7 @@ class Shape(NamedTuple):
     seed: int
 
 
-SHAPES = {"wide": Shape(150, 301, 60, 0.06, 150), "tall": Shape(2000, 40, 1, 1.0, 2000)}
+SHAPES = {"wide": Shape(150, 301, 60, 0.06, 150), "tall": Shape(1200, 40, 1, 1.0, 1200)}
 """By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds."""
 
 REGRESSION = "_regression"
@@ -52,7 +52,7 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     Parameters
     ----------
     name : str
-        wide (150 x 301) or tall (2000 x 40), classification; with ``_regression`` appended, the same data
+        wide (150 x 301) or tall (1200 x 40), classification; with ``_regression`` appended, the same data
         with real targets.
 
     Returns

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from sstep_verify.errors import InputError
 
@@ -126,8 +126,12 @@ def shortest(value: float) -> str:
 
 def describe(kernel: Kernel) -> str:
     """One short phrase for tables and messages, such as ``polynomial d=3 c=0``."""
-    if isinstance(kernel, PolynomialKernel):
-        return f"polynomial d={kernel.degree} c={kernel.offset:g}"
-    if isinstance(kernel, RBFKernel):
-        return f"rbf sigma={kernel.sigma:g}"
-    return "linear"
+    match kernel:
+        case LinearKernel():
+            return "linear"
+        case PolynomialKernel():
+            return f"polynomial d={kernel.degree} c={kernel.offset:g}"
+        case RBFKernel():
+            return f"rbf sigma={kernel.sigma:g}"
+        case _:
+            assert_never(kernel)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from sstep_verify.errors import InputError
 
@@ -109,6 +109,10 @@ def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
 
 def describe(loss: Loss) -> str:
     """One short phrase for tables and messages, such as ``svm-l2 C=1``."""
-    if isinstance(loss, Ridge):
-        return f"krr lambda={loss.penalty:g}"
-    return f"{loss.task} C={loss.C:g}"
+    match loss:
+        case Ridge():
+            return f"krr lambda={loss.penalty:g}"
+        case Hinge() | SquaredHinge():
+            return f"{loss.task} C={loss.C:g}"
+        case _:
+            assert_never(loss)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from typing import assert_never
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,7 +72,13 @@ class Problem:
     @property
     def is_svm(self) -> bool:
         """True for K-SVM, False for K-RR."""
-        return not isinstance(self.loss, Ridge)
+        match self.loss:
+            case Hinge() | SquaredHinge():
+                return True
+            case Ridge():
+                return False
+            case _:
+                assert_never(self.loss)
 
     @property
     def hinge(self) -> Hinge | SquaredHinge:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, PolynomialKernel, RBFKernel
+from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.problems.losses import Loss, Ridge
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream, relabelling
@@ -150,12 +151,16 @@ def permute_features(problem: Problem, stream: IndexStream, seed: int) -> Transf
 
 def _scaled_kernel(kernel: Kernel, power: int) -> tuple[Kernel, int]:
     """Kernel for data multiplied by ``2**power``, and the power of two its values gain."""
-    if isinstance(kernel, RBFKernel):
-        return RBFKernel(float(_times(kernel.sigma, -2 * power, "sigma"))), 0
-    if isinstance(kernel, PolynomialKernel):
-        offset = float(_times(kernel.offset, 2 * power, "the offset"))
-        return replace(kernel, offset=offset), 2 * power * kernel.degree
-    return kernel, 2 * power
+    match kernel:
+        case LinearKernel():
+            return kernel, 2 * power
+        case PolynomialKernel():
+            offset = float(_times(kernel.offset, 2 * power, "the offset"))
+            return replace(kernel, offset=offset), 2 * power * kernel.degree
+        case RBFKernel():
+            return RBFKernel(float(_times(kernel.sigma, -2 * power, "sigma"))), 0
+        case _:
+            assert_never(kernel)
 
 
 def _times(values, power: int, what: str) -> np.ndarray:

@@ -26,8 +26,9 @@ _PROPERTIES = (
 def write_junit(results: Results, path: Path) -> Path:
     """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason.
 
-    There is one test suite for each check. Ratio, measured value, bound, counts, the replay command
-    and each term's `detectable` are properties of the test case.
+    There is one test suite for each check, with the steps judged and made by the whole campaign as
+    properties. Those of a test case are ratio, measured value, bound, counts, the replay command, and for
+    each term `detectable` and whether it was seen.
 
     Raises
     ------
@@ -43,6 +44,8 @@ def write_junit(results: Results, path: Path) -> Path:
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
     for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
         suite = junitparser.TestSuite(xml_text(check))
+        for name in ("steps_judged", "steps"):
+            suite.add_property(name, str(getattr(results.summary, name)))
         for verdict in results.verdicts:
             if verdict["check"] == check:
                 suite.add_testcase(_test_case(junitparser, outcomes, verdict))
@@ -62,7 +65,9 @@ def _test_case(junitparser, outcomes, verdict: dict):
     values = {name: verdict[name] for name in _PROPERTIES}
     for term in verdict["terms"]:
         values[f"detectable.{term['name']}"] = term["detectable"]
-        values[f"status.{term['name']}"] = term["status"]
+        values[f"seen.{term['name']}"] = "seen" if term["seen"] else "not seen"
+    if isinstance(steps := verdict["evidence"].get("steps"), dict):
+        values |= {"steps_judged": steps.get("judged"), "steps": steps.get("of")}
     properties = junitparser.Properties()
     for key, value in values.items():
         if value is not None:

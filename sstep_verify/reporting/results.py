@@ -1,6 +1,6 @@
 """The results document: all a campaign found, in neutral words. It becomes ``results.json``.
 
-Schema version 1. Everything is normalised at construction: numbers that are infinite or undefined
+Schema version 2. Everything is normalised at construction: numbers that are infinite or undefined
 become None, sequences become tuples (lists inside `facts`, `parameters` and other free parts), so
 that a document equals what is read back from its file.
 """
@@ -28,7 +28,7 @@ __all__ = [
     "Summary",
 ]
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class Summary:
         Whether the campaign was stopped early; what had been done is kept.
     peak_memory_bytes : int, optional
         Largest resident memory, in bytes.
+    steps_judged, steps : int
+        Steps (iterations) that the primary gate judged, and that the runs made.
+    right_up_to : dict
+        Case -> largest s such that the primary gate passed every s of the case up to it; 0 for none.
+    vacuous : tuple of str
+        Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
     """
 
     sentence: str
@@ -88,6 +94,10 @@ class Summary:
     seconds: float | None = None
     interrupted: bool = False
     peak_memory_bytes: int | None = None
+    steps_judged: int = 0
+    steps: int = 0
+    right_up_to: dict[str, object] = field(default_factory=dict)
+    vacuous: tuple[str, ...] = ()
 
     def __post_init__(self):
         set_fields(
@@ -98,6 +108,10 @@ class Summary:
             seconds=finite(self.seconds, "summary.seconds"),
             interrupted=bool(self.interrupted),
             peak_memory_bytes=plain(self.peak_memory_bytes),
+            steps_judged=plain(self.steps_judged),
+            steps=plain(self.steps),
+            right_up_to=plain(self.right_up_to, "summary.right_up_to"),
+            vacuous=tuple(self.vacuous),
         )
 
 
@@ -118,7 +132,7 @@ class Results:
     verdicts : tuple of dict
         `Verdict.as_dict()` of each; a Verdict may be given and is converted.
     schema : int
-        Version of the schema, always 1.
+        Version of the schema, always 2.
     stability : Stability, optional
         What a stability campaign adds; left out of the file where there is none.
     certified : Certified, optional

@@ -1,4 +1,4 @@
-"""Schema version 1: validation of a results document that is read, and its text form."""
+"""Schema version 2: validation of a results document that is read, and its text form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def load(path: str | Path) -> Results:
 
 
 def parse(document) -> Results:
-    """Validate plain values against schema version 1 and build the document.
+    """Validate plain values against schema version 2 and build the document.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def check_destination(folder: str | Path) -> Path:
 
 
 def write_json(results: Results, path: Path) -> Path:
-    """Write the document as strict JSON, schema version 1."""
+    """Write the document as strict JSON, schema version 2."""
     path.write_text(schema.dumps(results), encoding="utf-8")
     return path
 

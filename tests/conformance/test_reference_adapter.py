@@ -133,9 +133,15 @@ def test_a_right_callable_is_green(precision, loss, block):
 )
 def test_a_callable_with_a_planted_defect_is_red(precision, task, defect):
     loss, block = next(pair for pair in LOSSES if pair[0].task == task)
+    wrong, right = mutable_solver(precision, defect.mutation), mutable_solver(precision, NONE)
+    red = 0
     for kernel in KERNELS:
-        found = statuses(mutable_solver(precision, defect.mutation), kernel, loss, block, s_values=(16,))
-        assert found == [Status.FAIL], kernel
+        found = statuses(wrong, kernel, loss, block, s_values=(16,))
+        red += found == [Status.FAIL]
+        if found != [Status.FAIL]:  # an end of the box that no step reaches
+            [request] = window_replay.runs(case_of(kernel, loss, block, wrong.declaration, (16,))).values()
+            assert np.array_equal(wrong.run(request).alphas, right.run(request).alphas), kernel
+    assert red
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES, ids=LOSS_IDS)

@@ -46,7 +46,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def _write(folder: Path, sigma: float = 0.5, tolerated: int = 0) -> None:
+def _write(folder: Path, sigma: float = 0.5, tolerated: str = "[]") -> None:
     (folder / "small.toml").write_text(CAMPAIGN.format(sigma=sigma, tolerated=tolerated), encoding="utf-8")
 
 
@@ -62,11 +62,15 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
     assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
-    (said,) = done.stderr.splitlines()
+    summary = json.loads((report / "results.json").read_text("utf-8"))["summary"]
+    judged = f"judged {summary['steps_judged']} of {summary['steps']} steps"
+    assert done.stdout.splitlines()[-2] == judged
+    assert 0 < summary["steps_judged"] <= summary["steps"]
+    said = done.stderr.splitlines()[0]  # a slow run prints progress behind it
     assert said.startswith("memory: points.svm/")
     assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
     checks = [verdict["check"] for verdict in document["verdicts"]]
     assert checks.count("window-replay") == 12
@@ -75,7 +79,11 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert names == {"relative duality gap", "drift"}
     suites = ElementTree.parse(report / "junit.xml").getroot()
     assert len(list(suites.iter("testcase"))) == len(checks)
+    (told, *_) = suites.iter("testsuite")
+    properties = {item.get("name"): item.get("value") for item in told.find("properties")}
+    assert properties == {name: str(summary[name]) for name in ("steps_judged", "steps")}
     page = (report / "index.html").read_text("utf-8")
+    assert f"· {judged} ·" in page.replace("\u202f", "")
     assert document["summary"]["sentence"].split(";")[0] in page.replace("&lt;", "<")
     assert "1 to -1, 2 to +1" in page or "-1" in page
     assert not [name for name in os.listdir(folder) if "partial" in name]
@@ -93,16 +101,16 @@ def test_the_replay_command_of_a_verdict_makes_it_again(folder):
 
 
 def test_vacuous_problems_are_listed_and_counted(folder):
-    _write(folder, sigma=1e5, tolerated=2)
+    _write(folder, sigma=1e5, tolerated='["points.svm/rbf*"]')
     done = _run(folder, "small.toml", "--jobs", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "vacuous on 2" in done.stdout
     assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in done.stdout
     assert "largest off-diagonal kernel entry" in done.stdout
-    _write(folder, sigma=1e5, tolerated=0)
+    _write(folder, sigma=1e5, tolerated="[]")
     done = _run(folder, "small.toml", "--jobs", "1")
     assert done.returncode == 3
-    assert "2 vacuous problems, 0 tolerated" in done.stdout
+    assert "vacuous and not tolerated: points.svm/rbf" in done.stdout
 
 
 @pytest.mark.parametrize(

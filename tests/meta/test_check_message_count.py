@@ -45,7 +45,7 @@ def test_a_large_gram_matrix_is_formed_in_several_collectives():
     case, tested = small_case(Hinge(0.5), samples=600, solver=ProductionSolver(keep_gram=True))
     verdicts = judged(check, case, tested)
     assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
-    rows = case.declaration.options["gram rows"]
+    rows = case.declaration.gram_rows
     assert verdicts[1].evidence["expected"]["collectives"] == -(-600 // rows) > 1
     assert verdicts[4].evidence["expected"]["collectives"] == 0  # kept from the run before
 

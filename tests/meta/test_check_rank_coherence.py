@@ -17,7 +17,7 @@ RANKS = 3
 
 def _parallel(**options):
     case, tested = small_case(Hinge(0.5), **options)
-    declaration = dataclasses.replace(case.declaration, options={"ranks": RANKS}, level=3)
+    declaration = dataclasses.replace(case.declaration, ranks=RANKS, level=3)
     return dataclasses.replace(case, declaration=declaration), tested
 
 

@@ -102,5 +102,5 @@ def test_the_classical_run_is_made_even_if_the_case_does_not_list_it():
 
 def test_the_check_is_registered():
     (check,) = checks_of(["sstep-equals-classical"])
-    assert check.CHECK == "sstep-equals-classical"
+    assert check.id == "sstep-equals-classical"
     assert set(check.runs(make_case(Hinge(0.5))[0])) == {short_key(s) for s in (1, 4, 16)}

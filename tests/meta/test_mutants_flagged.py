@@ -26,8 +26,7 @@ from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.replay import ridge as replay_ridge
-from sstep_verify.oracle.replay import svm as replay_svm
+from sstep_verify.oracle.replay import window as replay_window
 from sstep_verify.problems.scenario_draws import draw_acting_scenario
 from sstep_verify.problems.scenarios import Scenario
 from sstep_verify.solver import Declaration, RunRequest
@@ -93,13 +92,13 @@ def start_of(scenario: Scenario) -> np.ndarray:
     return np.zeros(scenario.samples) if initial is None else initial
 
 
-def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, dose) -> WindowFinding:
+def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term, dose) -> WindowFinding:
     """What window-replay finds, its effects those of the dose itself."""
     s = scenario.s
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
     exact = abs(dose)  # dropped terms have effects of their own
-    with mock.patch.object(replay_svm, "DOSE", exact), mock.patch.object(replay_ridge, "DOSE", exact):
-        return WindowReplays(case, oracle).finding(run, Window(0, s, ()))
+    with mock.patch.object(replay_window, "DOSE", exact):
+        return WindowReplays(case, oracle).finding(run, Window(0, s, ()), names=[term], diagnose=False)
 
 
 def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Counter:
@@ -110,7 +109,7 @@ def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Count
         oracle = Oracle(scenario.problem())
         for dose in DOSES:
             run = make(scenario, term, dose)
-            finding = found(scenario, oracle, declaration, run, dose)
+            finding = found(scenario, oracle, declaration, run, term, dose)
             if term not in finding.dropped:
                 continue  # the first window alone may have no overlap
             # Effect over bound.

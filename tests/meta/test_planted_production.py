@@ -35,7 +35,7 @@ LOSSES = {"svm-l1": Hinge(4.0), "svm-l2": SquaredHinge(2.0), "krr": Ridge(0.01)}
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.5)]
 UPDATES = ["in-place", "frozen"]
 
-TAIL_LOST = ("draws[full:].reshape(1, -1)", "draws[:0].reshape(1, -1)")
+TAIL_LOST = ("(1, slice(full, None))", "(1, slice(0, 0))")
 SVM = {
     "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
     "omega-dropped": [("slope = gradient[place] + shift * value", "slope = gradient[place]")],

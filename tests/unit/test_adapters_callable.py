@@ -131,5 +131,5 @@ def test_what_is_no_vector_is_an_error(returned):
 def test_errors_of_the_declaration():
     with pytest.raises(InputError, match=r"mine: 3 is not callable"):
         CallableSolver(3, DECLARATION)
-    with pytest.raises(InputError, match=r"mine: precision 'half'; known: float32"):
+    with pytest.raises(InputError, match=r"precision 'half' of the mine solver is unknown; known: float32"):
         CallableSolver(final_of, Declaration("mine", precision="half"))

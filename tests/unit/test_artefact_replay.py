@@ -12,7 +12,7 @@ from sstep_verify.campaign.artefact_keep import artefact_of, keep_artefacts
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import message_count
 from sstep_verify.checks.case import merge_requests
-from sstep_verify.checks.registry import MODULES, checks_of, continued_runs
+from sstep_verify.checks.registry import CHECKS, checks_of, continued_runs
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers.production import ProductionSolver
@@ -21,7 +21,7 @@ from sstep_verify.verdict import Status
 
 def _judged(case, spoil=None):
     """All verdicts of all registered checks, and the runs they rest on."""
-    solver, checks = ProductionSolver(), checks_of(tuple(MODULES))
+    solver, checks = ProductionSolver(), checks_of(tuple(CHECKS))
     runs = {}
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         runs[key] = solver.run(request)
@@ -58,11 +58,11 @@ def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, k
             same = [verdict for verdict in verdicts if verdict.s == s]
             path = write_artefact(artefact_of(check, case, s, runs, same), tmp_path)
             again = rejudge(read_artefact(path))
-            assert (again.disagreements, again.differences) == ((), ()), (check.CHECK, s)
+            assert (again.disagreements, again.differences) == ((), ()), (check.id, s)
             assert len(again.verdicts) == len(same)
             statuses = {verdict.status for verdict in same}
-            passed |= {check.CHECK} if Status.PASS in statuses else set()
-            failed |= {check.CHECK} if Status.FAIL in statuses else set()
+            passed |= {check.id} if Status.PASS in statuses else set()
+            failed |= {check.id} if Status.FAIL in statuses else set()
             assert again.exit_code == (
                 1 if Status.FAIL in statuses else 3 * (Status.INCONCLUSIVE in statuses)
             )
@@ -77,7 +77,7 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
     silent = {**runs, "s=4": dataclasses.replace(runs["s=4"], counters={})}
     verdicts = message_count.judge(case, silent, Oracle(case.problem))
-    kept = keep_artefacts(message_count, case, silent, verdicts, tmp_path)
+    kept = keep_artefacts(message_count.DECLARED, case, silent, verdicts, tmp_path)
     (folder,) = tmp_path.iterdir()
     assert [verdict.replay for verdict in kept] == [
         "again", "sstep-verify replay artefacts/drawn-1-message-count-s4", "again",
@@ -85,7 +85,7 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     assert kept[1].evidence["run again"] == "again"
     assert (kept[1].status, rejudge(read_artefact(folder)).exit_code) == (Status.INCONCLUSIVE, 3)
     assert list(read_artefact(folder).trajectories) == ["s=4"]
-    assert keep_artefacts(message_count, case, silent, verdicts, None) == verdicts
+    assert keep_artefacts(message_count.DECLARED, case, silent, verdicts, None) == verdicts
 
 
 def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
@@ -94,7 +94,7 @@ def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
     runs["s=4"] = dataclasses.replace(runs["s=4"], counters={})
     verdicts = message_count.judge(case, runs, Oracle(case.problem))
     (tmp_path / "file").write_text("", encoding="ascii")
-    kept = keep_artefacts(message_count, case, runs, verdicts, tmp_path / "file")
+    kept = keep_artefacts(message_count.DECLARED, case, runs, verdicts, tmp_path / "file")
     assert [verdict.status for verdict in kept] == [verdict.status for verdict in verdicts]
     assert kept[1].replay == "again"
     assert "not written" in kept[1].evidence["artefact"]
@@ -107,7 +107,7 @@ def test_another_verdict_than_the_stored_one_is_a_disagreement():
     verdicts = [
         verdict for verdict in message_count.judge(case, runs, Oracle(case.problem)) if verdict.s == 4
     ]
-    kept = artefact_of(message_count, case, 4, runs, verdicts)
+    kept = artefact_of(message_count.DECLARED, case, 4, runs, verdicts)
     assert rejudge(kept).exit_code == 0
     stored = kept.verdicts[0]
     wrong = rejudge(dataclasses.replace(kept, verdicts=({**stored, "status": "FAIL"},)))

@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.minimums import LOWEST_LEVEL, left_out, minimum_table, too_few
+from sstep_verify.campaign.minimums import left_out, minimum_table, too_few
 from sstep_verify.checks.case import Case, run_key
-from sstep_verify.checks.registry import MODULES
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 SAMPLES, LENGTH = 4, 32
-EVERYTHING = Declaration("full", level=3, panels=True, exchange="allreduce", state=("gradient",))
+LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("gradient",))
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
@@ -33,12 +34,12 @@ def _trajectories(case, length=LENGTH):
     return {run_key(s): Trajectory(s, 0, made, np.zeros((2, SAMPLES))) for s in case.s_values}
 
 
-def _short(case, verdicts, checks=tuple(MODULES), windows=2, length=LENGTH):
+def _short(case, verdicts, checks=tuple(CHECKS), windows=2, length=LENGTH):
     return too_few(case, checks, verdicts, _trajectories(case, length), windows)
 
 
 def _all_executed(case, executed=2):
-    return [_verdict(check, s, executed) for check in MODULES for s in case.s_values]
+    return [_verdict(check, s, executed) for check in CHECKS for s in case.s_values]
 
 
 def test_enough_of_everything_leaves_no_line():
@@ -46,7 +47,7 @@ def test_enough_of_everything_leaves_no_line():
     assert _short(case, _all_executed(case)) == ()
 
 
-@pytest.mark.parametrize("check", sorted(LOWEST_LEVEL))
+@pytest.mark.parametrize("check", LEVELLED)
 def test_a_check_that_compared_nothing_is_named_with_its_counts(check):
     case = _case()
     verdicts = [
@@ -57,7 +58,7 @@ def test_a_check_that_compared_nothing_is_named_with_its_counts(check):
     assert line.startswith(f"{check}, toy, s = 8: 0 of 5 planned comparisons executed")
 
 
-@pytest.mark.parametrize("check", sorted(LOWEST_LEVEL))
+@pytest.mark.parametrize("check", LEVELLED)
 def test_a_check_without_a_verdict_is_named(check):
     case = _case()
     verdicts = [verdict for verdict in _all_executed(case) if verdict.check != check]
@@ -89,6 +90,7 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
         ({"s_values": (1,)}, {"sstep-equals-classical"}),
         ({"replay_limit": 1}, {"window-replay", "kernel-entries", "metamorphic-bounded"}),
         ({"declaration": replace(EVERYTHING, panels=False)}, {"kernel-entries"}),
+        ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay"}),
         ({"declaration": replace(EVERYTHING, state=())}, {"residual-gap"}),
         ({"declaration": replace(EVERYTHING, exchange="")}, {"message-count"}),
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),
@@ -100,7 +102,7 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
 )
 def test_what_does_not_apply_is_not_asked_for(changes, absent):
     named = {line.split(",")[0] for line in _short(_case(**changes), [])}
-    assert named == set(LOWEST_LEVEL) - absent
+    assert named == set(LEVELLED) - absent
 
 
 def test_checks_that_the_campaign_leaves_out_are_not_asked_for():
@@ -108,18 +110,18 @@ def test_checks_that_the_campaign_leaves_out_are_not_asked_for():
 
 
 def test_every_check_has_a_level_unless_its_verdicts_depend_on_the_run():
-    assert set(MODULES) - set(LOWEST_LEVEL) == {"optimum", "claim-honesty", "rank-coherence"}
+    assert set(CHECKS) - set(LEVELLED) == {"optimum", "claim-honesty", "rank-coherence"}
     assert minimum_table(3)["window-replay"] == 3
 
 
 def test_what_the_replay_limit_leaves_out_has_a_verdict_that_says_so():
     case = _case(replay_limit=SAMPLES)
-    verdicts = left_out(case, tuple(MODULES), 2)
+    verdicts = left_out(case, tuple(CHECKS), 2)
     assert {(verdict.check, verdict.s) for verdict in verdicts} == {
         ("window-replay", 8), ("metamorphic-bounded", 8), ("kernel-entries", 8)
     }  # fmt: skip
     for verdict in verdicts:
         assert (verdict.status, verdict.planned, verdict.executed) == (Status.VACUOUS, 2, 0)
         assert "16 kernel entries, above the replay limit of 4" in verdict.reason
-    assert left_out(_case(), tuple(MODULES), 2) == []
+    assert left_out(_case(), tuple(CHECKS), 2) == []
     assert left_out(case, ("box",), 2) == []

@@ -41,9 +41,9 @@ def test_solver_and_variants_of_a_family(options, exchange, variants):
     tested = made.pop("")
     ranks = options.get("ranks", 1)
     assert isinstance(tested, DistributedSolver if ranks > 1 else ProductionSolver)
-    assert (tested.declaration.exchange, tested.declaration.options["ranks"]) == (exchange, ranks)
+    assert (tested.declaration.exchange, tested.declaration.ranks) == (exchange, ranks)
     assert {
-        name: (one.declaration.exchange, one.declaration.options["ranks"]) for name, one in made.items()
+        name: (one.declaration.exchange, one.declaration.ranks) for name, one in made.items()
     } == variants
 
 

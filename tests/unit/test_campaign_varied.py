@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.expand import CaseSpec, expand, make_case
 from sstep_verify.campaign.family import Family
 from sstep_verify.campaign.starts import seeded_start
+from sstep_verify.checks import contract
 from sstep_verify.checks.case import plain_request
+from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -87,6 +91,21 @@ def test_training_is_asked_for_no_more_than_it_keeps(spec):
     due = {stop for stop in request.stops if stop <= made.length}
     assert made.iterations.tolist() == sorted({*due, made.length})
     assert made.iterations.size > 4
+
+
+def test_a_variant_is_held_to_what_it_declares_itself():
+    family = Family(("wide",), ("svm-l1",), (LinearKernel(),), (7,), (0.3,), iterations=21, exchange="gram")
+    solvers = family.solvers()
+    case = make_case(
+        CaseSpec("wide", "svm-l1", LinearKernel(), 0.3, 1, family), load("wide"),
+        {name: one.declaration for name, one in solvers.items()}, "here", "",
+    )  # fmt: skip
+    request = replace(plain_request(case, 7), variant="allreduce")
+    made = make_run(solvers["allreduce"], request)
+    assert not made.state
+    assert contract.broken(case, "a run of the variant", made) == ""
+    stateless = replace(make_run(solvers[""], replace(request, variant="")), state={})
+    assert "'weights' is not recorded" in contract.broken(case, "a run", stateless)
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.3), SquaredHinge(7.0), Ridge(0.1)], ids=str)

@@ -55,9 +55,7 @@ def test_the_policy_is_the_one_that_is_counted(setup):
     )
     problem = Problem("cached", np.ones((samples, 1)), targets, LinearKernel(), loss)
     stream = IndexStream("uniform", samples, block, iterations, seed=seed)
-    declaration = Declaration(
-        "cached", exchange="column-cache", options={"cache words": capacity * samples}
-    )
+    declaration = Declaration("cached", exchange="column-cache", cache_words=capacity * samples)
     case = Case("cached", problem, stream, (s,), iterations, declaration)
     run = Trajectory(s, 0, np.array([0, iterations]), np.zeros((2, samples)))
     window = min(s * block, samples)

@@ -61,13 +61,13 @@ def test_carried_weights_are_for_the_linear_kernel(kernel):
 def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, state, panels):
     declared = Options(**options).declaration(3)
     assert (declared.exchange, declared.state, declared.panels) == (exchange, state, panels)
-    assert (declared.level, declared.options["ranks"]) == (3, 3)
+    assert (declared.level, declared.ranks) == (3, 3)
 
 
 def test_options_that_change_counts_or_bits_are_declared():
-    assert Options(keep_gram=True).declaration(1).options["gram rows"] == GRAM_ROWS
-    assert Options(cache=77).declaration(1).options["cache words"] == 77
-    assert Options(exchange="gram", recompute=5).declaration(1).options["recompute"] == 5
+    assert Options(keep_gram=True).declaration(1).gram_rows == GRAM_ROWS
+    assert Options(cache=77).declaration(1).cache_words == 77
+    assert Options(exchange="gram", recompute=5).declaration(1).recompute == 5
 
 
 def test_a_cache_holds_whole_rows_and_no_more_than_there_are():

@@ -31,7 +31,7 @@ def test_it_is_a_solver_and_declares_itself():
     declared = solver.declaration
     assert (declared.precision, declared.update, declared.increments) == ("float64", "frozen", "summed")
     assert declared.options["gram kept"] is True
-    assert declared.options["ranks"] == 1
+    assert declared.ranks == 1
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

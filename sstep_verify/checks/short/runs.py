@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -126,7 +125,15 @@ class ShortTruth:
         if self._problem.is_svm:
             low, high = np.array([magnitude_interval(value) for value in differences]).reshape(-1, 2).T
             return low, high
-        return self.norm(np.array([float(value) for value in differences]))
+        # Over the largest of them, so that none that matters is rounded to a subnormal number.
+        with arithmetic.working():
+            largest = max((value.abs_upper() for value in differences), key=float)
+            if largest.is_zero() or not largest.is_finite():
+                return self.norm(np.array([float(value) for value in differences]))
+            low, high = self.norm(np.array([float(value / largest) for value in differences]))
+            lower = magnitude_interval(largest * float(low[0]))[0]
+            upper = magnitude_interval(largest * float(high[0]))[1]  # infinite where the norm is
+        return np.array([lower]), np.array([upper])
 
     def norm(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the M-norm of a difference on the distinct coordinates, each of shape (1,)."""
@@ -166,18 +173,14 @@ class ShortTruth:
         terms = []
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
-        if any(np.unique(window).size < window.size for window in windows):
+        frozen = self._declaration.update == "frozen"
+        if frozen and any(np.unique(window).size < window.size for window in windows):
             terms.append("overlap")
         if self._problem.is_svm and self._problem.hinge.shift:
             terms.append("omega")
         return terms
 
 
-_truths: WeakKeyDictionary[Case, ShortTruth] = WeakKeyDictionary()
-
-
 def short_truth(case: Case, oracle: Oracle) -> ShortTruth:
-    """The truth about a case's short runs, made once for all checks that use it."""
-    if case not in _truths:
-        _truths[case] = ShortTruth(case, oracle)
-    return _truths[case]
+    """The truth about a case's short runs, which the oracle keeps for all checks that use it."""
+    return oracle.kept_of(case, lambda: ShortTruth(case, oracle))

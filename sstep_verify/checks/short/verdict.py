@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from sstep_verify.checks.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.terms import WindowFinding, term_records
+from sstep_verify.checks.window.terms import WindowFinding, decided, term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.verdict import Status, Term, Verdict, worst
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, quantities_of
+from sstep_verify.verdict import Status, Verdict, worst
 
 CAUSES = (
     "Likely causes: a correction term of the s-step recurrence is missing or wrong; the run does not "
@@ -63,11 +64,15 @@ class PointFinding:
 
 
 def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> PointFinding:
-    """A point that fails before anything is compared."""
-    window = Window(0, iteration, ())
-    return PointFinding(
-        WindowFinding(window, Status.FAIL, math.inf, measured, 0.0, note), measured, tuple(bounds)
-    )
+    """A point that is judged before anything is compared: FAIL, or VACUOUS where a number may overflow.
+
+    An a that is not finite is no failure where nothing was promised, that is, where a bound is infinite.
+    """
+    promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
+    status, bound = (Status.FAIL, 0.0) if promised else (Status.VACUOUS, math.inf)
+    ratio = math.inf if promised else 0.0
+    finding = WindowFinding(Window(0, iteration, ()), status, ratio, measured, bound, note)
+    return PointFinding(finding, measured, tuple(bounds))
 
 
 def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:
@@ -135,7 +140,9 @@ def verdict_of(
     """
     findings = [point.finding for point in points]
     deciding = max(points, key=lambda point: point.finding.ratio)
-    terms = tuple(_of_points(term) for term in term_records(case.problem, s, findings))
+    names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
+    names = [name for name in names if name in (KERNEL, OVERLAP, OMEGA)]
+    terms = term_records(names, findings, "runs from zero to a recorded point")
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     status = worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
     # The planted defect is the dropped kernel correction, which comes first; s = 1 has none.
@@ -150,7 +157,7 @@ def verdict_of(
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
     elif status is Status.VACUOUS:
-        reason += f" The run could not have shown the planted defect: {terms[0].reason}"
+        reason += f" The run could not have shown the planted defect: {unseen(terms[:1])}."
     elif status is Status.INCONCLUSIVE:
         reason += " The enclosure of the distance holds the bound."
     return verdict_on(
@@ -162,18 +169,11 @@ def verdict_of(
         reason,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(points),
-        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
+        executed=sum(decided(finding) for finding in findings),
         terms=terms,
         evidence={
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [point.evidence() for point in points],
         },
-    )
-
-
-def _of_points(term: Term) -> Term:
-    """The record of a term, in the words of a run judged at points rather than window by window."""
-    return replace(
-        term, reason=term.reason.replace("replayed windows", "runs from zero to a recorded point")
     )

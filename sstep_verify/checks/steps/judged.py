@@ -312,7 +312,14 @@ class StepJudge:
             if case.problem.is_svm:
                 loss = case.problem.hinge
                 constants = svm_step_constants(
-                    case.declaration, samples, support, width, loss.shift, loss.upper, judge=self._judge
+                    case.declaration,
+                    samples,
+                    support,
+                    width,
+                    loss.shift,
+                    loss.upper,
+                    self._rows.factored,
+                    judge=self._judge,
                 )
                 rows = self._rows.of(draws[part], constants.gradient)
                 stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
@@ -321,7 +328,7 @@ class StepJudge:
                 )
             else:
                 bounds = ridge_step_constants(
-                    case.declaration, samples, samples, width, block, judge=self._judge
+                    case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
                 )
                 rows = self._rows.of(draws[part], bounds.residual)
                 stretch = Stretch(draws[part], log[part], width, at, closing, sampled)

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD
 from sstep_verify.bounds.step_ridge import RidgeInputs, ridge_weights
-from sstep_verify.bounds.step_svm import step_weights
+from sstep_verify.bounds.step_svm import NOT_FACTORED, Factored, step_weights
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import LinearKernel
 
 WHOLE_WORDS = 1 << 25
 """Entries of a kernel matrix up to which all rows are formed once: up to five arrays of 256 MiB."""
@@ -61,6 +63,7 @@ class JudgeRows:
     def __init__(self, case: Case, oracle: Oracle, inputs: RidgeInputs | None, *, judge: bool = True):
         self._case, self._oracle, self._inputs, self._judge = case, oracle, inputs, judge
         self.whole = case.problem.samples**2 <= WHOLE_WORDS
+        self.factored = _factored(case)
         self._made: tuple[float, Rows] | None = None
 
     @property
@@ -104,3 +107,13 @@ class JudgeRows:
         places = np.arange(columns.size)
         error[columns] = (entries.solver + own)[places, columns]
         return Rows(kernel, step_weights(entries, gradient, judge=self._judge), error, nothing, slot)
+
+
+def _factored(case: Case) -> Factored:
+    """What products formed from the samples cost, where the kernel is linear and the solver may do so."""
+    problem = case.problem
+    if case.declaration.products == "rows" or not isinstance(problem.kernel, LinearKernel):
+        return NOT_FACTORED
+    with np.errstate(over="ignore"):
+        length = float(np.abs(problem.dense).sum(axis=1).max(initial=0.0)) * OUTWARD
+    return Factored(problem.features, length)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.window.acting_terms import KERNEL, OMEGA, OVERLAP, term_weights
+from sstep_verify.checks.window.in_float64 import EVENTS, FloatWindow
 from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.quantities import TAIL, quantities_of
 from sstep_verify.trajectory import Trajectory
 
-EVENTS = ("overlap", "clip low", "clip high", "free")
-
 WEIGHTY = 2.0**-20
-"""Weight of a term (`term_weights`) with which the search for a window in which it acts ends."""
+"""Weight of a quantity (`FloatWindow.weights`) with which the search for a window in which it acts ends."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Window:
     begin, end : int
         Iterations at which it starts and ends, counted from the run's beginning.
     tags : tuple of str
-        first, last, tail, sampled, "<term> acts" (one window a term, `term_weights`), and the events it
-        holds: overlap, clip low, clip high, free.
+        first, last, tail, sampled, "<quantity> acts" (one window a quantity), and the events it holds:
+        overlap, clip low, clip high, free.
     """
 
     begin: int
@@ -35,7 +34,12 @@ class Window:
 
 
 def choose_windows(
-    problem: Problem, stream: IndexStream, trajectory: Trajectory, sampled: int, seed: int
+    problem: Problem,
+    stream: IndexStream,
+    trajectory: Trajectory,
+    sampled: int,
+    seed: int,
+    update: str = "in-place",
 ) -> list[Window]:
     """Choose windows among the recorded ones.
 
@@ -51,6 +55,8 @@ def choose_windows(
         Windows of the seeded sample.
     seed : int
         Seed of the sample (PCG64).
+    update : str
+        Form of the update (`Declaration.update`), on which it hangs which quantities there are.
 
     Returns
     -------
@@ -68,68 +74,68 @@ def choose_windows(
     tails = [place for place, (begin, end) in enumerate(recorded) if end - begin < trajectory.s]
     for place in tails:
         chosen.setdefault(place, []).append("tail")
+    told = _Told(problem, stream, trajectory)
     missing = set(EVENTS if problem.is_svm else EVENTS[:1])
     for place in [*chosen, *range(len(recorded))]:
         if not missing:
             break
-        events = _events(problem, stream, trajectory, recorded[place])
+        events = told.events(place)
         if events & missing:
             chosen.setdefault(place, [])
             missing -= events
-    if problem.is_svm and trajectory.s > 1:
-        for term, place in _acting(problem, stream, trajectory, recorded, list(chosen)).items():
-            chosen.setdefault(place, []).append(f"{term} acts")
+    if problem.is_svm:
+        names = [one.name for one in quantities_of(problem.loss.task, update, trajectory.s, 1)]
+        wanted = [name for name in names if name != TAIL]
+        for name, place in _acting(told, wanted, [*chosen, *range(len(recorded))]).items():
+            chosen.setdefault(place, []).append(f"{name} acts")
     return [
-        Window(
-            *recorded[place],
-            (*tags, *sorted(_events(problem, stream, trajectory, recorded[place]))),
-        )
+        Window(*recorded[place], (*tags, *sorted(told.events(place))))
         for place, tags in sorted(chosen.items())
     ]
 
 
-def _acting(
-    problem: Problem,
-    stream: IndexStream,
-    trajectory: Trajectory,
-    recorded: list[tuple[int, int]],
-    first: list[int],
-) -> dict[str, int]:
-    """Per term the first window in which it acts with weight, or else the one where it acts most.
+class _Told:
+    """What the judge's own float64 replay of each recorded window tells, made once."""
 
-    With weight means both if it is changed and if it is left out. Looked at are the windows `first` and
-    then all others.
+    def __init__(self, problem: Problem, stream: IndexStream, trajectory: Trajectory):
+        self._problem, self._stream, self._trajectory = problem, stream, trajectory
+        self._recorded = trajectory.windows()
+        self._made: dict[int, FloatWindow] = {}
+
+    def _draws(self, place: int) -> np.ndarray:
+        begin, end = self._recorded[place]
+        return self._stream.blocks(self._trajectory.start + begin, self._trajectory.start + end)
+
+    def _window(self, place: int) -> FloatWindow:
+        if place not in self._made:
+            begin = self._trajectory.at(self._recorded[place][0])
+            self._made[place] = FloatWindow(self._problem, begin, self._draws(place).ravel())
+        return self._made[place]
+
+    def weights(self, place: int, names: list[str]) -> dict[str, tuple[float, float]]:
+        """See `FloatWindow.weights`."""
+        return self._window(place).weights(names)
+
+    def events(self, place: int) -> set[str]:
+        """See `FloatWindow.events`; of K-RR, whose steps are all free, only what the stream tells."""
+        if self._problem.is_svm:
+            return self._window(place).events()
+        draws = self._draws(place)
+        return {"overlap"} if np.unique(draws).size < draws.size else set()
+
+
+def _acting(told: _Told, wanted: list[str], places: list[int]) -> dict[str, int]:
+    """Per quantity the first window in which it acts with weight, or else the one where it acts most.
+
+    With weight means both if it is changed and if it is left out.
     """
-    wanted = {KERNEL, OVERLAP, OMEGA} if problem.hinge.shift else {KERNEL, OVERLAP}
     heaviest, found = dict.fromkeys(wanted, 0.0), {}
-    for place in dict.fromkeys([*first, *range(len(recorded))]):
-        if min(heaviest.values()) == WEIGHTY:
+    for place in dict.fromkeys(places):
+        open_ones = [name for name, weight in heaviest.items() if weight < WEIGHTY]
+        if not open_ones:
             break
-        begin, end = recorded[place]
-        draws = stream.blocks(trajectory.start + begin, trajectory.start + end).ravel()
-        for term, weights in term_weights(problem, trajectory.at(begin), draws).items():
+        for name, weights in told.weights(place, open_ones).items():
             weight = WEIGHTY if min(weights) >= WEIGHTY else min(max(weights), WEIGHTY / 2)
-            if weight > heaviest[term]:
-                heaviest[term], found[term] = weight, place
+            if weight > heaviest[name]:
+                heaviest[name], found[name] = weight, place
     return found
-
-
-def _events(
-    problem: Problem, stream: IndexStream, trajectory: Trajectory, window: tuple[int, int]
-) -> set[str]:
-    """What certainly happened in a window, read off the stream and a at its two ends."""
-    begin, end = window
-    draws = stream.blocks(trajectory.start + begin, trajectory.start + end)
-    coordinates = np.unique(draws)
-    events = {"overlap"} if coordinates.size < draws.size else set()
-    if not problem.is_svm:
-        return events
-    before, after = trajectory.at(begin)[coordinates], trajectory.at(end)[coordinates]
-    upper = problem.hinge.upper
-    if ((after == 0) & (before != 0)).any():
-        events.add("clip low")
-    if ((after == upper) & (before != upper)).any():
-        events.add("clip high")
-    if ((after > 0) & (after < upper) & (after != before)).any():
-        events.add("free")
-    return events

@@ -1,8 +1,9 @@
-"""Compares the replay of a window with its bound: status, ratio, what each term could have shown."""
+"""Compares the replay of a window with its bound: status, ratio, what each quantity could have shown."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,11 +15,14 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.verdict import Status
 
+SMALL = 2.0**-10
+"""Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
+
 
 def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Smallest change that the solver's precision resolves: half an ulp of what a coordinate went through.
 
-    Where a value must be exact the bound is 0, but no error of a term can show below this.
+    Where a value must be exact the bound is 0, but no error of a quantity can show below this.
     """
     u = unit_roundoff(declaration.precision)
     if not isinstance(replay.steps, SvmSteps):
@@ -28,10 +32,42 @@ def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end:
     return u * size
 
 
-def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndarray) -> WindowFinding:
+def wide(replay: Replay, bound: np.ndarray) -> bool:
+    """Whether more bits would make the measured error, or a bound made from wide exact steps, smaller.
+
+    The enclosure of the error must be narrow beside the bound. That of a step's new value is rounded to
+    float64, outwards by at most 2 ulp at each end, which is 8 u of the largest value; anything wider
+    comes from the balls, and then the bound itself is of their width.
+    """
+    width = replay.upper - replay.lower
+    if not (width <= SMALL * bound)[bound > 0.0].all():
+        return True
+    if not isinstance(replay.steps, SvmSteps):
+        return False
+    steps = replay.steps
+    if not (np.isfinite(steps.lower).all() and np.isfinite(steps.upper).all()):
+        return True
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in (steps.value, steps.lower, steps.upper))
+    return bool((steps.upper - steps.lower > 8 * unit_roundoff("float64") * largest).any())
+
+
+def compare(
+    window: Window,
+    replay: Replay,
+    bound: np.ndarray,
+    resolved: np.ndarray,
+    quantities: Iterable[str] | None = None,
+) -> WindowFinding:
     """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not.
 
     VACUOUS where the bound is infinite: no defect could exceed it.
+
+    Parameters
+    ----------
+    window, replay, bound, resolved
+        The window, its replay, and per measured value its bound and its `resolution`.
+    quantities : iterable of str, optional
+        Those whose effects are wanted; all if absent.
     """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
     place = int(np.argmax(high))
@@ -43,12 +79,12 @@ def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndar
         status = Status.INCONCLUSIVE
     else:
         status = Status.PASS
+    names = [
+        name for name in (replay.effects if quantities is None else quantities) if name in replay.effects
+    ]
     visible = np.maximum(bound, resolved)
-    dropped = {name: float(ratios(effect.dropped, bound).max()) for name, effect in replay.effects.items()}
-    detectable = {
-        name: 1.0 / reach if (reach := float(ratios(effect.relative, visible).max())) else math.inf
-        for name, effect in replay.effects.items()
-    }
+    dropped = {name: float(ratios(replay.effects[name].dropped, bound).max()) for name in names}
+    reaches = {name: float(ratios(replay.effects[name].relative, visible).max()) for name in names}
     return WindowFinding(
         window,
         status,
@@ -57,12 +93,12 @@ def compare(window: Window, replay: Replay, bound: np.ndarray, resolved: np.ndar
         float(bound[place]),
         "",
         dropped,
-        detectable,
+        {name: 1.0 / reach if reach else math.inf for name, reach in reaches.items()},
         replay.bits,
     )
 
 
 def ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Measured / bound with 0 / 0 = 0: a value that must be exact and is."""
+    """Measured / bound with 0 / 0 = 0, a value that must be exact and is; 0 where the bound is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(measured == 0.0, 0.0, measured / bound)
+        return np.where((measured == 0.0) | np.isinf(bound), 0.0, measured / bound)

@@ -2,13 +2,15 @@
 
 From the data, the bound holds what the declared kernel formulas may be off by (delta_K), which hides
 errors of the recurrence where samples are long or distances cancel. From the panel that the solver
-exposed, delta_K is zero and only the recurrence is left. Either fails alone; what the kernel's entries may
-be is the claim of kernel-entries.
+exposed, delta_K is zero and only the recurrence is left. Either fails alone. What shows from a panel counts
+only where kernel-entries would have seen every planted kernel defect in it: a panel taken on faith says
+nothing of the data.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +23,14 @@ from sstep_verify.bounds.window_ridge_components import MOST_COEFFICIENTS, ridge
 from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
 from sstep_verify.bounds.window_svm import svm_window_bound
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.panel_defects import PanelSharpness
 from sstep_verify.checks.window.choose import Window
-from sstep_verify.checks.window.compare import compare, resolution
+from sstep_verify.checks.window.compare import compare, resolution, wide
+from sstep_verify.checks.window.diagnosis import suspects
 from sstep_verify.checks.window.terms import WindowFinding, joined
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.quantities import TAIL, WRITE_BACK, quantities_of
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
@@ -43,6 +48,16 @@ class _Start:
     carried: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is wanted of a window: effects of which quantities, and a diagnosis where it fails."""
+
+    window: Window
+    s: int
+    names: Collection[str] | None
+    diagnose: bool
+
+
 class WindowReplays:
     """Replays windows of the runs of one case.
 
@@ -57,10 +72,38 @@ class WindowReplays:
     def __init__(self, case: Case, oracle: Oracle):
         self._case, self._oracle = case, oracle
         self._all: KernelEntries | None = None
+        self._sharpness = PanelSharpness(case.problem, case.declaration, oracle)
         self._state = case.declaration.state[0] if case.declaration.state else ""
+        task, update = case.problem.loss.task, case.declaration.update
+        self._names = {one.name for one in quantities_of(task, update, 2, case.stream.block)}
 
-    def finding(self, trajectory: Trajectory, window: Window, *, from_panel: bool = True) -> WindowFinding:
-        """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too."""
+    def finding(
+        self,
+        trajectory: Trajectory,
+        window: Window,
+        *,
+        from_panel: bool = True,
+        names: Collection[str] | None = None,
+        again: Collection[str] | None = None,
+        diagnose: bool = True,
+    ) -> WindowFinding:
+        """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too.
+
+        Parameters
+        ----------
+        trajectory : Trajectory
+            The run.
+        window : Window
+            The window.
+        from_panel : bool
+            Whether to replay from the solver's panel as well.
+        names : collection of str, optional
+            Quantities whose effects are wanted; all that act in the window if absent.
+        again : collection of str, optional
+            Those of them that are wanted from the panel even if seen from the data; all if absent.
+        diagnose : bool
+            Whether mistakes that reproduce the window are looked for where it fails.
+        """
         case, begin, end = self._case, trajectory.at(window.begin), trajectory.at(window.end)
         draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
         carried = None
@@ -71,15 +114,15 @@ class WindowReplays:
             place = int(np.searchsorted(trajectory.iterations, window.begin))
             carried = trajectory.state[self._state][place]
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
-            what = "a or the state beside it is not finite at its start"
-            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+            return self._spoiled_before(trajectory, window)
         start = _Start(begin, draws, carried)
+        asked = _Asked(window, trajectory.s, names, diagnose)
         if not np.isfinite(end).all():
             return self._not_finite(window, start)
         moved = _moved_undrawn(window, begin, end, draws)
         if moved is not None:
             return moved
-        found = self._compared(window, start, end, None)
+        found = self._compared(asked, start, end, None)
         panel = trajectory.panels.get(window.begin)
         if panel is None or not from_panel or self._state == "weights":
             return found
@@ -89,26 +132,70 @@ class WindowReplays:
             return replace(found, status=Status.FAIL, ratio=math.inf, note=what)
         if not self._usable(panel, draws):
             return found
-        return joined(found, self._compared(window, start, end, panel))
+        sharp = not self._sharpness.hidden(np.unique(draws))
+        if again is not None:
+            wanted = [name for name in names or () if name in again or not found.saw(name)]
+            asked = replace(asked, names=wanted)
+        return joined(found, self._compared(asked, start, end, panel), sharp=sharp)
+
+    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> WindowFinding:
+        """A window that starts from numbers that are not finite: decided by where they came about.
+
+        That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
+        steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
+        """
+        what = "a or the state beside it is not finite at its start"
+        values = np.isfinite(trajectory.alphas).all(axis=1)
+        if self._state:
+            values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
+        first = int(np.argmin(values))  # the first recorded iteration with one that is not
+        if first == 0:
+            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+        begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
+        draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        if (
+            min(draws.size, self._case.problem.samples) * self._case.problem.samples
+            > self._case.replay_limit
+        ):
+            what = (
+                f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
+            )
+            return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
+        carried = trajectory.state[self._state][first - 1] if self._state else None
+        found = self._not_finite(window, _Start(trajectory.alphas[first - 1], draws, carried))
+        return replace(found, note=f"{what}; that came about in iterations {begin + 1}..{end}")
 
     def _compared(
-        self, window: Window, start: _Start, end: np.ndarray, panel: Panel | None
+        self, asked: _Asked, start: _Start, end: np.ndarray, panel: Panel | None
     ) -> WindowFinding:
-        """Replay at rising precision until the enclosure decides."""
+        """Replay at rising precision until the enclosure decides and is narrow beside the bound."""
         bits, source = FIRST_BITS, "data" if panel is None else "panel"
         what = "a block system of the panel cannot be proven invertible"
-        finding = WindowFinding(window, Status.VACUOUS, 0.0, 0.0, math.inf, what, source=source)
         while True:
-            replay = self._replay(start, end, panel, bits)
+            replay, bound = self._replay(start, end, panel, bits), np.empty(0)
             if replay is not None:
                 replay, bound = self._bounded(replay, start, panel)
-                resolved = resolution(self._case.declaration, replay, start.alpha, end)
-                finding = replace(compare(window, replay, bound, resolved), source=source)
-                if finding.status is not Status.INCONCLUSIVE:
-                    return finding
-            if bits >= MOST_BITS:
-                return finding
+            if bits >= MOST_BITS or not (replay is None or wide(replay, bound)):
+                break
             bits *= 2
+        if replay is None:
+            return WindowFinding(asked.window, Status.VACUOUS, 0.0, 0.0, math.inf, what, source=source)
+        return replace(self._judged(asked, start, end, replay, bound), source=source)
+
+    def _judged(
+        self, asked: _Asked, start: _Start, end: np.ndarray, replay: Replay, bound: np.ndarray
+    ) -> WindowFinding:
+        """The comparison, with what could have been seen and, where it failed, what reproduces it."""
+        resolved = resolution(self._case.declaration, replay, start.alpha, end)
+        finding = compare(asked.window, replay, bound, resolved, asked.names)
+        if asked.window.end - asked.window.begin < asked.s and WRITE_BACK in finding.dropped:
+            # A tail that is not made leaves a as it was, as one whose new values are not stored does.
+            finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
+            finding.detectable[TAIL] = finding.detectable[WRITE_BACK]
+        if finding.status is not Status.FAIL or not asked.diagnose:
+            return finding
+        acting = [name for name in replay.effects if name in self._names]
+        return replace(finding, suspects=suspects(self._case.problem.loss.task, replay, acting, bound))
 
     def _replay(self, start: _Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
         problem, rest = (
@@ -143,9 +230,10 @@ class WindowReplays:
             self._state,
         )
         promised = np.isfinite(self._bounded(replay, start, None)[1]).all()
-        status = Status.FAIL if promised else Status.VACUOUS
-        bound = 0.0 if promised else math.inf
-        return WindowFinding(window, status, math.inf, math.inf, bound, "a is not finite at its end")
+        what = "a is not finite at its end"
+        if promised:
+            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+        return WindowFinding(window, Status.VACUOUS, 0.0, math.inf, math.inf, what)
 
     def _bounded(self, replay: Replay, start: _Start, panel: Panel | None) -> tuple[Replay, np.ndarray]:
         """The replay with its bound, shape (k,).

@@ -9,13 +9,20 @@ import scipy.linalg
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
+from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import block_system
 from sstep_verify.defects.window import LocalWindow
-from sstep_verify.oracle.balls.enclosure import UP
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 
 MOST_ROUNDS = 40
-TARGET = 2.0**-120
-"""Residual, relative to the right-hand side, at which refinement ends; each round gains up to 50 bits."""
+TARGET = 5 / 8
+"""Share of the arithmetic's bits to which a residual is made small, relative to the right-hand side.
+
+Each round of refinement gains up to 50 bits; more bits are of use only if the target follows them.
+"""
+
+LEAST_TARGET = 2.0**-1000
+"""A residual smaller than this is not told from 0 in float64."""
 
 ACCEPTED = 2.0**-60
 """Residual, relative to the right-hand side, above which the system is solved in balls instead."""
@@ -34,6 +41,10 @@ class RefinedBlocks:
         Regularisation (lambda).
     samples : int
         Number of samples (m).
+    mutation : Mutation
+        What is wrong with the systems' entries.
+    right : RefinedBlocks, optional
+        The same without the mutation, from whose matrices the wrong ones are then made.
 
     Attributes
     ----------
@@ -42,45 +53,87 @@ class RefinedBlocks:
         ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the M-norm.
     """
 
-    def __init__(self, arithmetic: Balls, window: LocalWindow, penalty, samples: int):
+    def __init__(
+        self,
+        arithmetic: Balls,
+        window: LocalWindow,
+        penalty,
+        samples: int,
+        mutation: Mutation = NONE,
+        right: RefinedBlocks | None = None,
+    ):
         self._arithmetic, self._window = arithmetic, window
-        self._penalty, self._samples = penalty, samples
+        self._system_of, self._right = (penalty, samples, mutation), right
         self._systems: dict[int, tuple] = {}
         self.residuals: list[float] = []
 
     def __call__(self, step: int, rhs: BallVector) -> BallVector:
         """Solution of the system of a step as exact points, a vector of length b."""
-        rows, matrix, factor = self._system(step)
+        matrix, factor = self._system(step)
         with self._arithmetic.working():
             right = rhs.column()
-            solution = _refine(matrix, factor, right) if factor is not None else None
+            target = max(math.ldexp(1.0, -int(TARGET * self._arithmetic.bits)), LEAST_TARGET)
+            solution = _refine(matrix, factor, right, target) if factor is not None else None
             if solution is None:
+                rows = [self._arithmetic.matrix_row(matrix, i) for i in range(matrix.nrows())]
                 solution = self._arithmetic.solve(rows, rhs).column().mid()
             residual = (right - matrix * solution).entries()
-        norm = math.hypot(*(float(value.abs_upper()) for value in residual))
-        self.residuals.append(norm * (1 + len(residual) * 2.0**-50) * UP)
+        largest = max((magnitude_interval(value)[1] for value in residual), default=0.0)
+        # Entries no larger than the largest, and their root: no square that may underflow.
+        self.residuals.append(upward(math.sqrt(len(residual)) * largest))
         return BallVector(column=solution)
 
     def _system(self, step: int):
-        """Rows, ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
+        """Ball matrix and float64 Cholesky factor (None if not positive definite) of a step."""
         if step not in self._systems:
-            rows = block_system(self._arithmetic, self._window, step, self._penalty, self._samples)
-            matrix = self._arithmetic.matrix(rows)
-            values = np.array([float(value) for value in matrix.entries()]).reshape(len(rows), -1)
+            matrix = self._matrix(step)
+            # Over its largest entry, so that neither the matrix nor a change leaves the range of float64.
+            with self._arithmetic.working():
+                largest = _largest(matrix)
+                values = np.array([float(value / largest) for value in matrix.entries()])
             try:
-                factor = scipy.linalg.cho_factor(values, check_finite=False)
+                factor = scipy.linalg.cho_factor(values.reshape(matrix.nrows(), -1), check_finite=False)
             except np.linalg.LinAlgError:
                 factor = None
-            self._systems[step] = (rows, matrix, factor)
+            self._systems[step] = (matrix, factor and (factor, largest))
         return self._systems[step]
 
+    def _matrix(self, step: int):
+        """Matrix of a step; of a mutation from the right one, which is much faster than entry by entry."""
+        penalty, samples, mutation = self._system_of
+        if self._right is None:
+            return self._arithmetic.matrix(
+                block_system(self._arithmetic, self._window, step, penalty, samples, mutation)
+            )
+        right = self._right._system(step)[0]
+        size, number = right.nrows(), self._arithmetic.number
+        with self._arithmetic.working():
+            diagonal = [right[i, i] - samples for i in range(size)]
+            off = right - _diagonal(right, [right[i, i] for i in range(size)])
+            factor, shift = number(mutation.penalty), samples * number(mutation.samples)
+            wrong = [entry / factor + shift for entry in diagonal]
+            return off * (number(mutation.off_diagonal) / factor) + _diagonal(right, wrong)
 
-def _refine(matrix, factor, right):
+
+def _diagonal(matrix, values: list):
+    """A matrix of the same size with some values on its diagonal."""
+    found = type(matrix)(matrix.nrows(), matrix.ncols())
+    for i, value in enumerate(values):
+        found[i, i] = value
+    return found
+
+
+def _largest(matrix):
+    """Largest absolute value of a matrix's entries."""
+    return max((value.abs_upper() for value in matrix.entries()), key=float)
+
+
+def _refine(matrix, factor, right, target: float):
     """Iterative refinement with residuals in balls; None if it does not reach `ACCEPTED`."""
-    kind = type(right)
+    kind, (float_factor, largest) = type(right), factor
     size = right.nrows()
     solution, residual = kind(size, 1), right
-    scale = max((value.abs_upper() for value in right.entries()), key=float)
+    scale = _largest(right)
     if scale.is_zero():
         return solution
     smallest = math.inf
@@ -88,10 +141,10 @@ def _refine(matrix, factor, right):
         # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
         values = np.array([float(value / scale) for value in residual.entries()])
         norm = math.hypot(*values)
-        if norm <= TARGET or not norm < smallest / 2:
+        if norm <= target or not norm < smallest / 2:
             break
         smallest = norm
-        change = scipy.linalg.cho_solve(factor, values, check_finite=False)
-        solution = (solution + kind(size, 1, change.tolist()) * scale).mid()
+        change = scipy.linalg.cho_solve(float_factor, values, check_finite=False)
+        solution = (solution + kind(size, 1, change.tolist()) * (scale / largest)).mid()
         residual = right - matrix * solution
     return solution if min(norm, smallest) <= ACCEPTED else None

@@ -5,11 +5,37 @@ from __future__ import annotations
 import math
 
 DOWN, UP = 1.0 - 2.0**-52, 1.0 + 2.0**-52
+"""Factors that undo the rounding of a normal number."""
 
 
 def magnitude_interval(ball) -> tuple[float, float]:
-    """Float64 interval that contains the absolute value of a ball."""
-    return float(ball.abs_lower()) * DOWN, _finite(float(ball.abs_upper())) * UP
+    """Float64 interval that contains the absolute value of a ball; (0, 0) only for an exact zero.
+
+    An end that float64 does not hold is moved to the next number outwards, be it a subnormal one.
+    """
+    least, most = ball.abs_lower(), ball.abs_upper()
+    low, high = float(least), _finite(float(most))
+    if not least >= low:
+        low = max(0.0, math.nextafter(low, -math.inf))
+    return low, high if most <= high else math.nextafter(high, math.inf)
+
+
+def upward(value: float) -> float:
+    """Upper bound on a non-negative expression of few operations whose parts are bounds; 0 stays 0.
+
+    Its roundings are covered by 2**-44, or by the neighbouring number where it underflows.
+    """
+    return math.nextafter(value * (1.0 + 2.0**-44), math.inf) if value > 0.0 else value
+
+
+def root_interval(ball) -> tuple[float, float]:
+    """Float64 interval that contains the root of a ball's part that is not negative.
+
+    The root is taken before it is rounded to float64, where the square may underflow.
+    """
+    low, high = ball.lower(), ball.upper()
+    lowest = magnitude_interval(low.sqrt())[0] if low > 0 else 0.0
+    return lowest, magnitude_interval(high.sqrt())[1] if high > 0 else 0.0
 
 
 def interval(ball) -> tuple[float, float]:

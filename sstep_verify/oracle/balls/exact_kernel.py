@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Arithmetic
 
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import Problem
 
 
 def exact_kernel(problem: Problem, arithmetic: Arithmetic) -> Kernel:
     """The kernel of a problem in an arithmetic, its float64 data and parameters taken exactly."""
-    kernel = problem.kernel
-    parameters: dict[str, Any] = {}
-    if isinstance(kernel, PolynomialKernel):
-        parameters = {"degree": kernel.degree, "offset": kernel.offset}
-    elif isinstance(kernel, RBFKernel):
-        parameters = {"sigma": kernel.sigma}
     data: Any = problem.dense
-    return Kernel(arithmetic, data, kernel.name, **parameters)
+    # The fields of a description are the parameters of the reference's kernel of that name.
+    return Kernel(arithmetic, data, problem.kernel.name, **asdict(problem.kernel))

@@ -7,7 +7,7 @@ with extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from sstep_reference.arithmetic import Balls
@@ -144,11 +144,15 @@ class BallKernel:
     def _values(self, arguments: list) -> list:
         """Kernel entries of a list of inner products of the factors."""
         kernel = self.problem.kernel
-        if isinstance(kernel, RBFKernel):
-            return [argument.exp() for argument in arguments]
-        if isinstance(kernel, PolynomialKernel):
-            return [argument**kernel.degree for argument in arguments]
-        return arguments
+        match kernel:
+            case LinearKernel():
+                return arguments
+            case PolynomialKernel():
+                return [argument**kernel.degree for argument in arguments]
+            case RBFKernel():
+                return [argument.exp() for argument in arguments]
+            case _:
+                assert_never(kernel)
 
 
 def _factors(problem: Problem, arithmetic: Balls) -> tuple[list, list]:

@@ -7,18 +7,37 @@ the M-norm, the distances of the blocks simply add up.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.defects.mutation import NONE, TERMS
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
+from sstep_verify.defects.mutation import NONE, Mutation
+from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, root_interval, upward
 from sstep_verify.oracle.replay.carried import carried_window
-from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
+from sstep_verify.oracle.replay.window import Effects, Replay, effect_of
 from sstep_verify.problems import Problem
+from sstep_verify.quantities import (
+    BOUNDARY,
+    CURVATURE,
+    KERNEL,
+    OFF_DIAGONAL,
+    OVERLAP,
+    PENALTY,
+    SAME,
+    SAMPLES,
+    STALE,
+    STREAM,
+    WRITE_BACK,
+)
 from sstep_verify.steps import RidgeSteps
+
+LONG = 1 << 14
+"""Products in a window above which most effects are read off one mutant."""
 
 
 def replay_ridge_window(
@@ -65,34 +84,43 @@ def replay_ridge_window(
     solve = RefinedBlocks(arithmetic, window, penalty, samples)
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
-    distance = sum(solve.residuals) / np.sqrt(samples) * (1 + len(solve.residuals) * 2.0**-50)
-    reach = distance / np.sqrt(samples) * UP  # the 2-norm is at most the M-norm over sqrt(m)
+    distance = upward(math.fsum(solve.residuals) / math.sqrt(samples))
+    reach = upward(distance / math.sqrt(samples))  # the 2-norm is at most the M-norm over sqrt(m)
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
     low, high = _energy_norm(arithmetic, window, reached, exact, penalty, samples)
     component_low, component_high = _components(arithmetic, reached, exact)
-    effects, component_effects = {}, {}
-    for term in _acting_terms(window):
-        changes, component_changes = [], []
-        for factor in (0, 1 + DOSE):
-            mutation = NONE.scaled(TERMS[term], factor, term)
-            mutated = mutable_ridge_window(arithmetic, window, penalty, samples, mutation, solve)
-            change = _energy_norm(arithmetic, window, mutated, exact, penalty, samples)[0]
-            changes.append(np.array([max(change - 2 * distance, 0.0)]))
-            component_change = _components(arithmetic, mutated, exact)[0]
-            component_changes.append(np.maximum(component_change - 2 * reach, 0.0))
-        effects[term] = Effect(changes[0], changes[1] / float(DOSE))
-        component_effects[term] = Effect(component_changes[0], component_changes[1] / float(DOSE))
+    mutant = _Mutants(arithmetic, window, penalty, samples, solve)
+
+    def norm_change(mutation: Mutation) -> np.ndarray:
+        change = _energy_norm(arithmetic, window, mutant(mutation), exact, penalty, samples)[0]
+        return np.array([max(change - 2 * distance, 0.0)])
+
+    def component_change(mutation: Mutation) -> np.ndarray:
+        return np.maximum(_components(arithmetic, mutant(mutation), exact)[0] - 2 * reach, 0.0)
+
+    def distance_from(mutation: Mutation) -> tuple[np.ndarray, np.ndarray]:
+        end = mutant(mutation)
+        single_low, single_high = _components(arithmetic, reached, end)
+        low, high = _energy_norm(arithmetic, window, reached, end, penalty, samples)
+        return (
+            np.maximum(np.concatenate([[low - distance], single_low - reach]), 0.0),
+            np.concatenate([[high + distance], single_high + reach]),
+        )
+
     return Replay(
         places,
         np.array([max(low - distance, 0.0)]),
-        np.array([high + distance]),
+        np.array([upward(high + distance)]),
         _float_steps(window, steps),
-        effects,
+        Effects(_acting(window), lambda name: effect_of(name, norm_change, secant=_long(window, name))),
         arithmetic.bits,
         np.maximum(component_low - reach, 0.0),
-        component_high + reach,
-        component_effects,
+        np.array([upward(value) for value in component_high + reach]),
+        Effects(
+            _acting(window), lambda name: effect_of(name, component_change, secant=_long(window, name))
+        ),
+        distance_from,
     )
 
 
@@ -135,16 +163,52 @@ def replay_ridge_panel(
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, steps=steps)
     places = np.array(window.coordinates, dtype=np.int64)
-    low, high = _components(arithmetic, arithmetic.vector(end[places]), exact)
-    effects = {}
-    for term in _acting_terms(window):
-        changes = []
-        for factor in (0, 1 + DOSE):
-            mutation = NONE.scaled(TERMS[term], factor, term)
-            mutated = mutable_ridge_window(arithmetic, window, penalty, samples, mutation)
-            changes.append(_components(arithmetic, mutated, exact)[0])
-        effects[term] = Effect(changes[0], changes[1] / float(DOSE))
-    return Replay(places, low, high, _float_steps(window, steps), effects, arithmetic.bits)
+    reached = arithmetic.vector(end[places])
+    low, high = _components(arithmetic, reached, exact)
+
+    def mutant(mutation: Mutation):
+        return mutable_ridge_window(arithmetic, window, penalty, samples, mutation)
+
+    def change(mutation: Mutation) -> np.ndarray:
+        try:
+            return _components(arithmetic, mutant(mutation), exact)[0]
+        except SingularSystemError:  # a mutant without an end has no known effect
+            return np.zeros(places.size)
+
+    return Replay(
+        places,
+        low,
+        high,
+        _float_steps(window, steps),
+        Effects(_acting(window), lambda name: effect_of(name, change, secant=_long(window, name))),
+        arithmetic.bits,
+        distance=lambda mutation: _components(arithmetic, reached, mutant(mutation)),
+    )
+
+
+class _Mutants:
+    """Ends of a window by mutation, as points, each made once.
+
+    Parameters
+    ----------
+    arithmetic, window, penalty, samples
+        The window.
+    solve : RefinedBlocks
+        Solver of the right block systems, for the mutations that leave them as they are.
+    """
+
+    def __init__(self, arithmetic, window: LocalWindow, penalty, samples: int, solve: RefinedBlocks):
+        self._window, self._solvers = (arithmetic, window, penalty, samples), {NONE: solve}
+        self._ends: dict[Mutation, list] = {}
+
+    def __call__(self, mutation: Mutation) -> list:
+        """The dual vector at the window's end, on the window's coordinates."""
+        if mutation not in self._ends:
+            system = system_part(mutation)
+            if system not in self._solvers:
+                self._solvers[system] = RefinedBlocks(*self._window, system, self._solvers[NONE])
+            self._ends[mutation] = mutable_ridge_window(*self._window, mutation, self._solvers[system])
+        return self._ends[mutation]
 
 
 def _float_steps(window: LocalWindow, steps: list) -> RidgeSteps:
@@ -160,13 +224,22 @@ def _components(arithmetic, one, other) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _acting_terms(window: LocalWindow) -> list[str]:
-    """Terms that a window of this shape has at all; the others have no effect."""
-    if len(window.draws) == 1:
-        return []
+def _long(window: LocalWindow, name: str) -> bool:
+    """Whether a window is so long that only the kernel correction is worth two mutants."""
     drawn = sum(len(block) for block in window.draws)
-    terms = ["kernel-correction"]
-    return [*terms, "overlap"] if len(window.coordinates) < drawn else terms
+    return name != KERNEL and drawn * len(window.coordinates) > LONG
+
+
+def _acting(window: LocalWindow) -> list[str]:
+    """Quantities that a window of this shape has at all; the others have no effect."""
+    names = [STALE, CURVATURE, SAMPLES, PENALTY]
+    if len(window.draws) > 1:
+        names.append(KERNEL)
+    if len(window.coordinates) < sum(len(block) for block in window.draws):
+        names += [SAME, OVERLAP]
+    if len(window.draws[0]) > 1:
+        names.append(OFF_DIAGONAL)
+    return [*names, WRITE_BACK, BOUNDARY, STREAM]
 
 
 def _energy_norm(arithmetic, window: LocalWindow, one, other, penalty, samples) -> tuple[float, float]:
@@ -176,5 +249,4 @@ def _energy_norm(arithmetic, window: LocalWindow, one, other, penalty, samples) 
         products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
         square = arithmetic.dot(products, difference) / penalty
         square = square + samples * arithmetic.dot(difference, difference)
-        low, high = float(square.lower()), float(square.upper())
-    return float(np.sqrt(max(low, 0.0))) * DOWN, float(np.sqrt(max(high, 0.0))) * UP
+        return root_interval(square)

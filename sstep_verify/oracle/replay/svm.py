@@ -9,14 +9,28 @@ from sstep_reference import dcd_ksvm
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.replay.carried import carried_window
-from sstep_verify.oracle.replay.window import DOSE, Effect, Replay
+from sstep_verify.oracle.replay.window import Effect, Effects, Replay, effect_of
 from sstep_verify.problems import Problem
+from sstep_verify.quantities import (
+    BOUNDARY,
+    CURVATURE,
+    KERNEL,
+    LABELS,
+    LOWER,
+    OMEGA,
+    OVERLAP,
+    SAME,
+    STALE,
+    STREAM,
+    UPPER,
+    WRITE_BACK,
+)
 from sstep_verify.steps import SvmSteps
 
 
@@ -76,18 +90,33 @@ def replay_svm_window(
         _must_agree(problem, window, exact, unmutated)
     else:
         exact = _clipped_ends(arithmetic, window, steps, upper)
-    with arithmetic.working():
-        errors = [
-            magnitude_interval(arithmetic.number(end[coordinate]) - exact[place])
-            for place, coordinate in enumerate(window.coordinates)
-        ]
-    effects = {
-        term: _effect(arithmetic, window, omega, upper, unmutated, TERMS[term], term)
-        for term in _acting_terms(problem, window)
-    }
     places = np.array(window.coordinates, dtype=np.int64)
-    low, high = np.array(errors).reshape(-1, 2).T
-    return Replay(places, low, high, _float_steps(arithmetic, window, steps), effects, arithmetic.bits)
+    reached = [arithmetic.number(end[coordinate]) for coordinate in window.coordinates]
+
+    def mutant(mutation: Mutation):
+        return mutable_svm_window(arithmetic, window, omega, upper, mutation)
+
+    def effect(name: str) -> Effect:
+        return effect_of(name, lambda mutation: _distances(arithmetic, mutant(mutation), unmutated)[0])
+
+    low, high = _distances(arithmetic, reached, exact)
+    return Replay(
+        places,
+        low,
+        high,
+        _float_steps(arithmetic, window, steps),
+        Effects(_acting(problem, window), effect),
+        arithmetic.bits,
+        distance=lambda mutation: _distances(arithmetic, reached, mutant(mutation)),
+    )
+
+
+def _distances(arithmetic: Balls, one, other) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
+    with arithmetic.working():
+        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
 
 
 def _must_agree(problem: Problem, window: LocalWindow, exact: list, unmutated) -> None:
@@ -107,27 +136,18 @@ def _clipped_ends(arithmetic: Balls, window: LocalWindow, steps: list[Step], upp
     return ends
 
 
-def _acting_terms(problem: Problem, window: LocalWindow) -> list[str]:
-    """Terms that a window of this shape has at all; the others have no effect."""
-    terms = []
+def _acting(problem: Problem, window: LocalWindow) -> list[str]:
+    """Quantities that a window of this shape has at all; the others have no effect."""
+    names = [STALE, CURVATURE]
     if len(window.coordinates) > 1:
-        terms.append("kernel-correction")
+        names.append(KERNEL)
     if len(window.coordinates) < len(window.draws):
-        terms.append("overlap")
+        names += [SAME, OVERLAP]
     if problem.hinge.shift:
-        terms.append("omega")
-    return terms
-
-
-def _effect(arithmetic, window, omega, upper, unmutated, fields, name) -> Effect:
-    changes = []
-    for factor in (0, 1 + DOSE):
-        mutation = NONE.scaled(fields, factor, name)
-        mutated = mutable_svm_window(arithmetic, window, omega, upper, mutation)
-        with arithmetic.working():
-            pairs = zip(mutated, unmutated, strict=True)
-            changes.append(np.array([magnitude_interval(one - other)[0] for one, other in pairs]))
-    return Effect(dropped=changes[0], relative=changes[1] / float(DOSE))
+        names.append(OMEGA)
+    if np.isfinite(problem.hinge.upper):
+        names.append(UPPER)
+    return [*names, LABELS, LOWER, WRITE_BACK, BOUNDARY, STREAM]
 
 
 def _float_steps(arithmetic, window: LocalWindow, steps: list[Step]) -> SvmSteps:

@@ -1,29 +1,32 @@
-"""What a window replay yields: the exact end of a window, and what dropping or scaling a term does."""
+"""What a window replay yields: the exact end of a window, and what mistakes would have made of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
+from sstep_verify.defects.mutation import Mutation, left_out, off_by
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 DOSE = Fraction(1, 2**30)
-"""Relative change of a term whose effect on the window's end is computed; effects are nearly linear."""
+"""Relative change of a quantity whose effect on the window's end is computed; effects are nearly linear."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change of one term does to a at the window's end.
+    """What a change of one quantity does to a at the window's end.
 
     Parameters
     ----------
     dropped : ndarray, shape (k,)
-        Lower bound on the change if the term is left out: per distinct coordinate (K-SVM, k = c) or
+        Lower bound on the change if the quantity is left out: per distinct coordinate (K-SVM, k = c) or
         in the M-norm (K-RR, k = 1).
     relative : ndarray, shape (k,)
-        Lower bound on the change per unit relative change of the term, from a change of `DOSE`.
+        Lower bound on the change per unit relative change of the quantity, from a change of `DOSE`; that of
+        leaving it out where it is a switch or a is linear in it.
     """
 
     dropped: np.ndarray
@@ -38,6 +41,61 @@ class Effect:
         )
 
 
+def effect_of(name: str, change: Callable[[Mutation], np.ndarray], *, secant: bool = False) -> Effect:
+    """The effect of a quantity.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    change : callable
+        Gives the change that a mutation makes.
+    secant : bool
+        Take the change of leaving it out, by all of it, for that per unit relative change too: in a
+        recurrence without a clip the window's end is smooth in every quantity.
+    """
+    dropped, slightly_off = change(left_out(name)), off_by(name, DOSE)
+    if secant or slightly_off is None:
+        return Effect(dropped, dropped)
+    return Effect(dropped, change(slightly_off) / float(DOSE))
+
+
+class Effects(Mapping[str, Effect]):
+    """Effects by quantity, each computed when it is first asked for and then kept.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Quantities that can act.
+    effect : callable
+        Maps a name to its `Effect`.
+    """
+
+    def __init__(self, names: Iterable[str], effect: Callable[[str], Effect]):
+        self._names, self._effect = list(names), effect
+        self._found: dict[str, Effect] = {}
+
+    def __getitem__(self, name: str) -> Effect:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._found:
+            self._found[name] = self._effect(name)
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+Distance = Callable[[Mutation], tuple[np.ndarray, np.ndarray]]
+"""Maps a mutation to an enclosure, two arrays of shape (k,), of the solver's distance from its end."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """The exact replay of one window from the solver's own a.
@@ -50,30 +108,33 @@ class Replay:
         Enclosure of the solver's error: per distinct coordinate (K-SVM) or in the M-norm (K-RR).
     steps : SvmSteps or RidgeSteps
         The exact steps, for the bound.
-    effects : dict of str to Effect
-        Per term of the recurrence that can act in this window.
+    effects : mapping of str to Effect
+        Per quantity of a step that can act in this window.
     bits : int
         Precision of the balls.
     component_lower, component_upper, component_effects
         K-RR only: the same per distinct coordinate, shape (c,).
+    distance : callable, optional
+        Distance of the solver's end from that of a mutation, as `lower` and `upper`.
     """
 
     places: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     steps: SvmSteps | RidgeSteps
-    effects: dict[str, Effect]
+    effects: Mapping[str, Effect]
     bits: int
     component_lower: np.ndarray = field(default_factory=lambda: np.empty(0))
     component_upper: np.ndarray = field(default_factory=lambda: np.empty(0))
-    component_effects: dict[str, Effect] = field(default_factory=dict)
+    component_effects: Mapping[str, Effect] = field(default_factory=dict)
+    distance: Distance | None = None
 
     def with_components(self) -> Replay:
         """The replay with the measures per coordinate behind the M-norm (K-RR)."""
-        effects = {
-            term: effect.joined(self.component_effects.get(term)) for term, effect in self.effects.items()
-        }
-        lower = np.concatenate([self.lower, self.component_lower])
+        whole, single = self.effects, self.component_effects
         return replace(
-            self, lower=lower, upper=np.concatenate([self.upper, self.component_upper]), effects=effects
+            self,
+            lower=np.concatenate([self.lower, self.component_lower]),
+            upper=np.concatenate([self.upper, self.component_upper]),
+            effects=Effects(whole, lambda name: whole[name].joined(single.get(name))),
         )

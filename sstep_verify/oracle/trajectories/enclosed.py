@@ -9,6 +9,7 @@ enter bound C beside those of the solver (bounds/trajectory_svm.py) or simply ad
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import Step, local_window
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import UP, interval
+from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval, upward
 from sstep_verify.problems import Problem
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -120,9 +121,13 @@ def _svm_step(problem: Problem, kernel: Kernel, targets: Any, alpha: Any, block:
         )
     # A decided clip is exact. One that the balls cannot decide gives the ball of both cases, whose middle
     # is the clip of a value no farther from the exact one than the widths of both balls.
-    error = 4 * (float(steps[0].unclipped.rad()) + float(new.rad())) * UP
+    error = upward(4 * (_radius(steps[0].unclipped) + _radius(new)))
     alpha[i] = new.mid()
     return steps[0], error
+
+
+def _radius(ball) -> float:
+    return magnitude_interval(ball.rad())[1]
 
 
 def _svm_steps(draws: np.ndarray, made: list[Step]) -> SvmSteps:
@@ -148,9 +153,9 @@ def _ridge_step(problem: Problem, kernel: Kernel, targets: Any, alpha: Any, bloc
     with arithmetic.working():
         # ||r||_M <= sqrt(trace(M_BB)) ||r||_2 for what is rounded off in storing the block's new values.
         diagonal = [window.gram[place][place] / penalty for place in range(len(block))]
-        trace = float((sum(diagonal, samples * len(block))).abs_upper()) * UP
-        rounded = float(np.linalg.norm([float(value.rad()) for value in end]))
-    error = solve.residuals[0] / np.sqrt(samples) + float(np.sqrt(trace)) * rounded
+        trace = magnitude_interval(sum(diagonal, samples * len(block)))[1]
+        rounded = math.sqrt(len(block)) * max(_radius(value) for value in end)
+    error = solve.residuals[0] / math.sqrt(samples) + math.sqrt(trace) * rounded
     for coordinate, value in zip(window.coordinates, end, strict=True):
         alpha[coordinate] = value.mid()
-    return [float(value) for value in steps[0]], error * (1 + (len(block) + 8) * 2.0**-50)
+    return [float(value) for value in steps[0]], upward(error)

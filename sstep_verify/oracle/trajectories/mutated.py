@@ -11,7 +11,7 @@ from sstep_reference import Kernel
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.defects.mutation import Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
+from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
@@ -90,10 +90,13 @@ def _advance_of(
     """A function that makes the steps of a window and returns its end as points."""
     if not problem.is_svm:
         penalty = arithmetic.number(problem.ridge.penalty)
-        solve = RefinedBlocks(arithmetic, window, penalty, problem.samples)
+        solvers: dict[Mutation, RefinedBlocks] = {}
 
         def advance_ridge(own: LocalWindow, mutation: Mutation) -> list:
-            end = mutable_ridge_window(arithmetic, own, penalty, problem.samples, mutation, solve)
+            system = system_part(mutation)
+            if system not in solvers:
+                solvers[system] = RefinedBlocks(arithmetic, window, penalty, problem.samples, system)
+            end = mutable_ridge_window(arithmetic, own, penalty, problem.samples, mutation, solvers[system])
             return [value.mid() for value in end]
 
         return advance_ridge

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from decimal import Context
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls, exact_fraction
 
 from sstep_verify.oracle.verify.record import CertificateError, Interval
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import Problem
 
 EXTRA_BITS = 64
 """Bits beyond those that a certificate was made with."""
@@ -38,16 +39,11 @@ def verifying_arithmetic(bits: int) -> Balls:
 def lower_rows(problem: Problem, arithmetic: Balls) -> Iterator[tuple[int, list]]:
     """Row by row the kernel's entries up to the diagonal, each row as a list of balls, by the reference."""
     kernel = problem.kernel
-    parameters: dict[str, Any] = {}
-    if isinstance(kernel, PolynomialKernel):
-        parameters = {"degree": kernel.degree, "offset": kernel.offset}
-    if isinstance(kernel, RBFKernel):
-        parameters = {"sigma": kernel.sigma}
     data: Any = problem.dense
     for begin in range(0, problem.samples, ROWS_AT_ONCE):
         # The reference makes inner products with all samples it knows: so it is given no later ones.
         end = min(begin + ROWS_AT_ONCE, problem.samples)
-        columns = Kernel(arithmetic, data[:end], kernel.name, **parameters)
+        columns = Kernel(arithmetic, data[:end], kernel.name, **asdict(kernel))
         for i in range(begin, end):
             yield i, list(columns.values(i, i + 1))
 

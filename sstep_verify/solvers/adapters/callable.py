@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_vector
+from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory
 
 Function = Callable[..., np.ndarray]
@@ -39,16 +39,12 @@ class CallableSolver:
     Raises
     ------
     InputError
-        If `function` is not callable, or the declared precision is unknown.
+        If `function` is not callable.
     """
 
     def __init__(self, function: Function, declaration: Declaration):
         if not callable(function):
             raise InputError(f"{declaration.name}: {function!r} is not callable")
-        if declaration.precision not in PRECISIONS:
-            raise InputError(
-                f"{declaration.name}: precision {declaration.precision!r}; known: {', '.join(PRECISIONS)}"
-            )
         self._function = function
         self.declaration = replace(declaration, level=min(declaration.level, 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,8 +18,8 @@ from sstep_reference.arithmetic import Float
 from sstep_reference.bdcd_krr import block_system
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration, Observer, Precision, RunRequest
 from sstep_verify.solvers.adapters.recording import PRECISIONS, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
@@ -67,8 +67,9 @@ class ReferenceSolver:
         self._kernel: tuple[str, Kernel] | None = None
         self.declaration = Declaration(
             name="reference",
-            precision=precision,
+            precision=cast(Precision, precision),
             update="in-place" if self._classical else "frozen",
+            products="rows",
             increments="separate",
             rbf="difference",
             power="multiplication",
@@ -170,11 +171,6 @@ class ReferenceSolver:
         """Kernel of a problem in this precision; the last one is kept with its columns."""
         if self._kernel is None or self._kernel[0] != problem.digest:
             description, data = problem.kernel, cast(Any, problem.dense)
-            parameters: dict[str, Any] = {}
-            if isinstance(description, PolynomialKernel):
-                parameters = {"degree": description.degree, "offset": description.offset}
-            elif isinstance(description, RBFKernel):
-                parameters = {"sigma": description.sigma}
-            kernel = Kernel(self._arithmetic, data, description.name, **parameters)
+            kernel = Kernel(self._arithmetic, data, description.name, **asdict(description))
             self._kernel = (problem.digest, kernel)
         return self._kernel[1]

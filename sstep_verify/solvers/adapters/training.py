@@ -58,9 +58,6 @@ class TrainingSolver:
                 f"recompute = {self._options.recompute}: training forms its weights anew at every interval "
                 f"of {interval} windows; drop recompute"
             )
-        own: dict[str, object] = {"interval": interval}
-        if self._options.exchange == "gram":
-            own["recompute"] = interval
         declared = self._options.declaration(ranks)
         self.declaration = replace(
             declared,
@@ -69,7 +66,8 @@ class TrainingSolver:
             blocks=False,
             exchange="",
             level=0,
-            options=declared.options | own,
+            recompute=interval if self._options.exchange == "gram" else 0,
+            options={**declared.options, "interval": interval},
         )
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:

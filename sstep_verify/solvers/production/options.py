@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sstep_verify.compiled import AVAILABLE
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, Problem
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import Declaration, Distances, Update
 
 GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""
@@ -48,8 +48,8 @@ class Options:
         If a value is unknown or two do not go together.
     """
 
-    update: str = "in-place"
-    rbf: str = "norm-expansion"
+    update: Update = "in-place"
+    rbf: Distances = "norm-expansion"
     exchange: str = "allreduce"
     keep_gram: bool = False
     gram_limit: int = 1 << 26
@@ -115,20 +115,19 @@ class Options:
         return Declaration(
             name="production",
             update=self.update,
+            products="rows",
             increments="summed",
             rbf=self.rbf,
+            clamped=True,
             panels=whole,
             blocks=not whole,
             log=True,
             exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
             state=("weights",) if self.exchange == "gram" else (),
             level=3,
-            options={
-                "gram kept": self.keep_gram,
-                "compiled": AVAILABLE,
-                "ranks": ranks,
-                **({"gram rows": GRAM_ROWS} if self.keep_gram else {}),
-                **({"cache words": self.cache} if self.cache else {}),
-                **({"recompute": self.recompute} if self.recompute else {}),
-            },
+            gram_rows=GRAM_ROWS if self.keep_gram else 0,
+            cache_words=self.cache,
+            recompute=self.recompute,
+            ranks=ranks,
+            options={"gram kept": self.keep_gram, "compiled": AVAILABLE},
         )

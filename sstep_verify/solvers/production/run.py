@@ -63,7 +63,7 @@ class Run:
         self._exchange = self._make_exchange(most)
         initial = np.zeros(samples) if request.initial is None else request.initial
         self.recurrence = recurrence_of(problem, initial, self._width, block, options.frozen)
-        self.log = np.empty((request.iterations, block)) if request.log else None
+        self.log = np.full((request.iterations, block), np.nan) if request.log else None
         self._chunk = max(CHUNK_DRAWS // (self._width * block), 1) * self._width
         self._columns = WindowColumns(samples, self._width * block, self._chunk // self._width)
         self._cache = ColumnCache(samples, options.cached_rows(samples), most) if options.cache else None

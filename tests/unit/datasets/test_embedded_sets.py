@@ -21,8 +21,8 @@ EMBEDDED_DIGESTS = {
 GENERATED_DIGESTS = {
     "wide": "1b8a1b4db114e297958411f167ae68f008dd0cae0ed5dcbfe85e94191afc2db0",
     "wide_regression": "c5e5e0016f59093481af1dd9092a9454800d5b663cba7d5e3fbd29ba20955eee",
-    "tall": "73c9ee787b9ec34429e26ab5185df49067eb1da44f5d4b4606dcbd4cb503fd4f",
-    "tall_regression": "6cfd6f1707abfa70fce2e31d7c199a6612f09b4d86f8dc5c7ba19e51284a6c1e",
+    "tall": "f0f70a0822eaa3d00e5cdbec2cead481d8182f1c15e30fb91b7ff5570dc3f6cc",
+    "tall_regression": "b61879e8796afb1560144431ea7f5a8cef3b8772adcb8e08cccdd1d00d4a8370",
 }
 
 

@@ -1,0 +1,170 @@
+"""How large a number any correct run may form: where it is below the type's largest, a stays finite.
+
+Let P be the largest squared norm of a sample and k the largest kernel entry, at least 1: ``max(1, P)``
+(linear), ``max(1, c + P)**d`` (polynomial), 1 (RBF). By Cauchy and Schwarz no term, partial sum or power
+in an entry exceeds k either; for RBF ``max(1, 4 P, 4 sigma P)``, its exponent. Every number below is a sum
+of products with at most ``N = d (n + 2) + m + 2 s b + b + 16`` roundings each, so that computed ones are at
+most twice as large while ``gamma_N <= 1``.
+
+Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A. The numbers of that step:
+
+* K-SVM: a gradient is at most ``g = 1 + omega A + (m + 2s) k A``. L2: the quotient is at most ``2 C g``.
+  L1: a quotient that overflows is infinite and is clipped to an end of the box.
+* K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
+  gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
+  ``(G + dG) D = r`` with ``||dG|| <= e`` (bounds/block_factorisation.py, and the rounding of G). For ``e <=
+  m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``.
+
+Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
+
+* L1: a is the outcome of a clip, ``A = 2 max(C, |a0|)`` (twice for the sum of increments of a frozen
+  update). L2: exact steps do not increase f, ``f(a0) <= F = (m k + omega) |a0|^2 / 2``. Where bounds/box.py
+  shows that rounding gains at most ``3 m C``, ``A = (sqrt(m) + sqrt(4 m + 2 omega F)) / omega``, for a0 = 0
+  the ``6 C sqrt(m)`` of that page.
+* K-RR: exact block steps do not increase ``||a - a*||_M``; ``m I <= M <= L I`` with ``L = m (k / lambda +
+  1)``; ``||a*|| <= ||y|| / m``. So they stay within ``A0 = 2 ||y|| / m + sqrt(L / m) ||a0|| + ||a0||``.
+  With ``A = 2 A0`` a block step errs by at most ``t = (sqrt(b) rho + e ||D||) / m + u sqrt(b) (A + ||D||)``
+  in the 2-norm, ``sqrt(L) t`` in the M-norm; if ``H sqrt(L) t <= sqrt(m) A0``, H steps stay within A.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.block_factorisation import factorisation_error
+from sstep_verify.bounds.box import landing_error, stays_within
+from sstep_verify.bounds.kernel_entries import kernel_entries
+from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
+from sstep_verify.solver import Declaration
+
+ROWS_AT_ONCE = 64
+"""Kernel rows held at once."""
+
+
+def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:
+    """Bound the absolute value of every number that a correct step forms.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    declaration : Declaration
+        Precision, factorisation, formulas.
+    s, block : int
+        Iterations per window, coordinates per block (b).
+    largest : float
+        Bound on every ``|a_i|`` of the run before the step (A); may be infinite.
+
+    Returns
+    -------
+    float
+        Infinite where none can be derived.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        degree = problem.kernel.degree if isinstance(problem.kernel, PolynomialKernel) else 1
+        roundings = degree * (problem.features + 2) + problem.samples + 2 * s * block + block + 16
+        if gamma(roundings, unit_roundoff(declaration.precision)) > 1.0:
+            return np.inf
+        if problem.is_svm:
+            found = _gradient(problem, s, largest)
+        else:
+            found = _RidgeStep(problem, declaration, s, block, largest, roundings).largest
+        found = max(found, largest, _entry(problem)[1]) * 2 * OUTWARD
+        return float(found) if np.isfinite(found) else np.inf
+
+
+def largest_value(
+    problem: Problem, declaration: Declaration, s: int, block: int, iterations: int, initial: np.ndarray
+) -> float:
+    """Bound ``|a_i|`` over a whole correct run.
+
+    Parameters
+    ----------
+    problem, declaration, s, block
+        As in `largest_number`.
+    iterations : int
+        Iterations of the run (H).
+    initial : ndarray, shape (m,)
+        Start vector (a0), finite.
+
+    Returns
+    -------
+    float
+        Infinite where none can be derived.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = _largest_svm if problem.is_svm else _largest_ridge
+        found = size(problem, declaration, s, block, iterations, initial)
+        return float(found) if np.isfinite(found) else np.inf
+
+
+def _entry(problem: Problem) -> tuple[float, float]:
+    """Largest kernel entry (k), and largest number that is formed for it."""
+    kernel = problem.kernel
+    norm = float(np.max(np.square(problem.dense).sum(axis=1))) * OUTWARD
+    if isinstance(kernel, LinearKernel):
+        return max(1.0, norm), max(1.0, norm)
+    if isinstance(kernel, PolynomialKernel):
+        power = max(1.0, kernel.offset + norm) ** kernel.degree
+        return power, power
+    return 1.0, max(1.0, 4 * norm, 4 * kernel.sigma * norm)
+
+
+def _gradient(problem: Problem, s: int, largest: float) -> float:
+    """Largest number in a step of a K-SVM."""
+    loss, entry = problem.hinge, _entry(problem)[0]
+    gradient = 1.0 + loss.shift * largest + (problem.samples + 2 * s) * entry * largest
+    return gradient * max(1.0, 2 * loss.C) if loss.shift else gradient
+
+
+def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
+    loss, samples = problem.hinge, problem.samples
+    if not loss.shift:
+        return 2 * max(loss.C, float(np.abs(initial).max(initial=0.0)))
+    rise = (samples * _entry(problem)[0] + loss.shift) * float(initial @ initial) / 2
+    largest = (np.sqrt(samples) + np.sqrt(4 * samples + 2 * loss.shift * rise)) / loss.shift * OUTWARD
+    landing = landing_error(largest, min(s, max(iterations, 1)), unit_roundoff(declaration.precision))
+    return largest if stays_within(problem, declaration, s, iterations, largest, landing) else np.inf
+
+
+def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float:
+    samples = problem.samples
+    degree = problem.kernel.degree if isinstance(problem.kernel, PolynomialKernel) else 1
+    roundings = degree * (problem.features + 2) + samples + 2 * s * block + block + 16
+    highest = samples * (_entry(problem)[0] / problem.ridge.penalty + 1)
+    targets, start = float(np.linalg.norm(problem.targets)), float(np.linalg.norm(initial))
+    near = 2 * targets / samples + (np.sqrt(highest / samples) + 1) * start
+    step = _RidgeStep(problem, declaration, s, block, 2 * near, roundings)
+    moved = iterations * np.sqrt(highest) * step.local * OUTWARD
+    return 2 * near if moved <= np.sqrt(samples) * near else np.inf
+
+
+class _RidgeStep:
+    """Sizes of a block step of K-RR: its largest number, and what it errs by in the 2-norm."""
+
+    def __init__(self, problem, declaration, s: int, block: int, largest: float, roundings: int):
+        samples, penalty = problem.samples, problem.ridge.penalty
+        u, root, entry = unit_roundoff(declaration.precision), np.sqrt(block), _entry(problem)[0]
+        drawn = 2 * s * block
+        right = float(np.linalg.norm(problem.targets)) + samples * largest
+        right += 2 * (samples + drawn) * entry * largest / penalty
+        off = _entry_error(problem, declaration)
+        error = gamma(roundings, u) * right + 2 * (samples + drawn) * largest * off / penalty
+        system = np.full((block, block), entry / penalty) + samples * np.eye(block)
+        given = block * (off / penalty + 3 * u * (entry / penalty + samples))
+        moved = given + factorisation_error(system, given, samples, declaration)
+        step = 2 * root * (right + error) / samples
+        broken = not moved <= samples / 2
+        self.largest = np.inf if broken else max(right, step, entry / penalty + samples)
+        self.local = (root * error + moved * step) / samples + u * root * (largest + step)
+        self.local = np.inf if broken else self.local
+
+
+def _entry_error(problem: Problem, declaration: Declaration) -> float:
+    """Largest error of a kernel entry (delta)."""
+    largest = 0.0
+    for begin in range(0, problem.samples, ROWS_AT_ONCE):
+        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
+        largest = max(largest, float(kernel_entries(problem, declaration, rows).solver.max()))
+    return largest

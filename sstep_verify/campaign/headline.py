@@ -1,0 +1,103 @@
+"""The one sentence on what a campaign showed: no s, no quantity and no error beyond its verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.quantities import KERNEL
+from sstep_verify.reporting.results import Case
+from sstep_verify.verdict import Status, Verdict
+
+WORDS = (
+    (Status.FAIL, "wrong on"),
+    (Status.INCONCLUSIVE, "inconclusive on"),
+    (Status.VACUOUS, "vacuous on"),
+)
+
+
+def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
+    """Largest s of a case such that every s of the case up to it is right; 0 if there is none.
+
+    An s is right if a primary check passed its run and no check failed on it or could not decide. Of a
+    case that is wrong for another s nothing is said.
+    """
+    if case.status in (Status.FAIL, Status.INCONCLUSIVE):
+        return 0
+    largest = 0
+    own = [verdict for verdict in verdicts if verdict.case == case.id]
+    for s in sorted(case.s):
+        statuses = {verdict.status for verdict in own if verdict.s == s}
+        passed = any(v.check in PRIMARY and v.status is Status.PASS for v in own if v.s == s)
+        if not passed or statuses & {Status.FAIL, Status.INCONCLUSIVE}:
+            break
+        largest = s
+    return largest
+
+
+def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    """What was shown: up to which s on how many problems, what could have been seen, what could not.
+
+    Parameters
+    ----------
+    cases, verdicts : sequences
+        What was done.
+    """
+    words = [_right(cases, verdicts)]
+    for status, word in WORDS:
+        named = [case.id for case in cases if case.status == status]
+        if named:
+            listed = f" ({', '.join(named)})" if status is Status.VACUOUS else ""
+            words.append(f"{word} {len(named)}{listed}")
+    return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
+
+
+def _right(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    largest = [right_up_to(case, verdicts) for case in cases]
+    reached = sorted(set(largest) - {0})
+    if not reached:
+        return f"right for no s on any of {len(cases)} problems"
+    counts = [(s, sum(one >= s for one in largest)) for s in reached]
+    first = f"right for s <= {counts[0][0]} on {counts[0][1]} of {len(cases)} problems"
+    return ", ".join([first, *(f"s <= {s} on {count}" for s, count in counts[1:])])
+
+
+def _detectable(verdicts: Sequence[Verdict]) -> str:
+    """Median and worst of the relative errors in the kernel correction that would have been seen."""
+    best: dict[tuple[str, int], float] = {}
+    for verdict, term in _primary_terms(verdicts):
+        if term.name == KERNEL:
+            key = verdict.case, verdict.s
+            best[key] = min(best.get(key, math.inf), term.detectable)
+    found = sorted(best.values())
+    if not found:
+        return ""
+    worst = f"{found[-1]:.0e}" if found[-1] < math.inf else "none"
+    return (
+        f"relative errors in the kernel correction that would have been seen: {found[len(found) // 2]:.0e} "
+        f"(median over the runs), {worst} (worst)"
+    )
+
+
+def _not_seen(verdicts: Sequence[Verdict]) -> str:
+    """Quantities that no primary check of some passed run would have seen left out, with their problems."""
+    seen: dict[tuple[str, str, int], bool] = {}
+    for verdict, term in _primary_terms(verdicts):
+        key = term.name, verdict.case, verdict.s
+        seen[key] = seen.get(key, False) or term.status is Status.PASS
+    unseen: dict[str, set[str]] = {}
+    for (name, case, _), shown in seen.items():
+        if not shown:
+            unseen.setdefault(name, set()).add(case)
+    if not unseen:
+        return ""
+    parts = [f"{name} on {len(on)} problem{'s' * (len(on) > 1)}" for name, on in unseen.items()]
+    return f"not seen somewhere: {', '.join(parts)}"
+
+
+def _primary_terms(verdicts: Sequence[Verdict]):
+    """The terms of the primary checks' passed runs, with their verdicts."""
+    for verdict in verdicts:
+        if verdict.check in PRIMARY and verdict.status is Status.PASS:
+            yield from ((verdict, term) for term in verdict.terms)

@@ -1,0 +1,107 @@
+"""Check: one claim, which says itself what it is; every list of checks is made from these records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from sstep_verify.checks.case import Case
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Verdict
+
+UNSEEN = (
+    "every comparison holds, but on this very input it would have held with the planted defect too, so "
+    "it shows nothing; each term says for itself whether it could have been seen"
+)
+"""What VACUOUS means of a check that says no more."""
+
+
+def every_run(case: Case, s: int) -> bool:
+    """Every run."""
+    return True
+
+
+def none_continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """No run that begins from another."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim: what it says, which runs it needs, and what it makes of them.
+
+    Parameters
+    ----------
+    id : str
+        Name, such as ``window-replay``.
+    text : str
+        The docstring of its module: ``Check ID: claim.``, then the method.
+    needs : str
+        The runs it needs, in words.
+    planted : str
+        The defect that must show, or the verdict is VACUOUS.
+    runs : callable
+        ``runs(case)`` gives the runs needed, by key; equal keys of different checks are the same run.
+    judge : callable
+        ``judge(case, trajectories, oracle)`` gives the verdicts on these runs.
+    continued : callable
+        ``continued(case, trajectories)`` gives the runs that begin from what those recorded, by key.
+    bounds : tuple of str
+        Modules of ``bounds/`` that derive its bound; none where what is compared must agree exactly.
+    vacuous : str
+        What VACUOUS says of a run.
+    level : int or None
+        Lowest `Declaration.level` of a solver from which on it must have compared something on every run
+        that it applies to: 0, a final a; 1, index stream and a0 are taken; 2, a trace by windows; 3,
+        counts. None where its verdicts depend on how a run ended, what it reports, or the ranks.
+    applies : callable
+        ``applies(case, s)``: whether it judges the run of this s, by task and declaration.
+    affordable : callable
+        ``affordable(case, s)``: whether this run is within the case's replay limit.
+    primary : bool
+        Whether it judges the steps of a run: an s is right only if a primary check passed it.
+    by_windows : bool
+        Whether its comparisons are windows, of which a campaign states the fewest for a run.
+    all_runs : bool
+        Whether it judges all runs that were made, whoever asked for them.
+    """
+
+    id: str
+    text: str
+    needs: str
+    planted: str
+    runs: Callable[[Case], dict[str, RunRequest]]
+    judge: Callable[[Case, Mapping[str, Trajectory], Oracle], list[Verdict]]
+    continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = none_continued
+    bounds: tuple[str, ...] = ()
+    vacuous: str = UNSEEN
+    level: int | None = None
+    applies: Callable[[Case, int], bool] = every_run
+    affordable: Callable[[Case, int], bool] = every_run
+    primary: bool = False
+    by_windows: bool = False
+    all_runs: bool = False
+
+    @property
+    def claim(self) -> str:
+        """What it claims, in one sentence."""
+        head = " ".join(self.text.partition("\n\n")[0].split()).removeprefix(f"Check {self.id}: ")
+        return head if head.startswith(("s ", "s-")) else head[:1].upper() + head[1:]  # The symbol s stays.
+
+    @property
+    def method(self) -> str:
+        """How it goes about it; may be empty."""
+        return self.text.partition("\n\n")[2].strip()
+
+    def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
+        """The runs made that its verdicts rest on; with their step logs only where it asks for them."""
+        if self.all_runs:
+            return {key: run for key, run in trajectories.items() if (run.asked or run).s in case.s_values}
+        asked = {**self.runs(case), **self.continued(case, trajectories)}
+        return {
+            key: trajectories[key] if request.log else replace(trajectories[key], log=None)
+            for key, request in asked.items()
+            if key in trajectories
+        }

@@ -1,0 +1,183 @@
+"""Check contract: a run is what was asked for.
+
+Judged before all others, on every run that was made, whichever check asked for it. Of each run: the
+iterations made are those asked for, unless its observer or its own rule ended it; s and the start in the
+index stream are those asked for; a is recorded exactly where it was to be, in ascending order; the first a
+is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
+values are finite; no input array was changed; the reason given for stopping is the true one; every declared
+state is recorded, in its shape; panels have the shapes they must have. A declared panel or count that a run
+does not give is said to be unproved. The bound is 0.
+
+A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
+declared precision (bounds/largest_number.py). A run that broke its contract is judged by no other check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.bounds.rounding import TYPES
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.contract_items import ITEMS
+from sstep_verify.checks.every_s import plain_runs
+from sstep_verify.checks.exchange_counts import COUNTED
+from sstep_verify.checks.outcome import Finding, planted_term, record
+from sstep_verify.made import asked_of
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import Declaration
+from sstep_verify.trajectory import Asked, Trajectory
+from sstep_verify.verdict import Verdict
+
+CHECK = "contract"
+
+CAUSES = (
+    "a run that ended early, a window lost or made twice, another start, a state that is not written "
+    "down, an array of inputs used as work space, a division by 0 or a number out of range"
+)
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Hold every run against what it was asked for.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        Runs by key. What each was asked for is what `Trajectory.asked` says; a plain run without it is
+        held against the plain request, any other is left out.
+    oracle : Oracle
+        Not used.
+
+    Returns
+    -------
+    list of Verdict
+        One per s.
+    """
+    verdicts = []
+    for s in case.s_values:
+        made = {key: one for key, one in trajectories.items() if _asked(case, key, one, s)}
+        if made:
+            verdicts.append(_judge(case, s, made))
+    return verdicts
+
+
+def broken(case: Case, key: str, trajectory: Trajectory) -> str:
+    """What is wrong with a run, in words; empty if it is what was asked for, or nobody knows that."""
+    asked = _asked(case, key, trajectory, None)
+    return "; ".join(_faults(case, trajectory, asked).values()) if asked else ""
+
+
+def _asked(case: Case, key: str, trajectory: Trajectory, s: int | None) -> Asked | None:
+    """What a run of this s (of any, if None) was asked for; None if nobody knows, or it is of another s."""
+    asked = trajectory.asked
+    if asked is None:
+        plain = {run_key(one): one for one in case.s_values}
+        asked = asked_of(plain_request(case, plain[key])) if key in plain else None
+    return asked if asked is not None and s in (None, asked.s) else None
+
+
+def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
+    wrong: dict[str, dict[str, str]] = {}
+    unproved: dict[str, None] = {}
+    steps = 0
+    for key, trajectory in made.items():
+        asked = _asked(case, key, trajectory, s)
+        assert asked is not None
+        faults = _faults(case, trajectory, asked)
+        if faults:
+            wrong[key] = faults
+        unproved |= dict.fromkeys(_unproved(_declared(case, asked), trajectory, asked, key == run_key(s)))
+        steps += asked.iterations
+    planned = len(made) * len(ITEMS)
+    count = sum(len(faults) for faults in wrong.values())
+    bound = 0.0
+    if wrong and all(set(faults) == {"finite"} for faults in wrong.values()):
+        bound = 0.0 if any(_finite_promised(case, made[key]) for key in wrong) else np.inf
+    told = "; ".join(f"run {key}: {'; '.join(faults.values())}" for key, faults in list(wrong.items())[:3])
+    what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
+    if told:
+        what += f"; {told}" + (f"; {len(wrong) - 3} more runs" if len(wrong) > 3 else "")
+    if unproved:
+        what += f"; unproved: {', '.join(unproved)}"
+    origin = "a run is what was asked for, so the bound is 0"
+    if bound:
+        origin = "a correct run may form numbers beyond its precision (bounds/largest_number.py)"
+    return record(
+        CHECK,
+        case,
+        s,
+        Finding(f"{what}; violations", count, count, bound),
+        units="violations",
+        planned=planned,
+        executed=planned,
+        origin=origin,
+        causes=CAUSES,
+        terms=(
+            planted_term(
+                "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
+            ),
+        ),
+        evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)},
+    )
+
+
+def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
+    """What is wrong with a run, by item."""
+    found = {}
+    for name, item in ITEMS.items():
+        # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
+        if name == "finite" and asked.problem != case.problem.digest:
+            continue
+        told = item(_declared(case, asked), trajectory, asked)
+        if told:
+            found[name] = told
+    return found
+
+
+def _declared(case: Case, asked: Asked) -> Declaration:
+    """What the solver that made a run declares: a variant need not carry what the tested solver does."""
+    return case.variants.get(asked.variant, case.declaration)
+
+
+def _unproved(declaration: Declaration, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
+    """What is declared and not given, so that no check can hold the run to it."""
+    found = []
+    if declaration.exposes and asked.panels and asked.iterations and not trajectory.panels:
+        found.append("panels, declared and not exposed")
+    if declaration.exchange and plain:
+        missing = [name for name in COUNTED if name not in trajectory.counters]
+        found += [f"count of {name}" for name in missing]
+    return found
+
+
+def _finite_promised(case: Case, trajectory: Trajectory) -> bool:
+    """Whether no correct run can form a number that its precision does not hold."""
+    asked = trajectory.asked or asked_of(plain_request(case, trajectory.s))
+    drawn = case.problem, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block
+    if trajectory.log is not None:
+        logged = np.asarray(trajectory.log).ravel()
+        first = np.argmin(np.isfinite(logged)) if not np.isfinite(logged).all() else logged.size
+        before = np.concatenate([asked.initial, logged[:first]])
+        largest = float(np.abs(before).max(initial=0.0))
+    else:
+        largest = largest_value(*drawn, asked.iterations, asked.initial)
+    return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.declaration.precision]).max)
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, and every run that another check asks for",
+    planted="a run cut short",
+    runs=plain_runs,
+    judge=judge,
+    bounds=("largest_number",),
+    vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",
+    level=0,
+    all_runs=True,
+)

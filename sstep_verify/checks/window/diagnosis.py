@@ -1,0 +1,56 @@
+"""Names the mistakes that would have ended a failed window where the solver did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sstep_reference import SingularSystemError
+
+from sstep_verify.defects.catalogue import CATALOGUE
+from sstep_verify.defects.mutation import Mutation, left_out
+from sstep_verify.oracle.replay.window import Replay
+
+
+def mistakes(task: str, names: list[str]) -> list[Mutation]:
+    """The mutations that are tried: each quantity left out, then the catalogue, none of them twice.
+
+    Parameters
+    ----------
+    task : {"svm-l1", "svm-l2", "krr"}
+        Task.
+    names : list of str
+        Quantities that act in the window.
+    """
+    found: dict[Mutation, Mutation] = {}
+    for mutation in [left_out(name) for name in names] + [d.mutation for d in CATALOGUE if task in d.tasks]:
+        if not mutation.lose_tail:  # a lost tail is a window whose new values were not stored
+            found.setdefault(replace(mutation, name=""), mutation)
+    return list(found.values())
+
+
+def suspects(task: str, replay: Replay, names: list[str], bound: np.ndarray) -> tuple[str, ...]:
+    """Mistakes whose exact window end the solver's end is within the bound of.
+
+    Parameters
+    ----------
+    task : {"svm-l1", "svm-l2", "krr"}
+        Task.
+    replay : Replay
+        The replay of a window that failed.
+    names : list of str
+        Quantities that act in it.
+    bound : ndarray, shape (k,)
+        Its bound.
+    """
+    return tuple(mistake.name for mistake in mistakes(task, names) if _reproduces(replay, mistake, bound))
+
+
+def _reproduces(replay: Replay, mistake: Mutation, bound: np.ndarray) -> bool:
+    if replay.distance is None:
+        return False
+    try:
+        _, high = replay.distance(mistake)
+    except SingularSystemError:
+        return False
+    return bool((high[: bound.size] <= bound).all())

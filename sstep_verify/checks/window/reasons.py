@@ -1,0 +1,166 @@
+"""What a verdict of window-replay says in words: what was compared, which replay failed, what follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.window.sweep import RARE
+from sstep_verify.checks.window.terms import WindowFinding, unseen
+from sstep_verify.problems import LinearKernel
+from sstep_verify.quantities import core
+from sstep_verify.verdict import Status, Term
+
+SOURCES = {"data": "data", "panel": "solver's own panel"}
+
+BOUND_ORIGIN = {
+    True: "signed propagation of rounding errors over the window's coordinates (bounds/window_svm.py)",
+    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window_ridge*.py)",
+}
+
+UNBOUNDED = {
+    True: (
+        "The bound is infinite: a kernel entry, a curvature or a sum of errors may overflow in this "
+        "precision, so no implementation is promised to come near the exact window."
+    ),
+    False: (
+        "The bound is infinite: an entry may overflow, or a block system is so ill-conditioned that "
+        "factorising in this precision may break down, so no implementation is promised to come near the "
+        "exact window."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the windows of a run were judged.
+
+    Parameters
+    ----------
+    windows, judged : int
+        All windows of the run (N), and those judged (K).
+    astray : str
+        Where the run made again for the sweep was another one; empty if it was not.
+    """
+
+    windows: int
+    judged: int
+    astray: str = ""
+
+    def words(self) -> str:
+        """In words, with the chance of missing what happens in few windows."""
+        said = f"{self.judged} of {self.windows} windows judged"
+        if self.judged < self.windows:
+            missed = (1.0 - RARE) ** self.judged
+            said += f"; a defect in a share {RARE:g} of the windows is missed with probability {missed:.2g}"
+        if self.astray:
+            said += f"; the sweep did not see what this run did: {self.astray}"
+        return said + "."
+
+
+def reason(
+    case: Case,
+    s: int,
+    status: Status,
+    findings: Sequence[WindowFinding],
+    terms: Sequence[Term],
+    largest: Mapping[str, float],
+    coverage: Coverage,
+) -> str:
+    """The reason of a verdict.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    s : int
+        Iterations per window.
+    status : Status
+        Of the verdict.
+    findings : sequence of WindowFinding
+        The compared windows.
+    terms : sequence of Term
+        The quantities of a step.
+    largest : mapping of str to float
+        Largest ratio by source, such as ``from data``.
+    coverage : Coverage
+        How many of the run's windows were judged.
+    """
+    finding = max(findings, key=lambda one: one.ratio)
+    said = [_compared(case, finding, largest)]
+    if status is Status.FAIL:
+        said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(findings)]
+        said.append(_undeclared(case))
+    elif status is Status.INCONCLUSIVE:
+        said.append(
+            f"Nothing was replayed: {finding.note}."
+            if finding.note
+            else f"At {finding.bits} bits the enclosure still holds the bound."
+        )
+    elif status is Status.VACUOUS and all(one.status is Status.VACUOUS for one in findings):
+        said.append(UNBOUNDED[case.problem.is_svm])
+    elif status is Status.VACUOUS:
+        missing = unseen(term for term in terms if term.name in core(s))
+        said.append(f"The run could not have shown an error in the core of a step: {missing}.")
+    said.append(coverage.words())
+    others = unseen(term for term in terms if term.name not in core(s))
+    if status in (Status.PASS, Status.VACUOUS) and others:
+        said.append(f"Not seen: {others}.")
+    return " ".join(part for part in said if part)
+
+
+def _compared(case: Case, finding: WindowFinding, largest: Mapping[str, float]) -> str:
+    ratios = ", ".join(f"{ratio:.3g} {source}" for source, ratio in largest.items())
+    return (
+        f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
+        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
+        f"bound {finding.bound:.3g} ({BOUND_ORIGIN[case.problem.is_svm]}), the kernel taken from the "
+        f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
+    )
+
+
+def _undeclared(case: Case) -> str:
+    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
+    if case.declaration.state or not isinstance(case.problem.kernel, LinearKernel):
+        return ""
+    return (
+        "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
+        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
+        "window."
+    )
+
+
+def _follows(findings: Sequence[WindowFinding]) -> str:
+    """Which of the two replays failed, and what is wrong therefore."""
+    parts = [part for one in findings for part in one.parts or (one,)]
+    failed = {part.source for part in parts if part.status is Status.FAIL}
+    told = {part.source for part in parts if math.isfinite(part.bound)}
+    if failed == {"data"} and "panel" in told:
+        return (
+            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
+            "recurrence is right."
+        )
+    if failed == {"panel"} and "data" in told:
+        return (
+            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
+            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
+        )
+    if failed == {"data", "panel"}:
+        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
+    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
+
+
+def _reproduced(findings: Sequence[WindowFinding]) -> str:
+    """The mistakes that end every diagnosed window within the bound of where the solver ended it."""
+    parts = [part for one in findings for part in one.parts or (one,)]
+    found = [set(part.suspects) for part in parts if part.suspects is not None]
+    common = sorted(set.intersection(*found)) if found else []
+    if common:
+        return f"Likely causes: {', '.join(common)} (each ends the failed windows there, within the bound)."
+    return (
+        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
+        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
+        "precision is not the declared one."
+    )

@@ -1,0 +1,235 @@
+"""Sweeps a run: all its windows, or whole stretches of it, in float64 against the judge's own steps.
+
+A run is made as a user's run is made, recorded in a few places. From there it is made again, recorded at
+the end of every window: whole where that fits into memory, else in stretches between recorded states,
+chosen after the run by a digest of what it returned. What is made again must arrive at the states recorded
+before, to the last bit; else it is not the run that was asked about, and its windows do not count for it.
+Then the plain run itself is judged over the first recorded part that it went otherwise, as one long window:
+if that is right too, it only rounded otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from sstep_verify.bounds.kernel_entries import kernel_entries
+from sstep_verify.bounds.sweep_ridge import sweep_ridge
+from sstep_verify.bounds.sweep_svm import HIGH, LOW, THRICE, TWICE, Swept, sweep_svm
+from sstep_verify.checks.case import Case, run_key
+from sstep_verify.checks.window.choose import Window
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+
+WORDS = 1 << 24
+"""Numbers of a (m per window end) that the runs of one s may record for their sweep: 128 MiB."""
+
+ENTRIES = 1 << 22
+"""Kernel entries held at a time."""
+
+BRIDGE = 1 << 30
+"""Products (steps, error symbols, coordinates) of a part judged as one long window: about a second."""
+
+PREFIXES = 4
+"""Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
+for, over those of the run."""
+
+RARE = 1e-3
+"""Share of the windows with a defect for which the chance of missing it is stated."""
+
+EVENTS = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "drawn thrice"}
+
+
+def sweepable(case: Case) -> bool:
+    """Whether the windows of a case can be swept: every step of a solver that logs is judged elsewhere.
+
+    A longdouble's digits do not fit into float64, and a window that begins with a carried state is compared
+    from that state alone.
+    """
+    declared = case.declaration
+    return not (declared.log or declared.state or declared.precision == "longdouble")
+
+
+def stretch_key(s: int, begin: int, end: int) -> str:
+    """Key of the run of a stretch, recorded at every window end."""
+    return f"s={s}/every window of {begin + 1}..{end}"
+
+
+def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
+    """Begin and end of the parts of a plain run that are made again, ascending."""
+    length, samples = plain.length, case.problem.samples
+    if length == 0 or not np.isfinite(plain.alphas).all():
+        return []
+    if case.declaration.level < 2:
+        # n windows from the start cost s + 2 s + ... + n s iterations.
+        windows = math.isqrt(2 * PREFIXES * -(-length // s))
+        return [(0, min(min(windows, WORDS // samples - 1) * s, length))]
+    if (-(-length // s) + 1) * samples <= WORDS:
+        return [(0, length)]
+    recorded = [point for point in plain.iterations.tolist() if point % s == 0 or point == length]
+    parts = list(pairwise(recorded))
+    digest = hashlib.sha256(np.ascontiguousarray(plain.final).tobytes()).digest()
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "little")))
+    chosen, left = [], WORDS
+    for place in generator.permutation(len(parts)).tolist():
+        begin, end = parts[place]
+        words = (-(-(end - begin) // s) + 1) * samples
+        if words <= left:
+            chosen.append(parts[place])
+            left -= words
+    return sorted(chosen)
+
+
+def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The runs to sweep, by key."""
+    found = {}
+    for s in case.s_values if sweepable(case) else ():
+        plain = trajectories[run_key(s)]
+        for begin, end in stretches(case, s, plain):
+            found[stretch_key(s, begin, end)] = RunRequest(
+                case.problem,
+                case.stream,
+                s,
+                end - begin,
+                start=plain.start + begin,
+                initial=plain.at(begin).copy() if begin else None,
+                record=tuple(range(s, end - begin, s)),
+            )
+    return found
+
+
+@dataclass
+class Sweep:
+    """What was swept of one run.
+
+    Attributes
+    ----------
+    judged : set of int
+        Windows of the plain run that were compared with a finite bound, by the iteration they begin at.
+    ratio, distance, bound : float
+        Where the ratio is largest.
+    violations, notable : list of (Trajectory, int, Window)
+        Windows further than the bound, and the first in which each event happens, to be replayed exactly;
+        with the run they are in and the iteration of the plain run at which that begins.
+    astray : str
+        Where a run made again did not arrive at what the plain run recorded; empty if it did.
+    bridge : (int, int)
+        The part of the plain run where that first happened.
+    bridged : Swept or None
+        That part judged as one long window; None if there is none, or it would take too long.
+    """
+
+    judged: set[int] = field(default_factory=set)
+    ratio: float = 0.0
+    distance: float = 0.0
+    bound: float = math.inf
+    violations: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
+    notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
+    astray: str = ""
+    bridge: tuple[int, int] = (0, 0)
+    bridged: Swept | None = None
+
+    def evidence(self) -> dict[str, object]:
+        """Plain values for the report."""
+        return {
+            "windows": len(self.judged),
+            "largest ratio": self.ratio,
+            "distance": self.distance,
+            "bound": self.bound,
+            "beyond the bound": len(self.violations),
+            "astray": self.astray,
+        }
+
+
+def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Sweep:
+    """Compare every window of the runs that `requests` asked for and that were made.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    s : int
+        Iterations per window.
+    plain : Trajectory
+        The plain run.
+    trajectories : mapping of str to Trajectory
+        All runs, by key.
+    """
+    found, events = Sweep(), set[int]()
+    for begin, end in stretches(case, s, plain) if sweepable(case) else ():
+        run = trajectories.get(stretch_key(s, begin, end))
+        if run is None:
+            continue
+        part = _astray(plain, run, begin)
+        astray = part is not None
+        if part is not None and not found.astray:
+            found.astray = f"made again, it is not what it was after iteration {part[1]}"
+            found.bridge, found.bridged = part, _bridge(case, plain, *part)
+        for first, swept in _parts(case, run):
+            for place in range(swept.ratio.size):
+                window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
+                if np.isfinite(swept.bound[place]) and not astray:
+                    found.judged.add(begin + window.begin)
+                if swept.ratio[place] > 1.0:
+                    found.violations.append((run, begin, window))
+                new = {event for event in EVENTS if swept.events[place] & event} - events
+                if new:
+                    events |= new
+                    found.notable.append((run, begin, window))
+            worst = int(np.argmax(swept.ratio))
+            if swept.ratio[worst] > found.ratio:
+                found.ratio = float(swept.ratio[worst])
+                found.distance, found.bound = float(swept.distance[worst]), float(swept.bound[worst])
+    return found
+
+
+def _astray(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
+    """Recorded part of the plain run after which the run made again is first another one; None if never."""
+    shared = [point for point in plain.iterations.tolist() if point - begin in run.iterations]
+    for before, after in pairwise(shared):
+        if not np.array_equal(plain.at(after), run.at(after - begin)):
+            return before, after
+    return None
+
+
+def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Swept | None:
+    """A recorded part of the plain run against the judge's own steps, all in one."""
+    problem, length = case.problem, end - begin
+    draws = case.stream.blocks(plain.start + begin, plain.start + end)
+    rows = np.unique(draws)
+    if 2 * length**2 * rows.size > BRIDGE or rows.size * problem.samples > ENTRIES:
+        return None
+    alphas = np.array([plain.at(begin), plain.at(end)])
+    entries = kernel_entries(problem, case.declaration, rows)
+    compare, drawn = (sweep_svm, draws.ravel()) if problem.is_svm else (sweep_ridge, draws)
+    return compare(problem, case.declaration, entries, rows, alphas, drawn, plain.s, length)
+
+
+def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Swept]]:
+    """Groups of windows whose kernel rows fit into memory: number of the first, and what was found."""
+    problem, declaration, s = case.problem, case.declaration, run.s
+    ends = run.iterations.tolist()
+    count = next((n for n in range(1, len(ends)) if ends[n] != min(n * s, run.length)), len(ends)) - 1
+    draws = case.stream.blocks(run.start, run.start + run.length)
+    compare = sweep_svm if problem.is_svm else sweep_ridge
+    most = max(ENTRIES // problem.samples, 1)
+    first = 0
+    while first < count:
+        last, rows = first, np.empty(0, dtype=np.int64)
+        while last < count:
+            more = np.union1d(rows, draws[last * s : (last + 1) * s])
+            if more.size > most and last > first:
+                break
+            last, rows = last + 1, more
+            if rows.size == problem.samples:
+                last = count
+        part = draws[first * s : min(last * s, run.length)]
+        entries = kernel_entries(problem, declaration, rows)
+        drawn = part.ravel() if problem.is_svm else part
+        yield first, compare(problem, declaration, entries, rows, run.alphas[first : last + 1], drawn, s)
+        first = last

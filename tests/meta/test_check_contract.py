@@ -1,0 +1,222 @@
+"""The check contract: every way in which a run is not what was asked for is a FAIL that names it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from judged import assert_teaches, small_case
+
+from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact_keep import artefact_of
+from sstep_verify.campaign.artefact_replay import rejudge
+from sstep_verify.checks import contract
+from sstep_verify.checks.case import plain_request, run_key
+from sstep_verify.made import make_run
+from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solvers.adapters import ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.trajectory import Claim, Panel
+from sstep_verify.verdict import Status
+
+S = 4
+
+
+class Spoiled:
+    """A solver whose runs are altered before they are returned."""
+
+    def __init__(self, change, solver=None, **declared):
+        self._change, self._solver = change, solver or ProductionSolver()
+        self.declaration = replace(self._solver.declaration, **declared)
+
+    def run(self, request, observe=None):
+        return self._change(self._solver.run(request, observe))
+
+
+def verdict_of(change=lambda run: run, loss=None, solver=None, observe=None, request=None, **declared):
+    """The verdict on one run of s = 4 by a spoiled solver."""
+    tested = Spoiled(change, solver, **declared)
+    case, _ = small_case(loss or Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,), solver=tested)
+    request = request(case) if request else plain_request(case, S)
+    (verdict,) = contract.judge(case, {run_key(S): make_run(tested, request, observe)}, None)
+    return verdict
+
+
+def cut(run, kept):
+    """The first recorded states of a run."""
+    return replace(run, iterations=run.iterations[:kept], alphas=run.alphas[:kept])
+
+
+def with_value(run, place, value):
+    """The run with another number in its record."""
+    alphas = run.alphas.copy()
+    alphas[place] = value
+    return replace(run, alphas=alphas)
+
+
+def narrow(run):
+    """The run held in float32."""
+    return replace(run, alphas=run.alphas.astype(np.float32))
+
+
+PLANTED = {
+    "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations were made"),
+    "no state at all": (lambda run: cut(run, 0), "0 of 75 iterations"),
+    "another start": (lambda run: replace(run, start=1), "began at position 1 of the index stream instead of 0"),
+    "another s": (lambda run: replace(run, s=S + 1), "windows of s = 5 instead of 4"),
+    "a record left out": (
+        lambda run: replace(run, iterations=np.delete(run.iterations, 2), alphas=np.delete(run.alphas, 2, axis=0)),
+        "is recorded at",
+    ),
+    "records out of order": (
+        lambda run: replace(run, iterations=run.iterations[[0, 2, 1, *range(3, run.iterations.size)]]),
+        "is recorded at",
+    ),
+    "another first a": (lambda run: with_value(run, (0, 3), 0.5), "the first a differs from a0: coordinate 3"),
+    "a shorter a": (lambda run: replace(run, alphas=run.alphas[:, :-1]), "a has the shape"),
+    "a state too many": (lambda run: replace(run, alphas=np.vstack([run.alphas, run.alphas[-1:]])), "a has the shape"),
+    "a narrower type": (narrow, "a is held in float32"),
+    "integers": (lambda run: replace(run, alphas=run.alphas.astype(int)), "a is held in int64"),
+    "NaN": (lambda run: with_value(run, (-1, 2), np.nan), "a is not finite, first at iteration 75: nan"),
+    "infinite": (lambda run: with_value(run, (2, 0), np.inf), "a is not finite"),
+    "an unknown reason": (lambda run: replace(run, stopped="done"), "is none of iterations, observer, tolerance"),
+    "an observer that never spoke": (
+        lambda run: replace(cut(run, 3), stopped="observer"), "which it did not",
+    ),
+    "a rule without a claim": (lambda run: replace(cut(run, 3), stopped="tolerance"), "claims nothing"),
+    "a panel of another shape": (
+        lambda run: replace(run, panels={0: Panel(np.arange(4), np.ones((4, 3)))}), "the panel of iteration 0",
+    ),
+    "a panel of no window": (
+        lambda run: replace(run, panels={1: Panel(np.arange(4), np.ones((4, 12)))}), "where a is not recorded",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_run_that_is_not_what_was_asked_for_fails(name):
+    change, words = PLANTED[name]
+    verdict = verdict_of(change)
+    assert (verdict.status, verdict.ratio) == (Status.FAIL, np.inf)
+    assert words in verdict.reason
+    assert_teaches(verdict)
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(0.1)])
+@pytest.mark.parametrize(
+    "solver", [ProductionSolver(), ReferenceSolver("float32"), ReferenceSolver("longdouble")]
+)
+def test_a_correct_run_passes_and_a_value_that_is_not_finite_does_not(loss, solver):
+    passed = verdict_of(loss=loss, solver=solver)
+    assert (passed.status, passed.measured, passed.evidence["unproved"]) == (Status.PASS, 0.0, [])
+    assert verdict_of(PLANTED["NaN"][0], loss, solver).status is Status.FAIL
+
+
+def test_a_run_from_a_start_vector_begins_there():
+    generator = np.random.Generator(np.random.PCG64(0))
+    start = generator.random(12)
+
+    def request(case):
+        return RunRequest(case.problem, case.stream, S, 20, start=8, initial=start)
+
+    assert verdict_of(request=request).status is Status.PASS
+    assert verdict_of(request=request, solver=ReferenceSolver("float32")).status is Status.PASS
+    moved = verdict_of(lambda run: with_value(run, (0, 0), 0.0), request=request)
+    assert "the first a differs from a0" in moved.reason
+
+
+def test_an_observer_may_end_a_run_where_it_said():
+    def observe(iteration, alpha):
+        return iteration >= 16
+
+    assert verdict_of(observe=observe).status is Status.PASS
+    for change, words in (
+        (lambda run: replace(run, stopped="iterations"), "the observer ended it at iteration"),
+        (lambda run: cut(run, 3), "the observer ended it at iteration"),
+    ):
+        verdict = verdict_of(change, observe=observe)
+        assert verdict.status is Status.FAIL
+        assert words in verdict.reason
+
+
+def test_a_run_may_end_by_its_own_rule_if_it_says_what_it_reached():
+    def change(run):
+        return replace(cut(run, 3), stopped="tolerance", claims={"gap": Claim(0.1)})
+
+    assert verdict_of(change).status is Status.PASS
+
+
+def test_a_solver_that_writes_into_its_inputs_fails():
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+
+    class Writing(ProductionSolver):
+        def run(self, request, observe=None):
+            found = super().run(request, observe)
+            request.problem.data.setflags(write=True)
+            request.problem.data[0, 0] += 1.0
+            return found
+
+    (verdict,) = contract.judge(case, {run_key(S): make_run(Writing(), plain_request(case, S))}, None)
+    assert verdict.status is Status.FAIL
+    assert "the run changed its inputs: data" in verdict.reason
+
+
+def test_a_declared_state_must_be_recorded_in_its_shape():
+    absent = verdict_of(state=("gradient",))
+    assert "the declared state 'gradient' is not recorded" in absent.reason
+    for width, status in ((12, Status.PASS), (11, Status.FAIL)):
+        verdict = verdict_of(
+            lambda run, width=width: replace(
+                run, state={"gradient": np.zeros((len(run.iterations), width))}
+            ),
+            state=("gradient",),
+        )
+        assert verdict.status is status
+
+
+def test_what_is_declared_and_not_given_is_said_to_be_unproved():
+    verdict = verdict_of(lambda run: replace(run, counters={}))
+    assert verdict.status is Status.PASS
+    assert verdict.evidence["unproved"][0] == "count of windows"
+    assert "unproved: count of windows" in verdict.reason
+
+
+@pytest.mark.parametrize("name", ["fewer iterations", "NaN", "another start", "a panel of another shape"])
+def test_an_artefact_of_a_failure_is_judged_as_it_was(name, tmp_path):
+    tested = Spoiled(PLANTED[name][0])
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(1, S), solver=tested)
+    beside = RunRequest(case.problem, case.stream, S, 20, start=8)
+    runs = {run_key(s): make_run(tested, plain_request(case, s)) for s in (1, S)}
+    runs["beside"] = make_run(tested, beside)
+    verdicts = contract.judge(case, runs, None)
+    assert [verdict.status for verdict in verdicts] == [Status.FAIL, Status.FAIL]
+    for verdict in verdicts:
+        kept = artefact_of(contract.DECLARED, case, verdict.s, runs, [verdict])
+        assert len(kept.trajectories) == (2 if verdict.s == S else 1)
+        again = rejudge(read_artefact(write_artefact(kept, tmp_path)))
+        assert (again.exit_code, again.disagreements, again.differences) == (1, (), ())
+
+
+def test_a_run_of_no_iterations_is_vacuous():
+    verdict = verdict_of(request=lambda case: RunRequest(case.problem, case.stream, S, 0))
+    assert verdict.status is Status.VACUOUS
+
+
+def test_overflow_that_a_correct_run_may_have_is_vacuous():
+    generator = np.random.Generator(np.random.PCG64(1))
+    data = generator.standard_normal((8, 2)) * 1e30  # squared, beyond float32
+    problem = Problem("large", data, np.where(np.arange(8) % 2, 1.0, -1.0), RBFKernel(1.0), Hinge(1.0))
+    case, _ = small_case(Hinge(1.0))
+    declared = Declaration("float32", precision="float32")
+    stream = IndexStream("uniform", 8, 1, 8)
+    case = replace(
+        case, problem=problem, stream=stream, s_values=(S,), iterations=8, points={}, declaration=declared
+    )
+    tested = Spoiled(lambda run: with_value(run, (-1, 0), np.nan), ProductionSolver())
+    (verdict,) = contract.judge(case, {run_key(S): make_run(tested, plain_request(case, S))}, None)
+    assert verdict.status is Status.VACUOUS
+    in_range = replace(case, declaration=replace(declared, precision="float64"))
+    (verdict,) = contract.judge(in_range, {run_key(S): make_run(tested, plain_request(case, S))}, None)
+    assert verdict.status is Status.FAIL
