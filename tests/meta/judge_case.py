@@ -22,6 +22,7 @@ PRIMARY = "step-replay"
 def judge(campaign: str, case: str) -> dict[str, object]:
     """Statuses of a case: ``failed`` (check, s) and ``reason`` of the first FAIL, ``unsettled``, or ``error``."""
     unsettled: list[str] = []
+    errors: list[str] = []
     try:
         group, spec = next(
             (group, spec)
@@ -36,16 +37,21 @@ def judge(campaign: str, case: str) -> dict[str, object]:
         ]
         others = tuple(check for check in family.checks if check != PRIMARY)
         rest = replace(spec, family=replace(family, checks=others))
-        for outcome in execute_group(replace(group, specs=(*primary, rest)), campaign, None, ""):
-            for verdict in outcome.verdicts:
+        specs = (*primary, rest)
+        for message in execute_group(replace(group, specs=specs), campaign, None, ""):
+            if message.outcome is None:
+                errors.append(message.error)
+                continue
+            errors += [one.error for one in message.outcome.failures]
+            for verdict in message.outcome.verdicts:
                 found = f"{verdict.check} at s = {verdict.s}"
                 if verdict.status is Status.FAIL:
                     return {"failed": found, "reason": verdict.reason}
                 if verdict.status is not Status.PASS:
                     unsettled.append(f"{found}: {verdict.status.value}")
     except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"[:400]}
-    return {"unsettled": unsettled}
+        errors.append(f"{type(error).__name__}: {error}")
+    return {"error": errors[0].strip().splitlines()[-1]} if errors else {"unsettled": unsettled}
 
 
 if __name__ == "__main__":
