@@ -75,7 +75,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity(LOWER, "lower end of the box (0); left out: no lower end", ("svm-l1", "svm-l2")),
     Quantity(
         SAMPLES,
-        "number of samples m on the diagonal and in the right-hand side; left out: doubled",
+        "number of samples m on the diagonal and in the right-hand side; left out: wrong in one of them",
         ("krr",),
     ),
     Quantity(PENALTY, "lambda that kernel entries are divided by; left out: doubled", ("krr",)),
@@ -85,7 +85,7 @@ QUANTITIES: tuple[Quantity, ...] = (
         BOUNDARY, "increment of a window's last step handed on to what comes after; left out: it is lost"
     ),
     Quantity(TAIL, "the last, short window; left out: it is not made", windowed=True),
-    Quantity(STREAM, "the index stream; left out: the next draw taken in the place of each"),
+    Quantity(STREAM, "the index stream; left out: each draw taken one place off"),
 )
 
 

@@ -21,10 +21,12 @@ where e_t is how far the increment it corrected with may be from the logged one:
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
 ``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel_entries.py).
 
-Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings; the clip is 1-Lipschitz, the
-upper end may be rounded (bounds/box_rounding.py), and the stored value lands within u |stored| + u |theta|
-(added) or 2 landing (frozen) of the clipped one; frozen, the value stepped from is within 2 landing of the
-logged one as well. Nothing is propagated: no factor grows with s but in k.
+Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
+Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
+rounding of C (bounds/box_rounding.py). The stored value lands on the clipped one in place, within
+u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 landing where frozen;
+the value stepped from is then within 2 landing of the logged one as well. Nothing is propagated: no factor
+grows with s but in k.
 
 The judge makes the same step in float64 from the same a, in place, with products in any order over all m
 entries: the same theorem with u64 and ``k = m + 7``, its own delta. Two correct values differ by no more
@@ -194,8 +196,8 @@ def svm_landing(constants, draws, size):
 
 
 @compiled
-def svm_step_bound(constants, gradient_error, curvature, curvature_error, value, new, increment, landing):
-    """Bound on ``|logged - judged|`` of one step; infinite where nothing is promised.
+def svm_step_bound(constants, gradient_error, curvature, curvature_error, value, new):
+    """Bound on the error of the unclipped new value of one step; infinite where nothing is promised.
 
     Parameters
     ----------
@@ -205,15 +207,8 @@ def svm_step_bound(constants, gradient_error, curvature, curvature_error, value,
         Bound on the error of the gradient, roundings of its sum included.
     curvature, curvature_error : float
         eta, and how far the kernel entry in it may be off.
-    value, new, increment : float
-        Value before the step, unclipped new value, logged increment.
-    landing : float
-        `svm_landing`.
-
-    Returns
-    -------
-    float
-        Before the clip and the box are taken into account: the caller adds `upper_error` at the box.
+    value, new : float
+        Value before the step, unclipped new value.
     """
     off = curvature_error + constants.curvature * curvature + constants.shift_error
     least = curvature - off
@@ -224,8 +219,40 @@ def svm_step_bound(constants, gradient_error, curvature, curvature_error, value,
     error += constants.quotient * (quotient + error) + constants.quotient * (abs(new) + error)
     if not quotient + abs(new) + error < constants.largest:
         return np.inf
-    if constants.form == ADDED:
-        error += constants.u * (2.0 * abs(increment) + abs(value) + abs(new) + error)
-    elif constants.form == FROZEN:
-        error += 4.0 * landing + constants.u * (abs(increment) + error)
     return error * OUTWARD
+
+
+@compiled
+def svm_stored_bound(constants, error, draws, moved, value, new, upper):
+    """Bound on the error of the stored value of one step.
+
+    Parameters
+    ----------
+    constants : SvmStepConstants
+        Constants.
+    error : float
+        Bound on the error of the unclipped new value.
+    draws : int
+        Times the coordinate was drawn in the window (r), this step included.
+    moved : float
+        ``|a'_i|`` and the sizes of the coordinate's increments before this step, summed.
+    value, new, upper : float
+        Value before the step, unclipped new value, upper end of the box (nu).
+    """
+    clipped = min(max(new, 0.0), upper)
+    change = abs(clipped - value)
+    bound = error
+    if new + error <= 0.0:
+        if constants.form != FROZEN:
+            return 0.0  # a - a is an exact 0
+        bound = 0.0
+    elif new - error >= upper + constants.upper_error:
+        bound = constants.upper_error
+    elif new + error >= upper:
+        bound += constants.upper_error
+    if constants.form == ADDED:
+        bound += constants.u * (2.0 * change + abs(value) + clipped + 4.0 * bound)
+    elif constants.form == FROZEN:
+        landing = svm_landing(constants, draws, moved + change + bound)
+        bound += 4.0 * landing + constants.u * (change + bound)
+    return bound * OUTWARD

@@ -65,6 +65,12 @@ def test_an_error_of_the_detectable_size_is_seen_and_a_hundredth_of_it_is_not(na
         assert verdict_of(name, False, **factor).status is not Status.FAIL, term
 
 
+def test_an_upper_end_that_is_one_bit_off_is_seen():
+    """What is clipped in place sits on the box to the last bit."""
+    assert verdict_of("svm-l1", False, upper_end=1.0 + 2.0**-52).status is Status.FAIL
+    assert quantities(verdict_of("svm-l1", False))["upper-end"].detectable <= 2.0**-53
+
+
 def test_detectable_errors_are_small():
     found = {name: quantities(verdict_of(name, False)) for name in CASES}
     for terms in found.values():

@@ -347,7 +347,7 @@ def _largest(distance, bound, finite, first: int) -> JudgedStep | None:
     """The step with the largest ratio among those with a finite bound."""
     if not finite.any():
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(distance == 0.0, 0.0, distance / bound)
     ratio = np.where(finite, np.where(np.isnan(ratio), np.inf, ratio), -1.0)
     place = int(np.argmax(ratio))

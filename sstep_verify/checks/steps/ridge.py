@@ -130,50 +130,72 @@ def _landing(constants, draws, size):
 def _residual(rows, state, drawn, logged, inputs, constants):
     """Bound on the residual of one block step, and its 2-norm; itself it stands in ``state.residual``."""
     alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
-    trace = given = system = 0.0
-    for place in range(block):
-        i = drawn[place]
-        increment = logged[place] - alpha[i]
-        state.increment[place] = increment
-        rounding = constants.u * abs(logged[place])
-        if constants.frozen:
-            rounding = 2.0 * _landing(constants, state.drawn[i], state.reach[i] + abs(increment))
-        state.rounding[place] = rounding
+    trace = given = system = spread = 0.0
     for place in range(block):
         i = drawn[place]
         slot = rows.slot[i]
         row = rows.kernel[slot]
         product = np.dot(row, alpha) * scale
         state.product[place] = product
-        right = state.targets[i] - samples * alpha[i] - product
+        state.residual[place] = state.targets[i] - samples * alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i] + samples * state.reach[i]
         error = np.dot(rows.weight[slot], state.reach) + constants.residual * size
-        error += inputs.targets[i]
-        applied = reached = land = 0.0
+        state.error[place] = error + inputs.targets[i]
+        spread = max(spread, state.reach[i])
+        if not size + abs(product) < constants.largest:
+            return np.inf, 0.0
         for other in range(block):
             j = drawn[other]
-            entry = row[j] * scale
-            if other == place:
-                entry += samples
-                trace += entry + rows.weight[slot, j]
-            held, change = rows.system[slot, j], abs(state.increment[other])
-            largest = abs(entry) + rows.weight[slot, j]
+            entry = row[j] * scale + (samples if other == place else 0.0)
+            held, largest = rows.system[slot, j], abs(entry) + rows.weight[slot, j]
+            trace += largest if other == place else 0.0
             given += held * held
             system += largest * largest
-            applied += entry * state.increment[other]
-            reached += abs(entry) * change
-            error += rows.weight[slot, j] * change
-            land += largest * state.rounding[other]
-        state.residual[place] = right - applied
-        state.applied[place] = applied
-        state.error[place] = error + constants.judge * reached
-        state.spread[place] = land
-        if not size + abs(product) + reached < constants.largest:
-            return np.inf, _norm(state.residual[: place + 1])
+        state.increment[place] = logged[place] - alpha[i]
     # Squares that underflow: each is off by half the smallest number at most.
     given = np.sqrt(given) + constants.system * np.sqrt(system) + block * SQUARE_ROOT_OF_SMALLEST
     change = given + solve_error(constants, trace, given, block)
     lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+    # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
+    # that, and a, are more than its rounding and that of what is stored.
+    most = np.inf
+    if change < constants.modulus:
+        most = (_norm(state.residual) + _norm(state.error) + lost) / (constants.modulus - change)
+        most = 2.0 * (most + np.sqrt(block) * spread)
+    length = _norm(state.increment)
+    if most < constants.largest and not length <= most:
+        return most, length
+    return _left_by(rows, state, drawn, logged, scale, constants, change, lost)
+
+
+@compiled
+def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
+    """Bound on what the increment leaves of the right-hand side in ``state.residual``, and its 2-norm."""
+    block, samples = drawn.size, constants.modulus
+    for place in range(block):
+        rounding = constants.u * abs(logged[place])
+        if constants.frozen:
+            i = drawn[place]
+            size = state.reach[i] + abs(state.increment[place])
+            rounding = 2.0 * _landing(constants, state.drawn[i], size)
+        state.rounding[place] = rounding
+    for place in range(block):
+        slot = rows.slot[drawn[place]]
+        row = rows.kernel[slot]
+        applied = reached = error = land = 0.0
+        for other in range(block):
+            j, moved = drawn[other], abs(state.increment[other])
+            entry = row[j] * scale + (samples if other == place else 0.0)
+            applied += entry * state.increment[other]
+            reached += abs(entry) * moved
+            error += rows.weight[slot, j] * moved
+            land += (abs(entry) + rows.weight[slot, j]) * state.rounding[other]
+        if not reached < constants.largest:
+            return np.inf, 0.0
+        state.applied[place] = applied
+        state.residual[place] -= applied
+        state.error[place] += error + constants.judge * reached
+        state.spread[place] = land
     bound = _norm(state.error) + change * (_norm(state.increment) + _norm(state.rounding))
     return (bound + _norm(state.spread) + lost) * OUTWARD, _norm(state.residual)
 
@@ -185,6 +207,8 @@ def _norm(vector):
     for value in vector:
         if not abs(value) <= largest:
             largest = abs(value)
+        if largest != largest:
+            return largest
     if not 0.0 < largest < np.inf:
         return largest
     total = 0.0
@@ -213,7 +237,7 @@ def _effects(rows, state, drawn, logged, scale, stale_of):
         effects[KERNEL, place] = product - stale - same
         effects[SAME, place] = same
         effects[OVERLAP, place] = samples * moved
-        effects[SAMPLES, place] = samples * (state.alpha[i] + increment)
+        effects[SAMPLES, place] = samples * state.alpha[i]
         effects[PENALTY, place] = product + applied - samples * increment
         effects[OFF_DIAGONAL, place] = applied - own - samples * increment
         boundary = late = 0.0
@@ -227,6 +251,9 @@ def _effects(rows, state, drawn, logged, scale, stale_of):
                 late += entry * (logged[other] - state.alpha[j])
         effects[BOUNDARY, place] = boundary
         effects[STREAM, place] = late
+    if samples * _norm(state.increment) < _norm(effects[SAMPLES]):
+        # m stands in the right-hand side and on the diagonal: told is where an error shows least.
+        effects[SAMPLES, :] = samples * state.increment
 
 
 @compiled

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step_svm import ADDED, FROZEN, svm_landing, svm_step_bound
+from sstep_verify.bounds.step_svm import (
+    ADDED,
+    FROZEN,
+    svm_landing,
+    svm_step_bound,
+    svm_stored_bound,
+)
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -84,19 +90,16 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             error += constants.underflow + constants.shift_error * moved + drift[place]
             if curvature > 0.0:
                 new = value - slope / curvature
-                landing = svm_landing(constants, repeats, moved + abs(log[place] - value))
-                bound = svm_step_bound(
-                    constants, error, curvature, rows.error[i], value, new, log[place] - value, landing
-                )
+                unclipped = svm_step_bound(constants, error, curvature, rows.error[i], value, new)
+                bound = svm_stored_bound(constants, unclipped, repeats, moved, value, new, upper)
             else:
                 # A zero row of an L1 problem: the gradient is -1 and the step ends at the upper end.
-                new, bound = upper, np.inf
+                new, unclipped, bound = upper, np.inf, np.inf
                 if diagonal + rows.error[i] + shift == 0.0:
-                    bound = 0.0
+                    bound = svm_stored_bound(constants, 0.0, repeats, moved, value, new, upper)
+                    bound += constants.upper_error
             free = 0.0 < new < upper
             clipped = min(max(new, 0.0), upper)
-            if new + bound >= upper:
-                bound += constants.upper_error
             distance = abs(log[place] - clipped)
             tally.distance[place] = distance
             tally.bound[place] = bound
@@ -108,15 +111,17 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 event(tally, THRICE, iteration)
             if tail:
                 event(tally, TAIL_STEP, iteration)
-            if bound < np.inf and curvature > 0.0:
-                failed = not distance <= bound
+            failed = bound < np.inf and not distance <= bound
+            if failed:
+                tally.failed[0] += 1
+            if unclipped < np.inf:
                 tally.looked[0] += 1
-                if failed:
-                    tally.failed[0] += 1
+                # A wrong quantity moves the unclipped value, which is known up to its own bound only.
+                visible = max(unclipped, bound)
                 unit = 1.0 / curvature
                 stale = labels[i] * np.dot(row, state.start) if moves else product
                 own = diagonal * (value - state.first[i])
-                box_of = (new, clipped, upper, bound, log[place], failed)
+                box_of = (new, clipped, upper, visible, log[place], failed)
                 _saw(tally, STALE, stale * unit, 1.0, free, box_of)
                 _saw(tally, CURVATURE, value - new, 0.5, free, box_of)
                 _saw(tally, LABELS, 2.0 * product * unit, 1.0, free, box_of)
@@ -129,20 +134,23 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                     # The frozen value in the place of the current one: no effect where the step is free.
                     before = value - state.first[i]
                     lost = min(max(new - before, 0.0), upper) + before
-                    saw(tally, OVERLAP, abs(lost - clipped), 0.0, bound, abs(log[place] - lost), failed)
+                    saw(tally, OVERLAP, abs(lost - clipped), 0.0, visible, abs(log[place] - lost), failed)
                 if new > upper:
-                    saw(tally, UPPER, new - upper, upper, bound, abs(log[place] - new), failed)
+                    # The end itself is known to the last bit, or to the bound of what is stored there.
+                    sharp = upper * (visible / max(bound, constants.u * upper))
+                    saw(tally, UPPER, new - upper, sharp, visible, abs(log[place] - new), failed)
                 if new < 0.0:
-                    saw(tally, LOWER, -new, -new, bound, abs(log[place] - new), failed)
+                    sharp = -new * (visible / max(bound, -constants.u * new))
+                    saw(tally, LOWER, -new, sharp, visible, abs(log[place] - new), failed)
                 if place == begin and state.last[0] >= 0 and state.last[0] != i:
                     lost = labels[i] * labels[state.last[0]] * row[state.last[0]] * state.step[0]
                     _saw(tally, BOUNDARY, lost * unit, 1.0, free, box_of)
                 if state.last[0] >= 0 and state.last[0] != i:
                     # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
                     again = alpha[state.last[0]]
-                    saw(tally, STREAM, abs(again - clipped), 0.0, bound, abs(log[place] - again), failed)
+                    saw(tally, STREAM, abs(again - clipped), 0.0, visible, abs(log[place] - again), failed)
                 if tail:
-                    saw(tally, TAIL, abs(clipped - value), abs(clipped - value), bound, 1.0, False)
+                    saw(tally, TAIL, abs(clipped - value), abs(clipped - value), visible, 1.0, False)
             increment = log[place] - value
             size = abs(increment)
             moves = moves or size > 0.0
@@ -179,7 +187,8 @@ def _saw(tally, quantity, change, dose, free, box_of):
     free : bool
         Whether the step is away from both ends of the box.
     box_of : tuple
-        Unclipped and clipped value, upper end, bound, logged value, whether the step is over its bound.
+        Unclipped and clipped value, upper end, bound of the unclipped value, logged value, whether the
+        step is over its bound.
     """
     new, clipped, upper, bound, logged, failed = box_of
     if not failed and abs(change) <= tally.most[quantity] * bound:
