@@ -1,7 +1,9 @@
-"""Hold a solver of one's own against exact replays of its windows: a right one, and one with a defect.
+"""Judge every step of a solver of one's own: a right one, and one with a defect.
 
-The solver is any function ``(problem, blocks, s, a0) -> a``: it makes the iterations whose coordinates are
-the rows of `blocks`, in windows of s, from the start vector a0.
+The solver is any function ``(problem, blocks, s, a0, log) -> a``: it makes the iterations whose coordinates
+are the rows of `blocks`, in windows of s, from the start vector a0, and writes the new value of each drawn
+coordinate to `log`. One that cannot do that is judged by whole windows: leave out `log` here and in the
+declaration, and take the check window-replay.
 Usage: ``python examples/check_my_solver.py``.
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks import window_replay
+from sstep_verify.checks import step_replay
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
@@ -22,7 +24,7 @@ SAMPLES, S, ITERATIONS = 40, 8, 80
 def my_solver(correction: float = 1.0):
     """s-step DCD for K-SVM-L1 with an RBF kernel; the kernel correction is multiplied by `correction`."""
 
-    def solve(problem, blocks, s, a0):
+    def solve(problem, blocks, s, a0, log):
         data, labels, sigma, upper = problem.data, problem.targets, problem.kernel.sigma, problem.loss.C
         alpha, norms = a0.copy(), np.einsum("ij,ij->i", data, data)
         for begin in range(0, len(blocks), s):
@@ -34,7 +36,7 @@ def my_solver(correction: float = 1.0):
             for place, i in enumerate(drawn):
                 updated = min(max(alpha[i] - gradient[place] / panel[place, i], 0), upper)
                 increment = updated - alpha[i]
-                alpha[i] = updated
+                alpha[i] = log[begin + place, 0] = updated
                 gradient[place + 1 :] += correction * panel[place, drawn[place + 1 :]] * increment
         return alpha
 
@@ -42,18 +44,18 @@ def my_solver(correction: float = 1.0):
 
 
 def verdict_on(function):
-    """The verdict of the check window-replay on a function."""
+    """The verdict of the check step-replay on a function."""
     generator = np.random.Generator(np.random.PCG64(0))
     data = generator.standard_normal((SAMPLES, 3))
     labels = np.where(generator.random(SAMPLES) < 0.5, -1.0, 1.0)
     problem = Problem("example", data, labels, RBFKernel(sigma=0.5), Hinge(C=1.0))
     stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
     # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
-    solver = CallableSolver(function, Declaration(name="mine"))
+    solver = CallableSolver(function, Declaration(name="mine", clamped=True, log=True))
     case = Case("example", problem, stream, (S,), ITERATIONS, solver.declaration)
-    runs = window_replay.runs(case)
+    runs = step_replay.runs(case)
     trajectories = {key: solver.run(request) for key, request in runs.items()}
-    (verdict,) = window_replay.judge(case, trajectories, Oracle(problem))
+    (verdict,) = step_replay.judge(case, trajectories, Oracle(problem))
     return verdict
 
 
