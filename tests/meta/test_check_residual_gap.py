@@ -53,6 +53,21 @@ def test_a_leak_of_one_part_in_ten_million_fails(loss, name, block):
         assert_teaches(verdict)
 
 
+@pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
+def test_a_state_that_goes_wrong_late_in_a_long_run_fails(loss, name, block):
+    """A disturbance after the short run has ended, by a thousandth of the state, in the plain run alone."""
+    case, tested = _carrying(loss, name, block, iterations=3000)
+
+    def late(run):
+        state = run.state[name].copy()
+        state[run.iterations > 2000] += np.abs(state).max() / 1000
+        return dataclasses.replace(run, state={name: state})
+
+    for verdict in judged(check, case, tested, late).values():
+        assert verdict.status is Status.FAIL
+        assert "at iteration" in verdict.reason
+
+
 @pytest.mark.parametrize("name", ["gradient", "weights"])
 def test_a_clipped_step_counted_twice_fails(name):
     verdicts = judged(check, *_carrying(Hinge(0.1), name, 1, repeat=True))
