@@ -57,8 +57,6 @@ class Case:
     s_values: tuple[int, ...]
     iterations: int
     declaration: Declaration
-    start: int = 0
-    initial: np.ndarray | None = None
     points: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     short: int = 600
     variants: Mapping[str, Declaration] = field(default_factory=dict)
@@ -67,6 +65,8 @@ class Case:
     replay_limit: int = 1 << 24
     seed: int = 0
     replay_command: str = ""
+    start: int = 0
+    initial: np.ndarray | None = None
 
 
 def run_key(s: int) -> str:

@@ -89,7 +89,7 @@ def test_a_cap_is_no_claim():
 
 def test_absolute_claims_are_taken_as_they_are():
     for loss, name in ((Hinge(0.5), "gap"), (Ridge(0.05), "residual")):
-        case, tested, observe = _converging(loss, 1, claims={name: 1.0})
+        case, tested, observe = _converging(loss, 1, claims={name: 0.5})
         assert {v.status for v in judged(check, case, tested, observe=observe).values()} == {Status.PASS}
         strict = dataclasses.replace(case, claims={name: 0.0})
         assert {v.status for v in judged(check, strict, tested, observe=observe).values()} == {Status.FAIL}

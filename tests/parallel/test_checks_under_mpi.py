@@ -75,7 +75,9 @@ def test_runs_in_which_every_term_acts_pass(scenario, form):
     """Where terms carry weight the verdict is PASS, and not for want of anything to see."""
     assume(fits(form, scenario.kernel))
     for verdict in judged_scenario(scenario, form):
-        if verdict.check != "message-count":
+        # One window from zero has no stale product to see.
+        alone = scenario.iterations <= scenario.s and scenario.start == "zero"
+        if verdict.check != "message-count" and not (alone and verdict.status is Status.VACUOUS):
             assert verdict.status is Status.PASS, (verdict.check, verdict.reason)
         assert verdict.status not in BAD, verdict.reason
 

@@ -19,6 +19,7 @@ from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
+from sstep_verify.quantities import STALE
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 
@@ -171,6 +172,8 @@ class ShortTruth:
     def _acting_terms(self, s: int) -> list[str]:
         windows = [self._draws[begin : begin + s] for begin in range(0, self._draws.shape[0], s)]
         terms = []
+        if s == 1:
+            terms.append(STALE)
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
         frozen = self._declaration.update == "frozen"

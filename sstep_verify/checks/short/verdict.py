@@ -16,7 +16,7 @@ from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import WindowFinding, decided, term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, quantities_of
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, quantities_of
 from sstep_verify.verdict import Status, Verdict, worst
 
 CAUSES = (
@@ -141,7 +141,9 @@ def verdict_of(
     findings = [point.finding for point in points]
     deciding = max(points, key=lambda point: point.finding.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
-    names = [name for name in names if name in (KERNEL, OVERLAP, OMEGA)]
+    names = [
+        name for name in names if name in (STALE, KERNEL, OVERLAP, OMEGA) and (name != STALE or s == 1)
+    ]
     terms = term_records(names, findings, "runs from zero to a recorded point")
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     status = worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
