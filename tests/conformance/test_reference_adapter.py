@@ -133,6 +133,10 @@ def test_a_right_callable_is_green(precision, loss, block):
 )
 def test_a_callable_with_a_planted_defect_is_red(precision, task, defect):
     loss, block = next(pair for pair in LOSSES if pair[0].task == task)
+    if defect.name == "off-diagonal-dropped":
+        block = 4
+    if defect.name == "upper-end-lost":
+        loss = Hinge(0.05)  # so small that steps go beyond it
     wrong, right = mutable_solver(precision, defect.mutation), mutable_solver(precision, NONE)
     red = 0
     for kernel in KERNELS:
