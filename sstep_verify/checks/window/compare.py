@@ -19,6 +19,10 @@ SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
 
 
+LEAST = unit_roundoff("float64")
+"""Least relative error that is told as detectable: no factor is off by less than a rounding."""
+
+
 def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Smallest change that the solver's precision resolves: half an ulp of what a coordinate went through.
 
@@ -93,7 +97,7 @@ def compare(
         float(bound[place]),
         "",
         dropped,
-        {name: 1.0 / reach if reach else math.inf for name, reach in reaches.items()},
+        {name: max(1.0 / reach, LEAST) if reach else math.inf for name, reach in reaches.items()},
         replay.bits,
     )
 
