@@ -5,6 +5,9 @@ from products ``<x_i, w^>``. A carried state is never truth: its steps are judge
 what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
 
 * Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``.
+* An increment that w got may differ from the change of the stored a by the rounding of what is stored:
+  nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
+  well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (bounds/step_svm.py). E gets that times |x|.
 * A window that changes c coordinates by theta_p adds c products, each rounded, and so are the change
   itself and each of the c sums, in any order: every addition errs by u times a partial sum of
   ``S = |w| + E + sum_p |theta_p| |x_p|``, every product and change by 2 u of itself. E grows by at most
@@ -20,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.bounds.step_svm import ADDED, FROZEN, IN_PLACE
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
@@ -57,6 +61,10 @@ class WeightsDrift:
         self._tiny = (problem.features + problem.samples + 4) * smallest(precision)
         self._every = declaration.recompute
         self._windows, self._width = start // width, width
+        added = declaration.update == "added" or not problem.is_svm
+        self._solver_u = unit_roundoff(precision)
+        self._form_of = FROZEN if declaration.update == "frozen" else ADDED if added else IN_PLACE
+        self._moved = np.zeros(problem.samples)
         self._alpha = np.array(alpha, dtype=np.float64)
         self._weights, self._error = np.zeros(problem.features), np.zeros(problem.features)
         self._form()
@@ -90,7 +98,8 @@ class WeightsDrift:
             part = slice(begin, begin + self._width)
             _window(
                 self._data, self._size, self._labels, self._alpha, self._weights, self._error, draws[part],
-                log[part], found[part], product, self._u, self._tiny,
+                log[part], found[part], product, self._u, self._tiny, self._moved, self._solver_u,
+                self._form_of,
             )  # fmt: skip
             self._windows += 1
             if self._every and self._windows % self._every == 0:
@@ -99,7 +108,9 @@ class WeightsDrift:
 
 
 @compiled
-def _window(data, size, labels, alpha, weights, error, draws, log, found, product, u, tiny):
+def _window(
+    data, size, labels, alpha, weights, error, draws, log, found, product, u, tiny, moved, solver_u, form
+):
     """Errors of the stale products of one window, then the drift of its updates."""
     reach = np.abs(weights) + error
     for step in range(draws.shape[0]):
@@ -114,10 +125,21 @@ def _window(data, size, labels, alpha, weights, error, draws, log, found, produc
         for place in range(draws.shape[1]):
             i = draws[step, place]
             change = log[step, place] - alpha[i]
+            if form == FROZEN:
+                if moved[i] == 0.0:
+                    moved[i] = abs(alpha[i])
+                moved[i] += abs(change)
+                k = (draws.shape[0] + 2) * solver_u
+                error += size[i] * (2.0 * k / (1.0 - k) * moved[i])
+            elif form == ADDED:
+                error += size[i] * (solver_u * (abs(log[step, place]) + abs(change)))
             if change != 0.0:
                 changes += 1
                 weights += labels[i] * change * data[i]
                 reach += abs(change) * size[i]
                 alpha[i] = log[step, place]
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            moved[draws[step, place]] = 0.0
     k = (changes + 3) * u
     error += (k / (1.0 - k) * reach + changes * tiny) * OUTWARD

@@ -15,7 +15,7 @@ coordinate so far in the window, a' the vector at its start. With e the bound on
 
 Corrections of dr are formed with D^_t, not D_t, of the steps t before: ``|K_B| e_t / lambda`` is part of
 dr. In the M-norm of a, the step's error is at most this residual over sqrt(m), since G >= m I; no factor
-grows with s but in the count of roundings, ``k = p + corrections + 8``.
+grows with s but in the count of roundings, ``k = p + corrections + 8``, p taken as m.
 
 The judge forms ``r - G D`` in float64 from kernel rows of its own: ``gamma_{m+b+10}`` of the sum of all
 absolute values, and its own delta, are added to the bound. As in bounds/step_svm.py, `reach` holds |a'|
@@ -36,8 +36,8 @@ import numpy as np
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import (
     OUTWARD,
-    TYPES,
     gamma,
+    largest_normal,
     smallest,
     stale_roundings,
     stored,
@@ -71,7 +71,7 @@ class RidgeStepConstants(NamedTuple):
     underflow : float
         Smallest number times the operations on one entry of the residual.
     largest : float
-        Largest number of the solver's type.
+        Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
     u : float
         Unit roundoff of the solver.
     frozen : bool
@@ -145,8 +145,8 @@ def ridge_step_constants(
         factorisation=FACTORISATIONS[declaration.factorisation],
         judge=gamma(samples + block + 10, own),
         underflow=operations * (smallest(precision) + smallest("float64")),
-        largest=float(min(np.finfo(TYPES[precision]).max, np.finfo(np.float64).max)),
-        u=max(u, own) if precision == "longdouble" else u,
+        largest=largest_normal(precision),
+        u=u,
         frozen=declaration.update == "frozen",
         modulus=float(samples),
     )

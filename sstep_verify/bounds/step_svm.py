@@ -45,8 +45,8 @@ from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.kernel_entries import KernelEntries
 from sstep_verify.bounds.rounding import (
     OUTWARD,
-    TYPES,
     gamma,
+    largest_normal,
     smallest,
     stale_roundings,
     unit_roundoff,
@@ -92,7 +92,9 @@ class SvmStepConstants(NamedTuple):
     tiny : float
         Smallest number of the solver's type.
     largest : float
-        Largest number of the solver's type.
+        Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
+    sharp : bool
+        Whether the bound holds the judge's own error, which decides what is certainly clipped.
     u : float
         Unit roundoff of the solver.
     form : int
@@ -107,6 +109,7 @@ class SvmStepConstants(NamedTuple):
     underflow: float
     tiny: float
     largest: float
+    sharp: bool
     u: float
     form: int
 
@@ -152,8 +155,9 @@ def svm_step_constants(
         upper_error=upper_error,
         underflow=products * (smallest(precision) + smallest("float64")),
         tiny=smallest(precision) + smallest("float64"),
-        largest=float(min(np.finfo(TYPES[precision]).max, np.finfo(np.float64).max)),
-        u=max(u, own) if precision == "longdouble" else u,
+        largest=largest_normal(precision),
+        sharp=judge,
+        u=u,
         form=FORMS[declaration.update],
     )
 
@@ -212,8 +216,10 @@ def svm_step_bound(constants, gradient_error, curvature, curvature_error, value,
     """
     off = curvature_error + constants.curvature * curvature + constants.shift_error
     least = curvature - off
-    if not least > 0.0:
+    if not (least > 0.0 and curvature + off <= constants.largest):
         return np.inf
+    if not gradient_error <= constants.gradient * constants.largest:
+        return np.inf  # a sum of the gradient's terms may overflow
     quotient = abs(value - new)
     error = (gradient_error + quotient * off + constants.tiny) / least + constants.tiny
     error += constants.quotient * (quotient + error) + constants.quotient * (abs(new) + error)
@@ -242,13 +248,16 @@ def svm_stored_bound(constants, error, draws, moved, value, new, upper):
     clipped = min(max(new, 0.0), upper)
     change = abs(clipped - value)
     bound = error
-    if new + error <= 0.0:
+    if not constants.sharp:
+        # The unclipped value at hand is the judge's: it does not tell for certain what the exact one is.
+        bound += constants.upper_error
+    elif new + error <= 0.0:
         if constants.form != FROZEN:
             return 0.0  # a - a is an exact 0
         bound = 0.0
     elif new - error >= upper + constants.upper_error:
         bound = constants.upper_error
-    elif new + error >= upper:
+    elif new + error >= upper - constants.upper_error:
         bound += constants.upper_error
     if constants.form == ADDED:
         bound += constants.u * (2.0 * change + abs(value) + clipped + 4.0 * bound)

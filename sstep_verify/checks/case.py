@@ -69,6 +69,17 @@ class Case:
     initial: np.ndarray | None = None
 
 
+LOG_WORDS = 1 << 25
+"""Coordinates drawn in a run up to which it is logged: 256 MiB."""
+
+
+def loggable(case: Case) -> bool:
+    """Whether the solver logs its steps, from a or from weights, and the log is of a size to be kept."""
+    declared = case.declaration
+    known = not declared.state or declared.state[0] == "weights"
+    return declared.log and known and case.iterations * case.stream.block <= LOG_WORDS
+
+
 def run_key(s: int) -> str:
     """Key of the plain run of an s, over all iterations."""
     return f"s={s}"

@@ -4,9 +4,9 @@ A log of the new value of each drawn coordinate tells a exactly before every ste
 Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
 any correct implementation of the declared recurrence may be off by, and what the judge may
 (bounds/step_svm.py, bounds/step_ridge.py, bounds/step_drift.py for carried weights). Nothing is propagated,
-so no s is too large, and a defect that acts in one step of a run is seen. The log is tied to the run: it
-must lead to every recorded a, to the last bit. The step with the largest ratio, the first of each event
-and a seeded one are replayed in exact arithmetic as well.
+so no s is too large, and where all steps are judged a defect that acts in one of them is seen. The log is
+tied to the run: it must lead to every recorded a, to the last bit. The step with the largest ratio, the
+first of each event and a seeded one are replayed in exact arithmetic as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.check import Check
 from sstep_verify.checks.outcome import Finding, decisive, verdict_on
 from sstep_verify.checks.steps.exact import exact_steps
@@ -32,9 +32,6 @@ from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "step-replay"
 
-LOG_WORDS = 1 << 25
-"""Coordinates drawn in a run up to which it is logged: 256 MiB."""
-
 MISSED = 1e-3
 """Share of defective steps for which the chance of missing them is told, where not all steps are judged."""
 
@@ -42,11 +39,6 @@ MISSED = 1e-3
 def runs(case: Case) -> dict[str, RunRequest]:
     """The plain run of every s, made as without this check, with its step log."""
     return {run_key(s): replace(plain_request(case, s), log=True) for s in case.s_values if loggable(case)}
-
-
-def loggable(case: Case) -> bool:
-    """Whether the solver logs its steps, and the log is of a size to be kept."""
-    return case.declaration.log and case.iterations * case.stream.block <= LOG_WORDS
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -75,7 +67,11 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 def _judge_run(
     case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
 ) -> Verdict:
-    units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, 2-norm"
+    units = (
+        "value of a coordinate"
+        if case.problem.is_svm
+        else "residual of a block system, 2-norm (exact: M-norm)"
+    )
     broken = _broken_chain(case, trajectory)
     if broken:
         return verdict_on(
@@ -177,8 +173,9 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     if judged.judged < judged.steps:
         missed = (1.0 - MISSED) ** judged.judged
         words.append(
-            f"A defect in a share p of the steps is missed with probability at most (1-p)^{judged.judged}, "
-            f"{missed:.1g} for p = {MISSED:g}."
+            "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
+            f"with probability {MISSED:g} is missed with probability {missed:.1g}; one confined to a part "
+            "of the run is missed unless a stretch meets that part."
         )
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")

@@ -110,7 +110,7 @@ def test_a_run_too_long_to_be_recorded_is_swept_in_stretches(monkeypatch):
     verdict = judged(case, solver)[1]
     assert verdict.status is Status.PASS
     assert verdict.executed < verdict.planned == 150
-    assert f"{verdict.executed} of 150 windows judged; a defect in a share 0.001" in verdict.reason
+    assert f"{verdict.executed} of 150 windows judged; a defect that strikes each window" in verdict.reason
 
 
 def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():

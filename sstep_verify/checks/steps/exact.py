@@ -62,7 +62,7 @@ def _notable(case: Case, judged: JudgedRun) -> list[tuple[int, str]]:
         if first >= 0:
             found.setdefault(first, f"first {name}")
     generator = np.random.Generator(np.random.PCG64(case.seed))
-    found.setdefault(int(generator.integers(min(judged.steps, judged.judged))), "seeded")
+    found.setdefault(int(generator.integers(judged.steps)), "seeded")
     return list(found.items())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,9 @@ from sstep_verify.bounds.step_svm import svm_step_constants
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
+from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
 from sstep_verify.checks.steps.svm import judge_svm_steps
-from sstep_verify.checks.steps.tally import NAMES, Tally, empty_tally
+from sstep_verify.checks.steps.tally import Tally, empty_tally
 from sstep_verify.compiled import compiled
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -25,81 +25,6 @@ STRETCH = 1 << 12
 
 SAMPLED = 16
 """Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
-
-
-class Stretch(NamedTuple):
-    """Consecutive whole windows of a run.
-
-    Parameters
-    ----------
-    draws : ndarray of int64, shape (steps,) or (steps, b)
-        Coordinates drawn.
-    log : ndarray, same shape
-        The values they were left with.
-    width : int
-        Steps per window (s).
-    first : int
-        Iterations made before.
-    closing : bool
-        Whether the run ends here, so that a short window is its tail.
-    sampled : ndarray of bool, shape (steps,)
-        Steps that are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
-    """
-
-    draws: np.ndarray
-    log: np.ndarray
-    width: int
-    first: int
-    closing: bool
-    sampled: np.ndarray
-
-
-class SvmState(NamedTuple):
-    """The run's own a before the next step, and scratch; see `judge_svm_steps`.
-
-    Parameters
-    ----------
-    labels, alpha, signed, start, reach, first : ndarray, shape (m,)
-        Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
-        of increments since; a at the window's start of the coordinates it draws.
-    drawn : ndarray of int64, shape (m,)
-        Draws of each coordinate in this window so far.
-    last : ndarray of int64, shape (1,)
-        Coordinate of the step before; -1 at the beginning.
-    step : ndarray, shape (1,)
-        Its increment.
-    """
-
-    labels: np.ndarray
-    alpha: np.ndarray
-    signed: np.ndarray
-    start: np.ndarray
-    reach: np.ndarray
-    first: np.ndarray
-    drawn: np.ndarray
-    last: np.ndarray
-    step: np.ndarray
-
-
-class RidgeState(NamedTuple):
-    """The same for blocks; see `judge_ridge_steps`. `start` is a at the window's start, whole."""
-
-    targets: np.ndarray
-    alpha: np.ndarray
-    start: np.ndarray
-    reach: np.ndarray
-    first: np.ndarray
-    drawn: np.ndarray
-    increment: np.ndarray
-    rounding: np.ndarray
-    product: np.ndarray
-    residual: np.ndarray
-    applied: np.ndarray
-    error: np.ndarray
-    spread: np.ndarray
-    effects: np.ndarray
-    last: np.ndarray
-    step: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -246,25 +171,14 @@ class StepJudge:
         return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
 
     def _state(self, trajectory: Trajectory) -> SvmState | RidgeState:
-        problem, block = self._case.problem, self._case.stream.block
-        alpha = np.array(trajectory.alphas[0], dtype=np.float64)
-        samples, targets = problem.samples, np.ascontiguousarray(problem.targets, dtype=np.float64)
-        drawn = np.zeros(samples, dtype=np.int64)
+        problem, alpha = self._case.problem, np.array(trajectory.alphas[0], dtype=np.float64)
         if problem.is_svm:
-            return SvmState(
-                targets, alpha, targets * alpha, targets * alpha, np.abs(alpha), np.zeros(samples), drawn,
-                np.full(1, -1, dtype=np.int64), np.zeros(1),
-            )  # fmt: skip
-        increment, rounding, product, residual, applied, error, spread = np.zeros((7, block))
-        return RidgeState(
-            targets, alpha, alpha.copy(), np.abs(alpha), np.zeros(samples), drawn, increment, rounding,
-            product, residual, applied, error, spread, np.zeros((len(NAMES), block)),
-            np.full(block, -1, dtype=np.int64), np.zeros(block),
-        )  # fmt: skip
+            return svm_state(problem.targets, alpha)
+        return ridge_state(problem.targets, alpha, self._case.stream.block)
 
     def _drift(self, trajectory: Trajectory) -> WeightsDrift | None:
         case = self._case
-        if case.declaration.state != ("weights",):
+        if not case.declaration.state:
             return None
         return WeightsDrift(
             case.problem, case.declaration, trajectory.alphas[0], trajectory.start, trajectory.s
@@ -284,7 +198,7 @@ class StepJudge:
             last = min(first + (1 << 16), end)
             follow(state.alpha, self._draws(trajectory, first, last), self._log(trajectory, first, last))
         if end > begin:
-            state.reach[:] = np.abs(state.alpha)
+            state.reach[:] = state.moved[:] = np.abs(state.alpha)
             state.last[:] = -1
             if isinstance(state, SvmState):
                 state.signed[:] = state.start[:] = state.labels * state.alpha

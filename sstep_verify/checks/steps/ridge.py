@@ -74,48 +74,65 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 event(tally, THRICE, iteration)
             if tail:
                 event(tally, TAIL_STEP, iteration)
-            stale_of = stretch.sampled[step] and end - begin > 1
-            bound, distance = _residual(rows, state, blocks[step], log[step], inputs, constants)
-            bound += drift[step]
+            stale_of = end - begin > 1
+            bound, distance, solved = _residual(
+                rows, state, blocks[step], log[step], inputs, constants, drift[step]
+            )
             tally.distance[step], tally.bound[step] = distance, bound
             if bound < np.inf:
                 failed = not distance <= bound
                 if failed:
                     tally.failed[0] += 1
                 effects = state.effects
-                if failed or stretch.sampled[step]:
+                if solved and (failed or stretch.sampled[step]):
                     tally.looked[0] += 1
                     _effects(rows, state, blocks[step], log[step], scale, stale_of)
-                    for which, dose in ((STALE, 1.0), (CURVATURE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
-                        _saw(tally, which, effects[which], dose, state.residual, bound, failed)
+                    for which, dose in ((STALE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
+                        _saw(tally, which, effects[which], dose, 1.0, state.residual, bound, failed)
+                    # Of twice the system a solver gets half the increment.
+                    _saw(tally, CURVATURE, effects[CURVATURE], 1.0, 0.5, state.residual, bound, failed)
                     if block > 1:
-                        _saw(tally, OFF_DIAGONAL, effects[OFF_DIAGONAL], 1.0, state.residual, bound, failed)
+                        # The increment without them is at least this share of the right one.
+                        share = constants.modulus / state.diagonal[0]
+                        _saw(
+                            tally,
+                            OFF_DIAGONAL,
+                            effects[OFF_DIAGONAL],
+                            1.0,
+                            share,
+                            state.residual,
+                            bound,
+                            failed,
+                        )
                     if stale_of:
-                        _saw(tally, KERNEL, effects[KERNEL], 1.0, state.residual, bound, failed)
-                        _saw(tally, SAME, effects[SAME], 1.0, state.residual, bound, failed)
+                        _saw(tally, KERNEL, effects[KERNEL], 1.0, 1.0, state.residual, bound, failed)
+                        _saw(tally, SAME, effects[SAME], 1.0, 1.0, state.residual, bound, failed)
                         if constants.frozen:
-                            _saw(tally, OVERLAP, effects[OVERLAP], 1.0, state.residual, bound, failed)
+                            _saw(tally, OVERLAP, effects[OVERLAP], 1.0, 1.0, state.residual, bound, failed)
                     if state.last[0] >= 0:
                         if step == begin:
-                            _saw(tally, BOUNDARY, effects[BOUNDARY], 1.0, state.residual, bound, failed)
-                        _saw(tally, STREAM, effects[STREAM], 1.0, state.residual, bound, failed)
+                            _saw(
+                                tally, BOUNDARY, effects[BOUNDARY], 1.0, 1.0, state.residual, bound, failed
+                            )
+                        _saw(tally, STREAM, effects[STREAM], 1.0, 1.0, state.residual, bound, failed)
                     if tail:
-                        _saw(tally, TAIL, effects[CURVATURE], 1.0, state.residual, bound, failed)
+                        _saw(tally, TAIL, effects[CURVATURE], 1.0, 1.0, state.residual, bound, failed)
             for place in range(block):
                 i = blocks[step, place]
                 increment = log[step, place] - alpha[i]
                 size = abs(increment)
                 slack = constants.u * abs(log[step, place])
                 if constants.frozen:
-                    slack = 2.0 * _landing(constants, state.drawn[i], state.reach[i] + size)
+                    slack = 2.0 * _landing(constants, state.drawn[i], state.moved[i] + size)
                 alpha[i] = log[step, place]
-                state.reach[i] += size + slack / constants.residual
+                state.moved[i] += size
+                state.reach[i] += size + slack * (1.0 + constants.residual) / constants.residual
                 state.last[place], state.step[place] = i, increment
         for step in range(begin, end):
             for place in range(block):
                 i = blocks[step, place]
                 state.drawn[i] = 0
-                state.reach[i] = abs(alpha[i])
+                state.reach[i] = state.moved[i] = abs(alpha[i])
                 state.start[i] = alpha[i]
 
 
@@ -127,8 +144,12 @@ def _landing(constants, draws, size):
 
 
 @compiled
-def _residual(rows, state, drawn, logged, inputs, constants):
-    """Bound on the residual of one block step, and its 2-norm; itself it stands in ``state.residual``."""
+def _residual(rows, state, drawn, logged, inputs, constants, drift):
+    """Bound on the residual of one block step, its 2-norm, and whether it is one.
+
+    The residual stands in ``state.residual``. An increment that is no number, or larger than any right
+    one, is told by its length, and the bound on that; then the last is False.
+    """
     alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
     trace = given = system = spread = 0.0
     for place in range(block):
@@ -142,16 +163,21 @@ def _residual(rows, state, drawn, logged, inputs, constants):
         error = np.dot(rows.weight[slot], state.reach) + constants.residual * size
         state.error[place] = error + inputs.targets[i]
         spread = max(spread, state.reach[i])
-        if not size + abs(product) < constants.largest:
-            return np.inf, 0.0
+        terms = state.error[place] / constants.residual * max(1.0, 2.0 * inputs.penalty)
+        if not terms <= constants.largest:
+            return np.inf, 0.0, False
         for other in range(block):
             j = drawn[other]
             entry = row[j] * scale + (samples if other == place else 0.0)
             held, largest = rows.system[slot, j], abs(entry) + rows.weight[slot, j]
-            trace += largest if other == place else 0.0
+            if other == place:
+                trace += largest
+                state.diagonal[0] = max(state.diagonal[0], largest) if place else largest
             given += held * held
             system += largest * largest
         state.increment[place] = logged[place] - alpha[i]
+    if not (trace <= constants.largest and inputs.least * constants.largest >= 1.0):
+        return np.inf, 0.0, False
     # Squares that underflow: each is off by half the smallest number at most.
     given = np.sqrt(given) + constants.system * np.sqrt(system) + block * SQUARE_ROOT_OF_SMALLEST
     change = given + solve_error(constants, trace, given, block)
@@ -160,12 +186,13 @@ def _residual(rows, state, drawn, logged, inputs, constants):
     # that, and a, are more than its rounding and that of what is stored.
     most = np.inf
     if change < constants.modulus:
-        most = (_norm(state.residual) + _norm(state.error) + lost) / (constants.modulus - change)
+        most = (_norm(state.residual) + _norm(state.error) + lost + drift) / (constants.modulus - change)
         most = 2.0 * (most + np.sqrt(block) * spread)
     length = _norm(state.increment)
     if most < constants.largest and not length <= most:
-        return most, length
-    return _left_by(rows, state, drawn, logged, scale, constants, change, lost)
+        return most, length, False
+    bound, distance = _left_by(rows, state, drawn, logged, scale, constants, change, lost)
+    return bound + drift, distance, True
 
 
 @compiled
@@ -176,7 +203,7 @@ def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
         rounding = constants.u * abs(logged[place])
         if constants.frozen:
             i = drawn[place]
-            size = state.reach[i] + abs(state.increment[place])
+            size = state.moved[i] + abs(state.increment[place])
             rounding = 2.0 * _landing(constants, state.drawn[i], size)
         state.rounding[place] = rounding
     for place in range(block):
@@ -257,9 +284,29 @@ def _effects(rows, state, drawn, logged, scale, stale_of):
 
 
 @compiled
-def _saw(tally, quantity, effect, dose, residual, bound, failed):
-    """Note what an error in a quantity, which adds `effect` to the residual per unit, would have shown."""
+def _saw(tally, quantity, effect, dose, share, residual, bound, failed):
+    """Note what an error in a quantity would have shown.
+
+    Parameters
+    ----------
+    tally : Tally
+        Counts.
+    quantity : int
+        Its number.
+    effect : ndarray, shape (b,)
+        What a relative change of it adds to the residual, per unit, at the logged increment.
+    dose : float
+        The relative change that leaving it out stands for.
+    share : float
+        What is left of the effect at the increment that a solver without the quantity makes, at least.
+    residual : ndarray, shape (b,)
+        The residual.
+    bound : float
+        Bound on it.
+    failed : bool
+        Whether the step is over its bound.
+    """
     size, remainder = _norm(effect), np.inf
     if failed:
         remainder = min(_norm(residual - dose * effect), _norm(residual + dose * effect))
-    saw(tally, quantity, dose * size, size, bound, remainder, failed)
+    saw(tally, quantity, dose * share * size, size, bound, remainder, failed)

@@ -34,7 +34,7 @@ def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) ->
         What judging its steps found.
     """
     problem = case.problem
-    task = problem.loss.task if problem.is_svm else "krr"
+    task = problem.loss.task
     width = min(s, max(trajectory.length, 1))
     terms = []
     for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
@@ -88,7 +88,7 @@ def _why_not(case: Case, name: str, judged: JudgedRun) -> str:
         return "no coordinate is drawn twice in a window"
     if name == TAIL:
         return "no step of the short last window moves its coordinate by more than twice its bound"
-    if float(judged.tally.reach[NAMES.index(name)]) == 0.0:
+    if float(judged.tally.effect[NAMES.index(name)]) == 0.0:
         return f"it changes none of {int(judged.tally.looked[0])} steps"
     return "leaving it out changes no step by more than twice its bound"
 

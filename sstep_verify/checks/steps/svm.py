@@ -82,7 +82,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             value, diagonal = alpha[i], row[i]
             state.drawn[i] += 1
             repeats = state.drawn[i]
-            moved = state.reach[i]  # |a'_i| and the increments of the coordinate so far
+            moved = state.moved[i]  # |a'_i| and the increments of the coordinate so far
             product = labels[i] * np.dot(row, signed)
             slope = product - 1.0 + shift * value
             curvature = diagonal + shift
@@ -97,7 +97,6 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 new, unclipped, bound = upper, np.inf, np.inf
                 if diagonal + rows.error[i] + shift == 0.0:
                     bound = svm_stored_bound(constants, 0.0, repeats, moved, value, new, upper)
-                    bound += constants.upper_error
             free = 0.0 < new < upper
             clipped = min(max(new, 0.0), upper)
             distance = abs(log[place] - clipped)
@@ -162,11 +161,12 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 slack += constants.u * abs(log[place])
             elif constants.form == FROZEN:
                 slack = 2.0 * svm_landing(constants, repeats, moved + size)
-            state.reach[i] = moved + size + slack / constants.gradient
+            state.moved[i] = moved + size
+            state.reach[i] += size + slack * (1.0 + constants.gradient) / constants.gradient
         for place in range(begin, end):
             i = draws[place]
             state.drawn[i] = 0
-            state.reach[i] = abs(alpha[i])
+            state.reach[i] = state.moved[i] = abs(alpha[i])
             state.start[i] = signed[i]
 
 

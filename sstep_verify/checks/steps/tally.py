@@ -49,6 +49,8 @@ class Tally(NamedTuple):
         How often each event happened, and the iteration where it first did (-1: never).
     seen : ndarray of int64, shape (quantities,)
         Steps in which leaving the quantity out changes the result by more than twice the bound.
+    effect : ndarray, shape (quantities,)
+        Largest effect of leaving the quantity out over the bound.
     reach : ndarray, shape (quantities,)
         Largest effect of a relative change of the quantity over the bound: 1 / detectable.
     most : ndarray, shape (quantities,)
@@ -58,7 +60,7 @@ class Tally(NamedTuple):
     failed : ndarray of int64, shape (1,)
         Steps over their bound.
     reproduced : ndarray of int64, shape (quantities,)
-        Those of them that end where leaving the quantity out would.
+        Those of them that leaving the quantity out explains.
     """
 
     distance: np.ndarray
@@ -66,6 +68,7 @@ class Tally(NamedTuple):
     events: np.ndarray
     first: np.ndarray
     seen: np.ndarray
+    effect: np.ndarray
     reach: np.ndarray
     most: np.ndarray
     looked: np.ndarray
@@ -82,6 +85,7 @@ def empty_tally(steps: int) -> Tally:
         np.zeros(len(EVENTS), dtype=np.int64),
         np.full(len(EVENTS), -1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
+        np.zeros(count),
         np.zeros(count),
         np.zeros(count),
         np.zeros(1, dtype=np.int64),
@@ -117,6 +121,8 @@ def saw(tally, quantity, dropped, relative, bound, remainder, failed):
     failed : bool
         Whether the step is over its bound.
     """
+    if dropped > tally.effect[quantity] * bound:
+        tally.effect[quantity] = dropped / bound if bound > 0.0 else np.inf
     if dropped > 2.0 * bound:
         tally.seen[quantity] += 1
         if failed and remainder <= bound:

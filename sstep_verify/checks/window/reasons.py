@@ -54,7 +54,10 @@ class Coverage:
         said = f"{self.judged} of {self.windows} windows judged"
         if self.judged < self.windows:
             missed = (1.0 - RARE) ** self.judged
-            said += f"; a defect in a share {RARE:g} of the windows is missed with probability {missed:.2g}"
+            said += (
+                f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
+                f"probability {missed:.2g}, one confined to a part of the run unless a window is there"
+            )
         if self.astray:
             said += f"; the sweep did not see what this run did: {self.astray}"
         return said + "."

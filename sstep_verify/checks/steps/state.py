@@ -1,0 +1,108 @@
+"""What the judge of steps works on: a stretch of a run, and the run's own a with the judge's scratch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.checks.steps.tally import NAMES
+
+
+class Stretch(NamedTuple):
+    """Consecutive whole windows of a run.
+
+    Parameters
+    ----------
+    draws : ndarray of int64, shape (steps,) or (steps, b)
+        Coordinates drawn.
+    log : ndarray, same shape
+        The values they were left with.
+    width : int
+        Steps per window (s).
+    first : int
+        Iterations made before.
+    closing : bool
+        Whether the run ends here, so that a short window is its tail.
+    sampled : ndarray of bool, shape (steps,)
+        Steps that are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
+    """
+
+    draws: np.ndarray
+    log: np.ndarray
+    width: int
+    first: int
+    closing: bool
+    sampled: np.ndarray
+
+
+class SvmState(NamedTuple):
+    """The run's own a before the next step, and scratch; see `judge_svm_steps`.
+
+    Parameters
+    ----------
+    labels, alpha, signed, start, moved, reach, first : ndarray, shape (m,)
+        Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
+        of increments since; the same with what each increment used may differ by, over gamma; a at the
+        window's start of the coordinates it draws.
+    drawn : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far.
+    last : ndarray of int64, shape (1,)
+        Coordinate of the step before; -1 at the beginning.
+    step : ndarray, shape (1,)
+        Its increment.
+    """
+
+    labels: np.ndarray
+    alpha: np.ndarray
+    signed: np.ndarray
+    start: np.ndarray
+    moved: np.ndarray
+    reach: np.ndarray
+    first: np.ndarray
+    drawn: np.ndarray
+    last: np.ndarray
+    step: np.ndarray
+
+
+class RidgeState(NamedTuple):
+    """The same for blocks; see `judge_ridge_steps`. `start` is a at the window's start, whole."""
+
+    targets: np.ndarray
+    alpha: np.ndarray
+    start: np.ndarray
+    moved: np.ndarray
+    reach: np.ndarray
+    first: np.ndarray
+    drawn: np.ndarray
+    increment: np.ndarray
+    rounding: np.ndarray
+    product: np.ndarray
+    residual: np.ndarray
+    applied: np.ndarray
+    error: np.ndarray
+    spread: np.ndarray
+    diagonal: np.ndarray
+    effects: np.ndarray
+    last: np.ndarray
+    step: np.ndarray
+
+
+def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
+    """The state of a K-SVM before its first step; labels and a, shape (m,)."""
+    labels, samples = np.ascontiguousarray(labels, dtype=np.float64), alpha.size
+    return SvmState(
+        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), np.zeros(samples),
+        np.zeros(samples, dtype=np.int64), np.full(1, -1, dtype=np.int64), np.zeros(1),
+    )  # fmt: skip
+
+
+def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeState:
+    """The state of a K-RR before its first step of b coordinates; targets and a, shape (m,)."""
+    targets, samples = np.ascontiguousarray(targets, dtype=np.float64), alpha.size
+    increment, rounding, product, residual, applied, error, spread = np.zeros((7, block))
+    return RidgeState(
+        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), np.zeros(samples),
+        np.zeros(samples, dtype=np.int64), increment, rounding, product, residual, applied, error, spread,
+        np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),
+    )  # fmt: skip
