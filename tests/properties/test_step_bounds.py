@@ -8,10 +8,12 @@ from itertools import chain, cycle, product
 
 import numpy as np
 import pytest
+from sstep_reference import InvalidInputError, SingularSystemError
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.case import Case, run_key
 from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.problems.scenario_draws import KERNEL_NAMES, draw_scenario
@@ -91,15 +93,19 @@ def test_no_step_of_a_correct_run_exceeds_its_bound(precision, record_property):
     print(f"{precision}: {steps} steps, largest ratio {largest:.3g}")
 
 
-def scaled_problem(generator, kernel_name: str, task: str) -> Problem:
-    """A small problem with data, targets and parameters anywhere in the range of float64."""
+def _exponent(generator, low: int, high: int, share: float) -> int:
+    return int(generator.integers(int(low * share), int(high * share)))
+
+
+def scaled_problem(generator, kernel_name: str, task: str, share: float = 1.0) -> Problem:
+    """A small problem with data, targets and parameters anywhere in a share of the range of float64."""
     samples, features = int(generator.integers(3, 14)), int(generator.integers(1, 6))
-    data = generator.standard_normal((samples, features)) * 2.0 ** int(generator.integers(-300, 300))
-    parameter = 2.0 ** int(generator.integers(-300, 300))
+    data = generator.standard_normal((samples, features)) * 2.0 ** _exponent(generator, -300, 300, share)
+    parameter = 2.0 ** _exponent(generator, -300, 300, share)
     targets = np.where(generator.random(samples) < 0.5, -1.0, 1.0)
     if task == "krr":
-        targets = generator.standard_normal(samples) * 2.0 ** int(generator.integers(-1060, 900))
-    sigma = 2.0 ** int(generator.integers(-600, 600))
+        targets = generator.standard_normal(samples) * 2.0 ** _exponent(generator, -1060, 900, share)
+    sigma = 2.0 ** _exponent(generator, -600, 600, share)
     kernel = {
         "linear": LinearKernel(),
         "polynomial": PolynomialKernel(degree=int(generator.integers(2, 4)), offset=float(parameter)),
@@ -130,3 +136,26 @@ def test_no_step_exceeds_its_bound_anywhere_in_the_exponent_range(record_propert
     record_property("largest ratio", largest)
     assert decided > total / 4
     print(f"{decided} of {total} steps decided, largest ratio {largest:.3g}")
+
+
+def test_no_step_in_float32_exceeds_its_bound_anywhere_in_its_range(record_property):
+    generator = np.random.Generator(np.random.PCG64(6))
+    solvers = [ReferenceSolver("float32", form) for form in ("sstep", "classical")]
+    decided = total = 0
+    with np.errstate(all="ignore"):
+        for number in range(SCALED // 4):
+            task, kernel = TASKS[number % 3], KERNEL_NAMES[number // 3 % 3]
+            problem = scaled_problem(generator, kernel, task, share=0.125)
+            block = int(generator.integers(1, min(3, problem.samples) + 1)) if task == "krr" else 1
+            stream = IndexStream("uniform", problem.samples, block, 20, seed=number)
+            tested = solvers[number % 2]
+            case = Case("scaled", problem, stream, (4,), 20, tested.declaration)
+            try:
+                run = tested.run(step_replay.runs(case)[run_key(4)])
+            except (InputError, InvalidInputError, SingularSystemError):
+                continue  # a number beyond float32, which the reference refuses
+            found = StepJudge(case, Oracle(problem)).run(run)
+            assert found.first_wrong is None, (number, problem.label, tested.declaration, found.first_wrong)
+            decided, total = decided + found.decided, total + found.steps
+    assert decided > total / 4 > 100
+    print(f"{decided} of {total} steps decided")
