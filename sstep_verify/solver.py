@@ -148,11 +148,6 @@ class Declaration:
                     f"{field_name} {value!r} of the {self.name} solver is unknown; "
                     f"known: {', '.join(known)}"
                 )
-        if self.log and self.precision == "longdouble":
-            raise InputError(
-                f"the {self.name} solver declares a log in longdouble, but steps are judged in float64: "
-                "declare log=False, and its windows are judged"
-            )
         for field_name, least in (("gram_rows", 0), ("cache_words", 0), ("recompute", 0), ("ranks", 1)):
             if getattr(self, field_name) < least:
                 raise InputError(

@@ -49,7 +49,10 @@ RANKS = ("launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Where pytest-xdist spreads the tests: a file stays together, and MPI jobs come one at a time."""
+    """Tests of lost and hanging ranks go by the clock; where tests are spread, MPI jobs come one at a time."""
+    for item in items:
+        if item.path.name.endswith("_faults.py"):
+            item.add_marker(pytest.mark.faults)
     if not config.pluginmanager.hasplugin("xdist"):
         return
     for item in items:

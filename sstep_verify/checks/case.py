@@ -74,10 +74,18 @@ LOG_WORDS = 1 << 25
 
 
 def loggable(case: Case) -> bool:
-    """Whether the solver logs its steps, from a or from weights, and the log is of a size to be kept."""
+    """Whether the solver logs its steps, float64 can judge them, and the log is of a size to be kept.
+
+    Steps are made from a, or from weights carried beside it; a longdouble's digits do not fit.
+    """
     declared = case.declaration
     known = not declared.state or declared.state[0] == "weights"
-    return declared.log and known and case.iterations * case.stream.block <= LOG_WORDS
+    return (
+        declared.log
+        and known
+        and declared.precision != "longdouble"
+        and case.iterations * case.stream.block <= LOG_WORDS
+    )
 
 
 def run_key(s: int) -> str:

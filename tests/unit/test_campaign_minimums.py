@@ -15,7 +15,7 @@ from sstep_verify.verdict import Status, Verdict
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
-EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("gradient",))
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("weights",))
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
