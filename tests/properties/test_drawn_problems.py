@@ -36,7 +36,7 @@ FORMS = [
 EDGE_SEEDS = {"float64": 4, "float32": 1, "longdouble": 1}
 """Seeds of the edge families, per precision of the run."""
 
-DRAWS = {"float64": 52, "float32": 8, "longdouble": 4}
+DRAWS = {"float64": 60, "float32": 8, "longdouble": 4}
 """Drawn scenarios per task and kernel, per precision of the run."""
 
 
