@@ -19,7 +19,6 @@ try:
     AVAILABLE = True
 except ImportError:
     AVAILABLE = False
-
 """Whether inner loops are compiled; without numba they run about a hundred times slower."""
 
 

@@ -1,4 +1,4 @@
-"""What the four algorithms check before they start, and the rule they share."""
+"""Checks that the four algorithms make before they start, and the rule they share."""
 
 from __future__ import annotations
 

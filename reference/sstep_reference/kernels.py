@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from sstep_reference.arithmetic import Arithmetic
 from sstep_reference.arithmetic.base import Scalar, Vector
@@ -100,6 +101,54 @@ class Columns(ABC):
         return self.arithmetic.left_factor(self.values(i, self.samples))
 
 
+class Formula(NamedTuple):
+    """One kernel function.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(arithmetic, table, i, count, parameters)``: its first `count` values with sample i.
+    defaults : dict
+        Parameters it has, and what they are if not given.
+    valid : callable
+        Whether these parameters make it positive semidefinite.
+    needed : str
+        What `valid` asks for, in words.
+    """
+
+    values: Callable[[Arithmetic, Any, int, int, dict[str, Any]], Sequence[Scalar]]
+    defaults: Mapping[str, Any] = MappingProxyType({})
+    valid: Callable[[dict[str, Any]], bool] = lambda parameters: True
+    needed: str = ""
+
+
+def _linear(a: Arithmetic, table: Any, i: int, count: int, given: dict[str, Any]) -> Sequence[Scalar]:
+    return a.products(table, i)[:count]
+
+
+def _polynomial(a: Arithmetic, table: Any, i: int, count: int, given: dict[str, Any]) -> Sequence[Scalar]:
+    offset, degree = a.number(given["offset"]), int(given["degree"])
+    return [a.power(offset + product, degree) for product in a.products(table, i)[:count]]
+
+
+def _rbf(a: Arithmetic, table: Any, i: int, count: int, given: dict[str, Any]) -> Sequence[Scalar]:
+    sigma = a.number(given["sigma"])
+    return a.exponentials([-(sigma * distance) for distance in a.squared_distances(table, i)[:count]])
+
+
+FORMULAS: dict[str, Formula] = {
+    "linear": Formula(_linear),
+    "polynomial": Formula(
+        _polynomial,
+        {"degree": 3, "offset": 0},
+        lambda given: int(given["degree"]) == given["degree"] >= 2 and given["offset"] >= 0,
+        "an integer degree >= 2 and an offset >= 0",
+    ),
+    "rbf": Formula(_rbf, {"sigma": 1}, lambda given: given["sigma"] > 0, "sigma > 0"),
+}
+"""Kernel functions by name. Source: Table 1."""
+
+
 class Kernel(Columns):
     """Kernel of dense samples.
 
@@ -112,14 +161,10 @@ class Kernel(Columns):
         Number system; the data and the parameters are converted by its `number`, exactly where possible.
     data : array_like, shape (m, n)
         Samples (A), one a row; floats or rationals.
-    name : {"linear", "polynomial", "rbf"}
-        Which kernel.
-    degree : int
-        Exponent d >= 2 of the polynomial kernel.
-    offset : number
-        Constant c >= 0 of the polynomial kernel.
-    sigma : number
-        Inverse squared width > 0 of the RBF kernel.
+    name : str
+        Which kernel: one of `FORMULAS`.
+    **parameters : number
+        Parameters of the kernel: degree and offset (polynomial), sigma (RBF); those of others are ignored.
 
     Raises
     ------
@@ -133,47 +178,27 @@ class Kernel(Columns):
     Source: Table 1.
     """
 
-    def __init__(
-        self,
-        arithmetic: Arithmetic,
-        data: Sequence[Sequence[Any]],
-        name: str,
-        *,
-        degree: int = 3,
-        offset: Any = 0,
-        sigma: Any = 1,
-    ):
+    def __init__(self, arithmetic: Arithmetic, data: Sequence[Sequence[Any]], name: str, **parameters: Any):
         super().__init__(arithmetic, len(data))
-        if name not in ("linear", "polynomial", "rbf"):
-            raise InvalidInputError(f"kernel {name!r} is unknown; known: linear, polynomial, rbf")
-        if name == "polynomial" and (int(degree) != degree or degree < 2 or offset < 0):
-            raise InvalidInputError(
-                f"polynomial kernel: degree = {degree}, offset = {offset}; needed: integer >= 2, >= 0"
-            )
-        if name == "rbf" and not sigma > 0:
-            raise InvalidInputError(f"RBF kernel: sigma = {sigma}, but it must be > 0")
+        if name not in FORMULAS:
+            raise InvalidInputError(f"kernel {name!r} is unknown; known: {', '.join(FORMULAS)}")
+        self.name, self._formula = name, FORMULAS[name]
+        defaults = self._formula.defaults
+        self.parameters = {key: parameters.get(key, default) for key, default in defaults.items()}
+        if not self._formula.valid(self.parameters):
+            given = ", ".join(f"{key} = {value}" for key, value in self.parameters.items())
+            raise InvalidInputError(f"{name} kernel: {given}; needed: {self._formula.needed}")
         widths = {len(row) for row in data}
         if len(widths) != 1:
             raise InvalidInputError(
                 f"data: rows of lengths {sorted(widths)}; needed are m >= 1 rows of one length"
             )
-        self.name = name
-        self.degree = int(degree)
-        self.offset = arithmetic.number(offset)
-        self.sigma = arithmetic.number(sigma)
         self._table = arithmetic.table(data)
 
     def values(self, i: int, count: int) -> Sequence[Scalar]:
         """First `count` entries of column i, computed anew."""
-        a = self.arithmetic
-        with a.working():
-            if self.name == "rbf":
-                squared = a.squared_distances(self._table, i)[:count]
-                return a.exponentials([-(self.sigma * distance) for distance in squared])
-            products = a.products(self._table, i)[:count]
-            if self.name == "linear":
-                return products
-            return [a.power(self.offset + product, self.degree) for product in products]
+        with self.arithmetic.working():
+            return self._formula.values(self.arithmetic, self._table, i, count, self.parameters)
 
 
 class Gram(Columns):

@@ -1,4 +1,4 @@
-"""How far a correct K-SVM run may leave the box ``0 <= a <= nu`` by rounding.
+"""Largest distance by which rounding may take a correct K-SVM run out of the box ``0 <= a <= nu``.
 
 Updated in place, a drawn coordinate is set to the clipped value itself: 0, the solver's nu, or a number
 between. The solver's nu is C, or C rounded to its precision; nothing else is allowed.
@@ -22,7 +22,7 @@ delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quot
 
 * a step whose gradient is off by rho gains at most ``rho |theta| <= 2 A rho``, and
   ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2) A delta``: a term of the gradient rounds at most m + s + 6
-  times (bounds/window_svm.py), curvature, quotient and subtraction at most 7 times more, rounded up;
+  times (bounds/window/svm.py), curvature, quotient and subtraction at most 7 times more, rounded up;
 * landing b away from the clipped value gains at most ``(G + (K + omega) b) b``.
 
 If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
@@ -42,9 +42,9 @@ from typing import assert_never
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.optimum_svm import largest_curvatures
-from sstep_verify.bounds.rounding import OUTWARD, gamma, largest_normal, stored, unit_roundoff
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.optimum.svm import largest_curvatures
+from sstep_verify.numerics.rounding import OUTWARD, gamma, largest_normal, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -113,7 +113,7 @@ def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations:
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
         entries = kernel_entries(problem, declaration, rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = (entries.reach.sum(axis=1) + float(entries.heights.sum())) * largest + 1.0
+            terms = (entries.term_sizes.sum(axis=1) + float(entries.heights.sum())) * largest + 1.0
             terms += loss.shift * largest
         if not (terms <= limit).all():
             return True

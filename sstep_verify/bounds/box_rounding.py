@@ -1,4 +1,4 @@
-"""What rounding C does to the box and the diagonal shift of a K-SVM.
+"""Effect of rounding C on the box and the diagonal shift of a K-SVM.
 
 Where a solver in float32 rounds C first, the upper end of its box is off by ``|fl(C) - C|``, which is
 the error of a value clipped there, and omega by ``omega d / (1 - d)``, ``|1 - fl(C)/C| <= d``, in the
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, smallest, stored, unit_roundoff
 from sstep_verify.solver import Declaration
 
 

@@ -1,4 +1,4 @@
-"""What a solver that carries a state beside a makes its steps from, for the window bounds.
+"""Carried states in the window bounds: gradients from which a solver that carries a state makes its steps.
 
 Such a solver does not multiply kernel rows by a at the window's start. The window is replayed from a and
 the state as they are, so the first gradient of each coordinate is a given number,
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD, magnitudes, smallest, stored, sum_roundings
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest, stored, sum_roundings
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

@@ -1,4 +1,4 @@
-"""How far weights that a solver carries through a whole run may be from those of its own a, for bound C.
+"""Drift of weights carried through a whole run from those of the solver's own a, for bound C.
 
 With the linear kernel a solver may carry ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) and never multiply
 by all of a. Its w then differs from that of its a by a drift d, and the first gradient of a window is made
@@ -25,7 +25,14 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.rounding import OUTWARD, gamma, magnitudes, smallest, sum_roundings, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    magnitudes,
+    smallest,
+    sum_roundings,
+    unit_roundoff,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

@@ -1,4 +1,4 @@
-"""How large a number any correct run may form: where it is below the type's largest, a stays finite.
+"""Largest number that any correct run may form: where it is below the type's largest, a stays finite.
 
 Let P be the largest squared norm of a sample and k the largest kernel entry, at least 1: ``max(1, P)``
 (linear), ``max(1, c + P)**d`` (polynomial), 1 (RBF). By Cauchy and Schwarz no term, partial sum or power
@@ -12,7 +12,7 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
   L1: a quotient that overflows is infinite and is clipped to an end of the box.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
-  ``(G + dG) D = r`` with ``||dG|| <= e`` (bounds/block_factorisation.py, and the rounding of G). For ``e <=
+  ``(G + dG) D = r`` with ``||dG|| <= e`` (bounds/block/factorisation.py, and the rounding of G). For ``e <=
   m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``.
 
 Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
@@ -31,11 +31,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.block_factorisation import factorisation_error
+from sstep_verify.bounds.block.factorisation import factorisation_error
 from sstep_verify.bounds.box import landing_error, stays_within
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
 ROWS_AT_ONCE = 64
@@ -62,7 +62,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
         Infinite where none can be derived.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        degree = problem.kernel.degree if isinstance(problem.kernel, PolynomialKernel) else 1
+        degree = problem.kernel.factors
         roundings = degree * (problem.features + 2) + problem.samples + 2 * s * block + block + 16
         if gamma(roundings, unit_roundoff(declaration.precision)) > 1.0:
             return np.inf
@@ -103,12 +103,7 @@ def _entry(problem: Problem) -> tuple[float, float]:
     """Largest kernel entry (k), and largest number that is formed for it."""
     kernel = problem.kernel
     norm = float(np.max(np.square(problem.dense).sum(axis=1))) * OUTWARD
-    if isinstance(kernel, LinearKernel):
-        return max(1.0, norm), max(1.0, norm)
-    if isinstance(kernel, PolynomialKernel):
-        power = max(1.0, kernel.offset + norm) ** kernel.degree
-        return power, power
-    return 1.0, max(1.0, 4 * norm, 4 * kernel.sigma * norm)
+    return max(1.0, float(kernel.diagonal(np.array([norm]))[0])), max(1.0, kernel.largest(norm))
 
 
 def _gradient(problem: Problem, s: int, largest: float) -> float:
@@ -130,7 +125,7 @@ def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
 
 def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float:
     samples = problem.samples
-    degree = problem.kernel.degree if isinstance(problem.kernel, PolynomialKernel) else 1
+    degree = problem.kernel.factors
     roundings = degree * (problem.features + 2) + samples + 2 * s * block + block + 16
     highest = samples * (_entry(problem)[0] / problem.ridge.penalty + 1)
     targets, start = float(np.linalg.norm(problem.targets)), float(np.linalg.norm(initial))

@@ -37,13 +37,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.block_factorisation import factorisation_error
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.optimum_ridge import ridge_values
-from sstep_verify.bounds.optimum_svm import svm_values
-from sstep_verify.bounds.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.bounds.block.factorisation import factorisation_error
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.optimum.ridge import ridge_values
+from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.bounds.residual_hessian import hessian, stored_penalty
 from sstep_verify.errors import InputError
-from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
 ROUNDS = 64
@@ -94,7 +95,7 @@ class DriftBound:
         fits = {
             "gradient": problem.is_svm,
             "residual": not problem.is_svm,
-            "weights": isinstance(problem.kernel, LinearKernel),
+            "weights": problem.kernel.linear,
         }
         if not fits.get(name, False):
             known = ", ".join(state for state, fit in fits.items() if fit)
@@ -106,7 +107,7 @@ class DriftBound:
         rows = kernel_entries(problem, declaration, np.arange(problem.samples))
         least = 1.0 if problem.is_svm else stored_penalty(problem, declaration)
         self._own = float(np.max(rows.own)) / (least or problem.ridge.penalty)
-        self._gram, self._gram_error = _hessian(problem, declaration, rows)
+        self._gram, self._gram_error = hessian(problem, declaration, rows)
         self._data = np.abs(problem.dense)
         self._map, self._map_error = self._gram, self._gram_error
         if self._weights:
@@ -260,24 +261,3 @@ class DriftBound:
             return float((start + steps * (folded + lost) + folded) / root * OUTWARD)
 
         return trial
-
-
-def stored_penalty(problem: Problem, declaration: Declaration) -> float:
-    """The smaller of lambda and what the solver's precision makes of it."""
-    penalty = problem.ridge.penalty
-    return min(penalty, float(stored(penalty, declaration.precision)))
-
-
-def _hessian(
-    problem: Problem, declaration: Declaration, rows: KernelEntries
-) -> tuple[np.ndarray, np.ndarray]:
-    """|Q + omega I| or |M|, at most, and the error of the solver's entries, both (m, m)."""
-    diagonal = np.eye(problem.samples)
-    if problem.is_svm:
-        return rows.magnitude + problem.hinge.shift * diagonal, rows.solver
-    least, penalty = stored_penalty(problem, declaration), problem.ridge.penalty
-    if least == 0.0:  # Lost in the solver's precision: nothing can be promised.
-        return rows.magnitude / penalty + problem.samples * diagonal, np.full_like(rows.solver, np.inf)
-    change = abs(float(stored(penalty, declaration.precision)) - penalty) / least
-    size = rows.magnitude / least * OUTWARD
-    return size + problem.samples * diagonal, (rows.solver / least + change * size) * OUTWARD

@@ -1,4 +1,4 @@
-"""How far a published solver may be from the certified optimum, given the tolerance it states.
+"""Largest distance of a published solver from the certified optimum, given the tolerance it states.
 
 A direct solver states none; its bound is that of its factorisation. The others end by a rule, and each
 bound is what that rule proves of any point that meets it, with the rounding of the float64 kernel.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

@@ -107,7 +107,7 @@ class Balls(Arithmetic):
         self.bits = bits
         self.name = f"balls {bits} bits"
 
-    def working(self) -> AbstractContextManager:
+    def working(self) -> AbstractContextManager[Any]:
         """Context in which flint works at this object's precision."""
         return self._flint.ctx.workprec(self.bits)
 

@@ -26,7 +26,7 @@ class Arithmetic(ABC):
 
     name: str
 
-    def working(self) -> AbstractContextManager:
+    def working(self) -> AbstractContextManager[Any]:
         """Context in which scalar operators work at this object's precision."""
         return nullcontext()
 

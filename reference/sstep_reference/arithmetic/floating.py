@@ -15,6 +15,10 @@ from sstep_reference.errors import InvalidInputError, SingularSystemError
 TYPES = (np.float32, np.float64, np.longdouble)
 
 
+EXACT_INTEGERS = 2**24
+"""Integers up to this size are numbers of every type here, and need no rounding."""
+
+
 class Float(Arithmetic):
     """Floating point numbers of one NumPy type; vectors are arrays of that type.
 
@@ -44,6 +48,8 @@ class Float(Arithmetic):
         InvalidInputError
             If x is not a finite real number, or is beyond the range of the type.
         """
+        if type(x) is int and -EXACT_INTEGERS <= x <= EXACT_INTEGERS:
+            return self.type(x)
         return x if isinstance(x, self.type) and np.isfinite(x) else super().number(x)
 
     def from_fraction(self, x: Fraction) -> Any:
@@ -71,13 +77,17 @@ class Float(Arithmetic):
 
     def vector(self, values: Iterable[Any]) -> np.ndarray:
         """Array of the type; each value is rounded to nearest, so float64 stays exact in float64."""
-        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                array = np.array(values, dtype=self.dtype)
-            if not np.isfinite(array).all():
-                raise InvalidInputError(f"vector: an entry is not finite in {self.name}")
-            return array
-        return np.array([self.number(x) for x in values], dtype=self.dtype)
+        if not isinstance(values, np.ndarray):
+            values = list(values)
+            if any(type(x) is not self.type for x in values):
+                return np.array([self.number(x) for x in values], dtype=self.dtype)
+        elif values.dtype.kind != "f":
+            return np.array([self.number(x) for x in values], dtype=self.dtype)
+        with np.errstate(over="ignore"):
+            array = np.array(values, dtype=self.dtype)
+        if not np.isfinite(array).all():
+            raise InvalidInputError(f"vector: an entry is not finite in {self.name}")
+        return array
 
     def zeros(self, n: int) -> np.ndarray:
         """Vector of n zeros."""

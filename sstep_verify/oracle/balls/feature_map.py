@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import combinations_with_replacement
-from typing import Any, assert_never
+from typing import Any
 
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import PolynomialKernel, Problem
 
 HIGHEST_RANK = 200
 """Dimensions of the feature space (p) up to which it is used."""
@@ -17,16 +17,7 @@ HIGHEST_RANK = 200
 
 def rank_limit(problem: Problem) -> float:
     """Dimensions of the kernel's feature space: no kernel matrix has a larger rank. May be infinite."""
-    kernel, n = problem.kernel, problem.features
-    match kernel:
-        case LinearKernel():
-            return n
-        case PolynomialKernel():
-            return math.comb(n + (kernel.offset > 0) + kernel.degree - 1, kernel.degree)
-        case RBFKernel():
-            return math.inf
-        case _:
-            assert_never(kernel)
+    return problem.kernel.dimensions(problem.features)
 
 
 def feature_dimensions(problem: Problem) -> int | None:

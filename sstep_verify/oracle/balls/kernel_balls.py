@@ -7,14 +7,15 @@ with extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import require
 from sstep_verify.oracle.balls.feature_map import feature_dimensions, feature_rows
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
 
 ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held as balls at once (about 150 bytes each) when a product is formed."""
@@ -45,7 +46,7 @@ class BallKernel:
         self._blocks: dict[int, Any] = {}
         self._images: Any = None
         with arithmetic.working():
-            left, right = _factors(problem, arithmetic)
+            left, right = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
             self._left = left
             self._right = self._matrix_type(right).transpose()
 
@@ -58,7 +59,7 @@ class BallKernel:
         """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
         m = self.problem.samples
         with self.arithmetic.working():
-            if isinstance(self.problem.kernel, LinearKernel):
+            if self.problem.kernel.linear:
                 return self._matrix_type(self._left) * self._right
             triangle = []
             for i in range(m):
@@ -92,7 +93,7 @@ class BallKernel:
         with self.arithmetic.working():
             if feature_dimensions(self.problem) is not None:
                 return self._through_features(vectors)
-            if isinstance(self.problem.kernel, LinearKernel):
+            if self.problem.kernel.linear:
                 return self._matrix_type(self._left) * (self._right * vectors)
             sums = [[self.arithmetic.number(0)] * vectors.ncols() for _ in range(m)]
             given = vectors.tolist()
@@ -143,26 +144,48 @@ class BallKernel:
 
     def _values(self, arguments: list) -> list:
         """Kernel entries of a list of inner products of the factors."""
-        kernel = self.problem.kernel
-        match kernel:
-            case LinearKernel():
-                return arguments
-            case PolynomialKernel():
-                return [argument**kernel.degree for argument in arguments]
-            case RBFKernel():
-                return [argument.exp() for argument in arguments]
-            case _:
-                assert_never(kernel)
+        return values_of(self.problem.kernel, arguments)
 
 
-def _factors(problem: Problem, arithmetic: Balls) -> tuple[list, list]:
-    """Rows of the two factors whose products the kernel entries are functions of."""
-    samples: list[list] = problem.dense.tolist()
-    kernel = problem.kernel
-    if isinstance(kernel, PolynomialKernel) and kernel.offset:
-        return [[*row, kernel.offset] for row in samples], [[*row, 1.0] for row in samples]
-    if not isinstance(kernel, RBFKernel):
+@singledispatch
+def values_of(kernel: Kernel, arguments: list) -> list:
+    """Kernel entries, a list of balls, from the inner products of the rows that `factors_of` makes.
+
+    The oracle's table of kernels, with `factors_of`: ``values_of.register`` adds one.
+    """
+    raise TypeError(f"no entries in balls are known for {kernel}: add them to values_of")
+
+
+@values_of.register
+def _(kernel: LinearKernel, arguments):
+    return arguments
+
+
+@values_of.register
+def _(kernel: PolynomialKernel, arguments):
+    return [argument**kernel.degree for argument in arguments]
+
+
+@values_of.register
+def _(kernel: RBFKernel, arguments):
+    return [argument.exp() for argument in arguments]
+
+
+@singledispatch
+def factors_of(kernel: Kernel, samples: list[list], arithmetic: Balls) -> tuple[list, list]:
+    """Rows of the two factors whose products the kernel entries are functions of: the samples."""
+    return samples, samples
+
+
+@factors_of.register
+def _(kernel: PolynomialKernel, samples, arithmetic):
+    if not kernel.offset:
         return samples, samples
+    return [[*row, kernel.offset] for row in samples], [[*row, 1.0] for row in samples]
+
+
+@factors_of.register
+def _(kernel: RBFKernel, samples, arithmetic):
     sigma = arithmetic.number(kernel.sigma)
     balls = [[arithmetic.number(value) for value in row] for row in samples]
     left, right = [], []
@@ -182,13 +205,10 @@ def upper(value: Any) -> float:
 def diagonal(kernel: BallKernel) -> list[Any]:
     """Enclosures of the diagonal entries of the kernel, m balls."""
     problem, arithmetic = kernel.problem, kernel.arithmetic
-    if isinstance(problem.kernel, RBFKernel):
+    if problem.kernel.of_distance:
         return [arithmetic.number(1)] * problem.samples
-    offset = problem.kernel.offset if isinstance(problem.kernel, PolynomialKernel) else 0.0
-    degree = problem.kernel.degree if isinstance(problem.kernel, PolynomialKernel) else 1
-    found = []
     with arithmetic.working():
-        for row in problem.dense.tolist():
-            sample = arithmetic.vector(row)
-            found.append((arithmetic.number(offset) + arithmetic.dot(sample, sample)) ** degree)
-    return found
+        factors = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
+        pairs = zip(*factors, strict=True)
+        products = [arithmetic.dot(arithmetic.vector(x), arithmetic.vector(z)) for x, z in pairs]
+        return values_of(problem.kernel, products)

@@ -101,7 +101,8 @@ class BallDual:
         rows = [[float(self.matrix[i, j]) for j in places] for i in places]
         labels = np.array([self.labels[i] for i in places], dtype=np.float64)
         matrix = np.array(rows).reshape(len(places), -1) * labels[:, None] * labels
-        return matrix + self.problem.hinge.shift * np.eye(len(places))
+        matrix.flat[:: len(places) + 1] += self.problem.hinge.shift
+        return matrix
 
     def images(self, places: list[int]) -> Any:
         """Rows F with ``Q = F F'`` on some coordinates, an arb_mat; None unless F has fewer columns."""

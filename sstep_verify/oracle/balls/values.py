@@ -52,7 +52,7 @@ def exact_values(
     kernel = BallKernel(problem, arithmetic)
     with arithmetic.working():
         points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
-        labels = [int(y) for y in problem.targets] if problem.is_svm else [1] * problem.samples
+        labels = [int(y) for y in problem.signs]
         columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]
         products = kernel.product(flint.arb_mat([list(row) for row in zip(*columns, strict=True)]))
         found = []
@@ -89,7 +89,7 @@ def exact_drift(
     flint = require("flint", "exact")
     arithmetic = Balls(BITS)
     kernel = BallKernel(problem, arithmetic)
-    labels = [int(y) for y in problem.targets] if problem.is_svm else [1] * problem.samples
+    labels = [int(y) for y in problem.signs]
     with arithmetic.working():
         points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
         columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]

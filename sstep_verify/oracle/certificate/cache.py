@@ -13,9 +13,10 @@ from pathlib import Path
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, subject_of
+from sstep_verify.outputs import write_text
 from sstep_verify.problems import Problem
 
 
@@ -80,7 +81,7 @@ def keep(problem: Problem, digits: int, certificate: Certificate) -> str:
     path = cache_path(problem, digits)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, encode(certificate))
+        write_text(path, encode(certificate))
     except (OSError, InputError) as error:
         return f"the certificate was not kept in the cache: {error}"
     return ""

@@ -13,13 +13,11 @@ from fractions import Fraction
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.bounds.block_factorisation import factorisation_error
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, cholesky_error, gamma, smallest, unit_roundoff
 from sstep_verify.oracle.balls.decimals import lower_fraction
 from sstep_verify.oracle.balls.feature_map import rank_limit
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.verify.record import DEFINITE, SINGULAR, UNDECIDED
-from sstep_verify.solver import Declaration
 
 MOST_INVERTED = 400
 """Largest matrix that is inverted in balls."""
@@ -69,7 +67,9 @@ def _by_cholesky(matrix: np.ndarray) -> Fraction | None:
         return None
     aim = 0.5 / float(np.linalg.norm(1.0 / values))
     rounding = 2 * _U * float(np.linalg.norm(matrix)) * OUTWARD
-    backward = factorisation_error(np.abs(matrix), 0.0, 0.0, Declaration("oracle")) * OUTWARD
+    trace = float(np.trace(np.abs(matrix)))
+    underflow = 2 * size**2 * (1 + trace) * smallest("float64")
+    backward = (cholesky_error(size, _U) * trace + underflow) * OUTWARD
     # The shift must also pay for its own subtraction from the diagonal.
     own = gamma(2, _U) * float(np.abs(np.diag(matrix)).max())
     shift = (aim + rounding + backward + own) * OUTWARD

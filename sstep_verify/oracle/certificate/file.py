@@ -1,18 +1,17 @@
-"""Certificates as JSON files: written whole or not at all, read with every field checked for its form."""
+"""Certificates as JSON: written with a digest, read with every field checked for its form."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
+import math
 import re
-import secrets
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
 from sstep_verify.oracle.verify.record import (
     MATRICES,
     STATUSES,
@@ -23,13 +22,49 @@ from sstep_verify.oracle.verify.record import (
     Subject,
     SvmCertificate,
 )
+from sstep_verify.problems import PolynomialKernel, Problem
 
 SCHEMA, VERSION = "sstep-verify/certificate", 1
-MOST_EXPONENT = 10_000
-_DECIMAL = re.compile(r"-?\d{1,20000}(\.\d{1,20000})?(e-?\d{1,5})?", re.ASCII)
+MOST_BYTES = 256 << 20
+"""Largest file that is read: 32,561 samples with all digits that a proof may use have 160 MB."""
+
+MOST_EXPONENT, MOST_DIGITS = 10_000, 4_000
+"""Of a decimal number: the 8,192 bits that a proof may use give 2,467 digits; a rational of each number
+must be cheap. Python itself refuses integers of more than 4,300."""
+
+MOST_KERNEL_EXPONENT = 4_000
+"""Of a kernel entry, as a power of ten: gap and bounds hold its square, and C and lambda beside it."""
+
+MOST_INTEGER = 2**63 - 1
+
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?(e-?\d{1,5})?", re.ASCII)
 _CHOICES = {"statuses": STATUSES, "remaining": MATRICES}
 _TYPES = {"int": "an integer >= 0", "float": "a number", "dict[str, Any]": "an object"}
 _MAY_BE_EMPTY = ("eigenvalue", "radius")
+
+
+def require_writable(problem: Problem) -> None:
+    """Refuse, before any work, a problem whose kernel entries have more digits than a certificate holds.
+
+    Raises
+    ------
+    InputError
+        If a polynomial kernel of its degree goes beyond ``10**MOST_KERNEL_EXPONENT``, or below its
+        reciprocal; the largest degree that does not is named.
+    """
+    kernel = problem.kernel
+    data: Any = problem.data
+    largest = float(abs(data).max())
+    if not isinstance(kernel, PolynomialKernel) or not (largest or kernel.offset):
+        return
+    terms = [2 * math.log10(largest) + math.log10(problem.features)] if largest else []
+    base = max([*terms, math.log10(kernel.offset)] if kernel.offset else terms)
+    most = math.floor(MOST_KERNEL_EXPONENT / abs(base)) if base else math.inf
+    if kernel.degree > most:
+        raise InputError(
+            f"{problem.label}: entries of this kernel have more than {MOST_KERNEL_EXPONENT} digits, the "
+            f"most that a certificate holds; take a degree of at most {most}, or scale the data"
+        )
 
 
 def encode(certificate: Certificate) -> str:
@@ -57,9 +92,11 @@ def decode(text: str) -> Certificate:
         If the text is not JSON, or a field is missing, unknown or malformed; the first one is named.
     """
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
         raise CertificateError("file", f"is not whole JSON ({error}); make it again") from error
+    except RecursionError as error:
+        raise CertificateError("file", "is nested too deeply; make it again") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise CertificateError("schema", f"is not {SCHEMA!r}; this is no certificate")
     if document.get("schema_version") != VERSION:
@@ -83,39 +120,14 @@ def read_certificate(path: str | Path) -> Certificate:
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, is not a regular file or has more than `MOST_BYTES`.
     CertificateError
         If it is no well-formed certificate.
     """
     try:
-        return decode(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a certificate's file") from error
+        return decode(read_whole(path, MOST_BYTES, "a certificate").decode("utf-8"))
     except UnicodeDecodeError as error:
         raise CertificateError("file", f"{path} is not text ({error.reason})") from error
-
-
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a file under another name, then rename it: readers see the old file or the new one.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with open(beside, "x", encoding="utf-8") as handle:
-            handle.write(text)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 _FRAME = ("schema", "schema_version", "digest")
@@ -146,11 +158,17 @@ def _value(kind: Any, value: Any, name: str) -> Any:
     if kind == "str":
         return _text(value, name, name)
     wanted: type = {"int": int, "float": float, "dict[str, Any]": dict}[kind]
+    if type(value) is int and not abs(value) <= MOST_INTEGER:
+        raise CertificateError(name, f"has {len(str(abs(value)))} digits, more than any that is meant")
     if kind == "float" and type(value) is int:
         value = float(value)
     if type(value) is not wanted or (type(value) is int and value < 0):
         raise CertificateError(name, f"is {value!r:.60}, but it must be {_TYPES[kind]}")
     return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"the value {name} is not allowed")
 
 
 def _text(value: Any, name: str, owner: str) -> str:
@@ -164,7 +182,9 @@ def _text(value: Any, name: str, owner: str) -> str:
         return value
     if value == "" and owner in _MAY_BE_EMPTY:
         return value
-    # Not more digits or a larger exponent than any certificate needs: a rational of it must be cheap.
-    if not _DECIMAL.fullmatch(value) or abs(int(value.partition("e")[2] or 0)) > MOST_EXPONENT:
+    number, _, exponent = value.partition("e")
+    if len(number) > MOST_DIGITS:
+        raise CertificateError(name, f"has {len(number)} digits, but at most {MOST_DIGITS} are needed")
+    if not _DECIMAL.fullmatch(value) or abs(int(exponent or 0)) > MOST_EXPONENT:
         raise CertificateError(name, f"is {value!r:.60}, but it must be a decimal number")
     return value

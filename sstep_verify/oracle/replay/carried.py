@@ -1,4 +1,4 @@
-"""What a carried state says of a window's first gradients, in the form in which a window holds them."""
+"""First gradients of a window from a carried state, in the form in which a window holds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a window replay yields: the exact end of a window, and what mistakes would have made of it."""
+"""Result of a window replay: the exact end of a window, and what mistakes would have made of it."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

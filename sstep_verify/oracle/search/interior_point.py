@@ -83,7 +83,9 @@ class DenseSystem:
     def __init__(self, matrix: np.ndarray):
         self.samples = matrix.shape[0]
         self.scale = float(matrix.diagonal().max()) or 1.0
-        matrix /= self.scale
+        # Entries beyond float64 end the search at once, and polishing in balls begins from nothing.
+        with np.errstate(invalid="ignore"):
+            matrix /= self.scale
         self._matrix = matrix
 
     def product(self, vector: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from sstep_reference.arithmetic import Balls
+from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import require
 from sstep_verify.oracle.balls.feature_map import feature_rows
@@ -27,6 +28,9 @@ GUARD_BITS = 32
 
 LEAST_GAIN = 2.0**10
 """Factor by which a refinement must reduce the residual; where it does not, the matrix is formed."""
+
+MOST_EXPONENT = 511
+"""Largest power of four that the scale may be: the next one is infinite in float64."""
 
 Solver = Callable[[np.ndarray], np.ndarray]
 
@@ -61,12 +65,14 @@ class LowRankSystem:
         rows = _signed_features(problem, arithmetic)
         largest = max(float(sum((value * value for value in row), start=row[0] * 0)) for row in rows)
         # A power of four: its root is exact, and so are the box and the shift divided by it.
-        self.scale = 4.0 ** math.ceil(math.log2(largest + problem.hinge.shift) / 2) if largest > 0 else 1.0
+        _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        exponent = min(math.log2(largest + float(shift)) / 2, MOST_EXPONENT) if largest > 0 else 0
+        self.scale = 4.0 ** math.ceil(exponent)
         root = math.sqrt(self.scale)
         self._rows = [[(value / root).mid() for value in row] for row in rows]
         self.features = self.matrix(self._rows)
         self._transposed = self.features.transpose()
-        self.shift = arithmetic.number(problem.hinge.shift) / arithmetic.number(self.scale)
+        self.shift = shift / arithmetic.number(self.scale)
         self.negligible = 2.0 ** (-arithmetic.bits // 2)
         self._residual = 2.0 ** (GUARD_BITS - arithmetic.bits)
         self._floats: np.ndarray | None = np.array([[float(value) for value in row] for row in self._rows])

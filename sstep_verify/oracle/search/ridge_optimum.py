@@ -17,12 +17,12 @@ import numpy as np
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Arithmetic, Balls, Mpmath
 
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.errors import InputError, require
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
 from sstep_verify.oracle.search.float_ridge import FloatRidge
-from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.problems import Problem
 
 TARGET = 2.0**-52
 """Relative error at which refinement ends: rounding a* to float64 already costs up to 2**-53."""
@@ -144,7 +144,7 @@ def _refined(problem: Problem, penalties: tuple[float, ...]) -> dict[float, Ridg
     """Refine float64 solutions against residuals in balls until all errors meet `TARGET` or stall."""
     arithmetic = Balls(BITS)
     exact, approximate = BallKernel(problem, arithmetic), FloatRidge(problem)
-    cheap = problem.samples < LARGE or isinstance(problem.kernel, LinearKernel)
+    cheap = problem.samples < LARGE or problem.kernel.linear
     points = [exact.column(approximate.solve(penalty, problem.targets)) for penalty in penalties]
     best: dict[float, RidgeOptimum] = {}
     for passes in range(1, (MOST_PASSES if cheap else MOST_LARGE_PASSES) + 1):

@@ -16,7 +16,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.kernel_matrix import kernel_matrix
+from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.balls.enclosure import interval
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.svm_balls import BallDual, Enclosed

@@ -1,4 +1,4 @@
-"""What a defect would do to a whole run: the mutable s-step recurrence to many digits, not a proof."""
+"""Effect of a defect on a whole run: the mutable s-step recurrence to many digits, not a proof."""
 
 from __future__ import annotations
 

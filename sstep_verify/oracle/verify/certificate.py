@@ -15,7 +15,7 @@ from sstep_verify.oracle.verify.record import Certificate, CertificateError, Rid
 from sstep_verify.oracle.verify.ridge import verify_ridge
 from sstep_verify.oracle.verify.svm import verify_svm
 from sstep_verify.problems import Problem
-from sstep_verify.problems.registry import values_digest
+from sstep_verify.problems.data.registry import values_digest
 
 
 def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Problem:

@@ -1,4 +1,4 @@
-"""What a verifier needs of the kernel in balls, from the reference alone, never held whole."""
+"""Kernel in balls for a verifier, from the reference alone, never held whole."""
 
 from __future__ import annotations
 

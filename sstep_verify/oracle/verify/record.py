@@ -14,9 +14,9 @@ from typing import Any
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Problem
 from sstep_verify.problems.bias import require_usable, with_constant_feature
+from sstep_verify.problems.data.registry import values_digest
 from sstep_verify.problems.kernels import kernel_from
 from sstep_verify.problems.losses import loss_from
-from sstep_verify.problems.registry import values_digest
 
 ZERO, UPPER, FREE, UNDECIDED = "zero", "upper", "free", "undecided"
 STATUSES = (ZERO, UPPER, FREE, UNDECIDED)
@@ -69,7 +69,7 @@ class Subject:
     samples, features : int
         Shape of the data (m, n), a constant feature included.
     values_digest : str
-        `problems.registry.values_digest` of data and targets, a constant feature included.
+        `problems.data.registry.values_digest` of data and targets, a constant feature included.
     task : {"krr", "svm-l1", "svm-l2"}
         Task.
     parameter : float
@@ -116,7 +116,7 @@ def subject_of(problem: Problem) -> Subject:
         features=problem.features,
         values_digest=values_digest(problem.data, problem.targets),
         task=problem.loss.task,
-        parameter=float(problem.hinge.C if problem.is_svm else problem.ridge.penalty),
+        parameter=problem.loss.parameter,
         kernel=kernel.name,
         **used,
     )

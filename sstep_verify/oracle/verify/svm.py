@@ -36,7 +36,7 @@ from sstep_verify.oracle.verify.record import (
     CertificateError,
     SvmCertificate,
 )
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
+from sstep_verify.problems import Kernel, PolynomialKernel, Problem
 
 
 def verify_svm(problem: Problem, certificate: SvmCertificate) -> None:
@@ -174,13 +174,7 @@ class _Proof:
     def _singular(self) -> bool:
         """More coordinates than the feature space has dimensions, or the same sample twice (omega = 0)."""
         problem, places = self._problem, self._places()
-        kernel, width = problem.kernel, problem.features
-        dimensions: float = math.inf
-        if isinstance(kernel, LinearKernel):
-            dimensions = width
-        elif isinstance(kernel, PolynomialKernel):
-            factors = kernel.degree
-            dimensions = math.comb(width + (1 if kernel.offset else 0) + factors - 1, factors)
+        dimensions = _dimensions(problem.kernel, problem.features)
         samples = {tuple(row) for row in problem.dense[places].tolist()}
         return self._upper is not None and (len(places) > dimensions or len(samples) < len(places))
 
@@ -210,6 +204,14 @@ class _Proof:
         if best == 0:
             raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
         return best
+
+
+def _dimensions(kernel: Kernel, features: int) -> float:
+    """Dimensions of the kernel's feature space; infinite where this module does not know better."""
+    if isinstance(kernel, PolynomialKernel):
+        factors = kernel.degree
+        return math.comb(features + (1 if kernel.offset else 0) + factors - 1, factors)
+    return features if kernel.linear else math.inf
 
 
 def _signed_rows(problem: Problem, arithmetic: Balls, signs: list[int]) -> list[list[Any]]:

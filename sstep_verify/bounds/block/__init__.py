@@ -1,0 +1,1 @@
+"""Bounds of the block systems of kernel ridge regression."""

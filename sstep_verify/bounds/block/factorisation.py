@@ -1,0 +1,138 @@
+"""Backward error of a block solve: ``(G + dG) x^ = r`` for the declared factorisation of G >= m I.
+
+The system that the solver holds is ``G + E``, ``||E||_F <= e``. All counts allow for quotients formed as
+products with a reciprocal, a rounding more in each of the three stages, and are rounded up.
+
+Cholesky (Higham 2002, Theorems 10.3 and 10.4): ``|dG| <= gamma_{3b+1} |R^'||R^|`` and, since the diagonal
+of ``R^'R^`` is that of ``G + E`` up to gamma_{b+1}, ``|R^'||R^| <= d d' / (1 - gamma_{b+1})``, d_i the root
+of that diagonal entry.
+
+LU with partial pivoting (Theorems 9.3 and 9.4): ``|dG| <= gamma_{3b} |L^||U^|``. Multipliers are at most
+1 (up to the reciprocal's roundings) and every elimination step at most doubles the largest entry, so
+``||L^||_F ||U^||_F <= b(b+1)/2 (1+u)^2 (2 (1+u)^4)^{b-1} max|G + E|``. For large b this promises nothing.
+
+Elimination without pivoting, LDL' (Theorems 9.3 and 9.4 and section 10.1). In exact arithmetic on a
+symmetric G, ``|| |L||U| ||_F <= trace(G)``: the sum of the squared columns of its Cholesky factor. What is
+computed is the factorisation of a matrix that is not quite symmetric, and of which it must first be shown
+that elimination does not break down:
+
+1. After k steps the computed columns of L, rows of U and Schur complement S are the exact ones of
+   ``A = G + E + F`` with ``|F| <= gamma_{k+2} (|L^||U^| + |S^|)`` (Lemma 8.4, Theorem 9.3 stopped early).
+2. Let ``||E + F||_F <= f < m`` and ``theta = f / (m - f) <= 1``. A = T + K, symmetric and skew part, with
+   ``T >= (m - f) I`` and ``-theta T <= iK <= theta T``. A Schur complement is ``S = W'AW`` for a real W, so
+   its parts satisfy the same, and then ``k_ij^2 <= theta^2 (t_ii t_jj - t_ij^2)``.
+3. A step adds to ``|L||U|`` a matrix of rank one of Frobenius norm at most
+   ``sum_i (s_il^2 + s_li^2) / (2 s_ll) = sum_i (s_il s_li + 2 k_il^2) / s_ll``. The first part is what the
+   trace of S loses in this step, the second at most ``2 theta^2 trace(S)``; and trace(S) grows by a factor
+   of at most ``1 + theta^2`` a step. With ``||S||_F <= trace(S)`` (by 2.), at every k
+
+       || |L||U| + |S| ||_F <= (trace(G) + sqrt(b) f) (1 + 2 b theta^2 (1 + theta^2)^b).
+
+4. If ``theta <= 1 / (4 sqrt(b))``, then ``sqrt(b) f <= m/4 <= trace(G)/4``, the last factor is at most
+   ``1 + e^{1/16}/8 < 1.14``, and the whole is below ``1.5 trace(G)``; the computed factors of one step more
+   are within 1 + gamma_6 of the exact ones. So ``f = e + 2 gamma_{b+8} trace(G)``, if it meets that
+   condition, holds for k + 1 where it holds for k, and it holds for k = 0. Pivots stay at least m - f.
+5. Both triangular solves (Theorem 8.5) and the factorisation: ``||dG||_F <= 2 gamma_{3b+12} trace(G)``.
+
+For b = 1 the last two are a single quotient: ``|dG| <= gamma_2 |G + E|``.
+
+Underflow. With t the smallest number and no computed factor's product ``|L^||U^|`` beyond T (a factor of 2
+above what stands in the trace bounds, above the growth of LU) every product that underflows is off by t and
+every quotient by t times its divisor, at most T. An entry of the factorisation meets b products and
+multipliers: ``||dG||`` grows by ``b^2 (2 + T) t``. So does, in each triangular solve, an entry of its
+right-hand side by ``(b + T) t``; what the second loses comes back through L, of which ``|L^| |U^_kk| <= T``
+and pivots are at least 1/2, so ``|L^| <= 2 T``: in all ``||dr|| <= b^2 (1 + 3 b T) t``. Numbers on the way
+are at most ``|L^||U^||x^|`` and sums of b of these.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import numpy as np
+
+from sstep_verify.declaration import Declaration, Factorisation
+from sstep_verify.numerics.rounding import OUTWARD, cholesky_error, gamma, raised, smallest, unit_roundoff
+
+
+def factorisation_error(system: np.ndarray, given: float, least: float, declaration: Declaration) -> float:
+    """Bound the norm of the backward error of one block solve.
+
+    Parameters
+    ----------
+    system : ndarray, shape (b, b)
+        Bounds on the absolute values of the entries of the exact system G, diagonal included.
+    given : float
+        Bound on the Frobenius norm of the difference between the system held and G (e).
+    least : float
+        A number that no eigenvalue of G is below (m).
+    declaration : Declaration
+        Precision and factorisation.
+
+    Returns
+    -------
+    float
+        Bound on ``||dG||_2``, `given` not included; infinite where the factorisation may break down.
+
+    """
+    u, block = unit_roundoff(declaration.precision), system.shape[0]
+    trace = float(np.trace(system))
+    lost = block**2 * (2 + factors_size(system, given, declaration)) * smallest(declaration.precision)
+    relative = relative_error(declaration.factorisation, block, u)
+    if declaration.factorisation == "cholesky":
+        return relative * (trace + np.sqrt(block) * given) + lost
+    if block == 1:
+        return relative * (trace + given)
+    match declaration.factorisation:
+        case "ldl":
+            moved = (given + elimination_error(block, u) * trace + lost) * OUTWARD
+            if not moved <= (least - moved) / (4 * np.sqrt(block)) / OUTWARD:
+                return np.inf
+            return (relative * trace + lost) * OUTWARD
+        case "lu":
+            size = factors_size(system, given, declaration)
+            return (relative * size + lost) * OUTWARD
+        case _:
+            assert_never(declaration.factorisation)
+
+
+def relative_error(factorisation: Factorisation, block: int, u: float) -> float:
+    """Backward error of one solve over trace(G), by LU over the largest entry after `pivot_growth`."""
+    if factorisation == "cholesky":
+        return cholesky_error(block, u)
+    if block == 1:
+        return gamma(2, u)
+    match factorisation:
+        case "ldl":
+            return 2 * gamma(3 * block + 12, u)
+        case "lu":
+            return gamma(3 * block + 6, u) * block * (block + 1) / 2
+        case _:
+            assert_never(factorisation)
+
+
+def elimination_error(block: int, u: float) -> float:
+    """What elimination without pivoting may move G by, over trace(G)."""
+    return 2 * gamma(block + 8, u)
+
+
+def pivot_growth(block: int, u: float) -> float:
+    """What partial pivoting may multiply the largest entry by.
+
+    A thousand doublings exceed every eigenvalue of G already, and do not overflow.
+    """
+    return (2 * (1 + u) ** 4) ** min(block - 1, 1000)
+
+
+def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> float:
+    """Bound on any entry of ``|L^||U^|`` (T); parameters as in `factorisation_error`."""
+    block = system.shape[0]
+    if declaration.factorisation == "lu":
+        return pivot_growth(block, unit_roundoff(declaration.precision)) * (float(np.max(system)) + given)
+    return 2.0 * (float(np.trace(system)) + np.sqrt(block) * given)
+
+
+def solve_lost(system: np.ndarray, given: float, declaration: Declaration) -> float:
+    """Bound on the norm of what underflow in one block solve adds to its right-hand side."""
+    block, size = system.shape[0], factors_size(system, given, declaration)
+    return float(raised(block**2 * (1 + 3 * block * size) * smallest(declaration.precision)))

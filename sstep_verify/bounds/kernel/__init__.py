@@ -1,0 +1,1 @@
+"""Bounds of kernel entries and their products."""

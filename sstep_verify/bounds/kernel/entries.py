@@ -1,0 +1,190 @@
+"""Bound A: how far a computed kernel entry may be from the exact one, for any order of summation.
+
+Assumptions: IEEE arithmetic with unit roundoff u; exp and pow within the declared number of units in the
+last place, which for a subnormal result is the smallest number. Where an entry, or a sum or power on the
+way to it, may exceed `largest_normal`, nothing is promised: its bound is infinite. Inner products of
+n terms err by at most ``gamma_n <|x|, |z|>`` (Higham 2002, section 3.1), whatever the order, tree, FMA or
+number of ranks; where the solver declares an order, ``gamma_k`` with the smaller k of `sum_roundings`
+takes its place.
+
+A solver in float32 that rounds its input computes the entries of other data, ``x~ = fl(x)``, with other
+parameters. Rounding to nearest leaves no choice, so those are known, and by the triangle inequality
+
+    |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
+
+The first term is the bound above for the rounded input; the second, which is at most
+``((1+u)^2 - 1) |x|.|z|`` for the linear kernel, is evaluated in float64 with the error of doing so.
+
+With the linear kernel a solver may multiply by the samples in the place of entries, ``<x_i, A'v>`` for
+``sum_l K_il v_l``. A term ``x_ik x_lk v_l`` then rounds n times more, in the product and the sums over k,
+and relative to ``|x_i|'|x_l| |v_l|``; an entry of A'v that underflows is off by the smallest number a
+product, and so changes the result by ``sum_k |x_ik|`` times that (`FactoredProducts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.bounded import KernelEntries
+from sstep_verify.bounds.kernel.factored import factored_products
+from sstep_verify.bounds.kernel.rbf import rbf_entries
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    largest_normal,
+    raised,
+    smallest,
+    stored,
+    sum_roundings,
+    unit_roundoff,
+)
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems.kernels import Kernel, parameters_of
+from sstep_verify.solver import Declaration
+
+
+def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+    """Kernel rows of a problem with bounds on their errors.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    declaration : Declaration
+        Precision and formulas of the solver, and whether it rounds its input.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are wanted.
+
+    Returns
+    -------
+    KernelEntries
+    """
+    data, kernel = problem.dense, problem.kernel
+    entries = replace(
+        _entries(data, kernel, declaration, rows), factored=factored_products(problem, declaration, rows)
+    )
+    rounded, rounded_kernel = stored(data, declaration.precision), _stored_kernel(kernel, declaration)
+    if not declaration.data_rounding or (rounded_kernel == kernel and np.array_equal(rounded, data)):
+        return entries
+    if rounded_kernel is None or not np.isfinite(rounded).all():
+        return replace(entries, solver=np.full_like(entries.values, np.inf))
+    used = _entries(rounded, rounded_kernel, declaration, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = np.abs(used.values - entries.values) + used.own + entries.own
+        return replace(
+            entries, solver=np.nan_to_num((used.solver + moved) * OUTWARD, nan=np.inf, posinf=np.inf)
+        )
+
+
+def _stored_kernel(kernel: Kernel, declaration: Declaration) -> Kernel | None:
+    """Kernel with its parameter as the solver's precision holds it; None if it over- or underflows."""
+    precision = declaration.precision
+    try:
+        described: Any = kernel
+        reals = {key: x for key, x in parameters_of(kernel).items() if isinstance(x, float)}
+        return replace(described, **{key: float(stored(x, precision)) for key, x in reals.items()})
+    except InputError:
+        return None
+
+
+class Inner(NamedTuple):
+    """Inner products of some samples with all, and what is known of them.
+
+    Parameters
+    ----------
+    products, absolute : ndarray, shape (c, m)
+        Inner products as computed here, and upper bounds on those of the absolute values.
+    own, solver : (float, ndarray of shape (c, m), int)
+        Of this computation and of the solver's: unit roundoff, what may underflow, and roundings of a
+        term (n, or fewer where the solver declares an order).
+    """
+
+    products: np.ndarray
+    absolute: np.ndarray
+    own: tuple[float, np.ndarray, int]
+    solver: tuple[float, np.ndarray, int]
+
+
+@singledispatch
+def entries_of(kernel: Kernel, inner: Inner, declaration: Declaration) -> tuple[KernelEntries, np.ndarray]:
+    """Entries of a function of inner products with bounds, and what no number on the way to one exceeds.
+
+    The bounds' table of kernels: ``entries_of.register`` adds one.
+    """
+    raise TypeError(f"no bound is known for {kernel}: add one to entries_of")
+
+
+@entries_of.register
+def _(kernel: LinearKernel, inner, declaration):
+    def error(kind: tuple[float, np.ndarray, int]) -> np.ndarray:
+        return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * OUTWARD
+
+    return KernelEntries(inner.products, error(inner.own), error(inner.solver)), inner.absolute
+
+
+def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
+    """Rows and bounds for data and parameters that are exact to the solver."""
+    features = data.shape[1]
+    depth = sum_roundings(features, declaration.summation)
+    u = unit_roundoff(declaration.precision)
+    u64 = unit_roundoff("float64")
+    tiny, tiny64 = features * smallest(declaration.precision), features * smallest("float64")
+    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if isinstance(kernel, RBFKernel):
+            return _within_range(*rbf_entries(data, rows, kernel.sigma, declaration, u, u64), declaration)
+        # Where two samples share no feature, every product is an exact zero and nothing underflows.
+        shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
+        absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
+        own, solver = (u64, tiny64 * shared, features), (u, tiny * shared, depth)
+        inner = Inner(data[rows] @ data.T, absolute, own, solver)
+        return _within_range(*entries_of(kernel, inner, declaration), declaration)
+
+
+def _within_range(entries: KernelEntries, reached: np.ndarray, declaration: Declaration) -> KernelEntries:
+    """Entries with an infinite bound where a number on the way to them, `reached`, may overflow."""
+    within = reached <= largest_normal(declaration.precision)
+    return replace(entries, solver=np.where(within, entries.solver, np.inf))
+
+
+@entries_of.register
+def _(kernel: PolynomialKernel, inner, declaration):
+    """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
+
+    ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
+    r = gamma_{d-1} for repeated multiplication and 2 ulps u for pow. A power that underflows is below 1,
+    and so are the factors it meets: a product or pow adds no more than its own ulps of the smallest number.
+    """
+    products, absolute, own, solver = inner
+    degree = kernel.degree
+    base = absolute + kernel.offset
+    own_argument = gamma(own[2] + 1, own[0]) * base + own[1]
+    size = np.abs(products + kernel.offset) + own_argument
+
+    def error(argument: np.ndarray, relative: float, lost: float) -> np.ndarray:
+        reach = size + argument
+        bound = degree * argument * reach ** (degree - 1) + relative * reach**degree
+        # An entry of (0 + 0)**d is an exact 0; in all others the bound itself may underflow as well.
+        return np.where(base > 0, raised(bound + lost, 2 * degree + 16), 0.0)
+
+    tiny, tiny64 = smallest(declaration.precision), smallest("float64")
+    relative, ulps = gamma(degree - 1, solver[0]), 1.0
+    if declaration.power == "pow":
+        relative, ulps = 2 * declaration.function_ulps * solver[0], max(declaration.function_ulps, 1.0)
+    values = products + kernel.offset
+    power = values.copy()
+    for _ in range(degree - 1):
+        power *= values
+    argument = gamma(solver[2] + 1, solver[0]) * base + solver[1]
+    entries = KernelEntries(
+        power,
+        error(own_argument, gamma(degree - 1, own[0]), degree * tiny64),
+        error(argument, relative, degree * ulps * tiny),
+    )
+    reach = np.maximum(size + argument, base)
+    return entries, np.maximum(reach, reach**degree) * OUTWARD

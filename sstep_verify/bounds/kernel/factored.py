@@ -1,0 +1,73 @@
+"""Products with kernel rows of the linear kernel that a solver forms from the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    raised,
+    stored,
+)
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class FactoredProducts:
+    """What forming ``K v`` as ``A (A' v)`` may cost, for some rows of K.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (c, m)
+        Bound on ``|x_i|'|x_l|``, for the exact and the solver's samples.
+    lengths : ndarray, shape (c,)
+        Bound on ``sum_k |x_ik|``.
+    heights : ndarray, shape (m,)
+        ``max_k |x_lk|``.
+    features : int
+        Number of features (n).
+    """
+
+    sizes: np.ndarray
+    lengths: np.ndarray
+    heights: np.ndarray
+    features: int
+
+    def at(self, rows) -> FactoredProducts:
+        """The same for some of the rows."""
+        return FactoredProducts(self.sizes[rows], self.lengths[rows], self.heights, self.features)
+
+
+def factored_products(
+    problem: Problem, declaration: Declaration, rows: np.ndarray
+) -> FactoredProducts | None:
+    """Products formed from the samples; None unless kernel and declaration allow that."""
+    if not may_factor(problem, declaration):
+        return None
+    data = _largest_samples(problem, declaration)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = raised(data[rows] @ data.T, problem.features + 16)
+        lengths = data[rows].sum(axis=1) * OUTWARD
+        return FactoredProducts(sizes, lengths, data.max(axis=1, initial=0.0), problem.features)
+
+
+def may_factor(problem: Problem, declaration: Declaration) -> bool:
+    """Whether a solver may form ``K v`` as ``A (A' v)``: the kernel is linear, rows are not declared."""
+    return declaration.products != "rows" and problem.kernel.linear
+
+
+def longest_sample(problem: Problem, declaration: Declaration) -> float:
+    """Largest ``sum_k |x_ik|`` of the exact and the solver's samples; see `FactoredProducts.lengths`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(_largest_samples(problem, declaration).sum(axis=1).max(initial=0.0)) * OUTWARD
+
+
+def _largest_samples(problem: Problem, declaration: Declaration) -> np.ndarray:
+    """Absolute values of the samples, the larger of exact and rounded ones, shape (m, n)."""
+    data = np.abs(problem.dense)
+    if not declaration.data_rounding:
+        return data
+    return np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))

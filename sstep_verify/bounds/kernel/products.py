@@ -1,0 +1,86 @@
+"""Products of the kernel with vectors in float64, with what the exact and a solver's may differ by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+ENTRIES_AT_ONCE = 1 << 22
+"""Kernel entries held at once."""
+
+
+@dataclass(frozen=True)
+class KernelProducts:
+    """``K v`` in float64 with two error bounds.
+
+    Parameters
+    ----------
+    values : ndarray, shape (m,)
+        The products.
+    magnitude : ndarray, shape (m,)
+        Bound on ``sum_j |K_ij| |v_j|``, for the exact and the solver's entries.
+    own : ndarray, shape (m,)
+        Bound on ``|values - exact|``.
+    solver : ndarray, shape (m,)
+        Bound on ``|product formed by the solver, in any order - exact|``.
+    """
+
+    values: np.ndarray
+    magnitude: np.ndarray
+    own: np.ndarray
+    solver: np.ndarray
+
+
+def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarray) -> KernelProducts:
+    """Products of all kernel rows with a float64 vector of shape (m,).
+
+    A sum of m products errs by ``gamma_m sum |K_ij v_j|`` in any order, and its entries by delta_K
+    (bounds/kernel/entries.py). With the linear kernel a solver may form ``A (A' v)`` instead: m products
+    and sums for each feature, then n, so ``gamma_{m+n} |A| (|A|' |v|)``; the larger of the two holds.
+    """
+    samples, absolute = problem.samples, np.abs(vector)
+    parts = np.zeros((4, samples))
+    step = max(ENTRIES_AT_ONCE // samples, 1)
+    for begin in range(0, samples, step):
+        rows = np.arange(begin, min(begin + step, samples))
+        entries = kernel_entries(problem, declaration, rows)
+        # An entry that is not finite is reported by an infinite bound.
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts[0, rows] = entries.values @ vector
+            parts[1, rows] = entries.magnitude @ absolute
+            parts[2, rows] = entries.own @ absolute
+            parts[3, rows] = entries.solver @ absolute
+    values, magnitude, own, solver = parts
+    u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
+    with np.errstate(over="ignore", invalid="ignore"):
+        own = own + gamma(samples, u64) * magnitude + samples * smallest("float64")
+        formed = solver + gamma(samples, u) * magnitude + samples * smallest(declaration.precision)
+        solver = np.maximum(formed, solver + _factored(problem, declaration, absolute))
+    return KernelProducts(
+        values,
+        np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(own * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(solver * OUTWARD, nan=np.inf, posinf=np.inf),
+    )
+
+
+def _factored(problem: Problem, declaration: Declaration, absolute: np.ndarray) -> np.ndarray | float:
+    """Bound on the rounding of ``A (A' v)`` where the kernel is linear, shape (m,); 0 for the others."""
+    if not problem.kernel.linear:
+        return 0.0
+    samples, features = problem.samples, problem.features
+    data = np.abs(problem.dense)
+    if declaration.data_rounding:
+        data = np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))
+    tiny = smallest(declaration.precision)
+    lost = tiny * (samples * data.sum(axis=1) + features)
+    return (
+        gamma(samples + features, unit_roundoff(declaration.precision)) * (data @ (data.T @ absolute))
+        + lost
+    )

@@ -1,0 +1,90 @@
+"""Entries of the RBF kernel with bounds on their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.bounded import KernelEntries
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    smallest,
+    sum_roundings,
+)
+
+ROWS_AT_ONCE = 1 << 22
+"""Words of difference tensor formed at once when squared distances are summed directly."""
+
+
+def rbf_entries(data, rows, sigma, declaration, u, u64) -> tuple[KernelEntries, np.ndarray]:
+    """RBF entries: the error e of the exponent gives ``K (expm1(e) + ulps exp(e)) + underflow``.
+
+    By norm expansion ``e = sigma gamma_{n+6} (|x|^2 + |z|^2 + 2 |x|.|z|)``: n products and sums in each
+    of the three inner products, three additions, the product with sigma, and a margin of two for norms
+    kept apart. By direct difference ``e = sigma gamma_{n+6} |x - z|^2``: every squared difference is
+    already relatively accurate. Taking max(distance, 0) can only bring a negative computed distance
+    closer to the exact one. Every product that underflows adds sigma times the smallest number: n in a sum
+    of squared differences, 4 n by norm expansion, and the product with sigma one more.
+
+    An exact entry is at most 1, and so, up to the error of exp, is a computed one whose distance is not
+    negative: summed from squared differences, or declared to be clamped. One that norm expansion makes
+    negative, unclamped, gives an entry of up to ``exp(e)``, and only the first bound holds.
+
+    Returns
+    -------
+    (KernelEntries, ndarray of shape (c, m))
+        The second: what no number on the way to an entry exceeds.
+    """
+    features = data.shape[1]
+    depth = sum_roundings(features, declaration.summation)
+    distances = _squared_distances(data, rows)
+    tiny64 = smallest("float64")
+    lost64 = sigma * tiny64 * features + tiny64
+    own_exponent = (sigma * gamma(features + 6, u64) * distances + lost64) * OUTWARD
+    values = np.exp(-sigma * distances)
+    # The largest value the exact entry can have, from below the true exponent and above exp's error; the
+    # error is taken off the exponent, since far apart exp alone is 0 times infinity.
+    # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; exp errs by an ulp
+    # (2 u), and forming the product with 1 + 8 u by no more than the 6 u that are left.
+    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - lost64
+    largest = np.minimum(np.exp(-least_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
+
+    def error(exponent: np.ndarray, precision: str, u: float, ulps: float, capped: bool) -> np.ndarray:
+        relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
+        bound = largest * relative
+        # Where the error of the exponent is large, neither entry exceeds exp of the largest it can be.
+        most = exponent - least_exponent + 4 * u64 * (exponent + least_exponent)
+        bound = np.fmin(bound, np.exp(most) * (1 + 2 * ulps * u) + tiny64)
+        if capped:
+            bound = np.minimum(bound, 1 + 2 * ulps * u)
+        # The error of a subnormal result is so many smallest numbers, half of one if correctly rounded.
+        return bound * OUTWARD + max(ulps, 1.0) * smallest(precision)
+
+    tiny = smallest(declaration.precision)
+    if declaration.rbf == "difference":
+        # The distances of this module, which the bound is relative to, may have lost as much themselves.
+        lost = sigma * tiny * features + tiny + lost64
+        exponent = (sigma * gamma(depth + 6, u) * distances + lost) * OUTWARD
+        reach = distances * OUTWARD
+    else:
+        norms = np.einsum("ij,ij->i", data, data)
+        reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
+        exponent = (sigma * gamma(depth + 6, u) * reach + sigma * tiny * 4 * features + tiny) * OUTWARD
+    capped = declaration.rbf == "difference" or declaration.clamped
+    entries = KernelEntries(
+        values,
+        error(own_exponent, "float64", u64, 1.0, True),
+        error(exponent, declaration.precision, u, declaration.function_ulps, capped),
+    )
+    return entries, reach
+
+
+def _squared_distances(data: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Squared distances by direct difference, shape (c, m): relative error at most gamma_{n+2}."""
+    distances = np.empty((rows.size, data.shape[0]))
+    step = max(ROWS_AT_ONCE // data.size, 1)
+    for begin in range(0, rows.size, step):
+        chunk = rows[begin : begin + step]
+        difference = data[chunk, None, :] - data[None, :, :]
+        np.einsum("ijk,ijk->ij", difference, difference, out=distances[begin : begin + step])
+    return distances

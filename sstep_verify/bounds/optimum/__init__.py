@@ -1,0 +1,1 @@
+"""Bounds at the optimum."""

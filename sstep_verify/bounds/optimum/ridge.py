@@ -1,0 +1,155 @@
+"""Bound D for K-RR: how far a computed residual may be from the exact one, and what it says of a.
+
+``r = y - K a / lambda - m a``. A product in any order errs by d (bounds/kernel/products.py), the quotient,
+the product with m, both subtractions and the norm round, and so may y, lambda on input:
+
+    |r^ - r| <= d / lambda + gamma_8 (|y| + |K||a| / lambda + m |a|),
+    | ||r^|| - ||r|| | <= || |r^ - r| ||_2 + gamma_{m+8} ||r^||.
+
+A term of r rounds with lambda or m, in its quotient or product and in two subtractions, 4 times, and one of
+the norm in its square, m - 1 sums and the root, m + 1 times; both counts are rounded up.
+
+M = K/lambda + m I with K positive semidefinite, so ``M >= m I`` and ``||a - a*|| <= ||r|| / m``. The
+duality gap is exactly ``||r||^2 / (2m)``; a solver may form it as that or as primal minus dual value.
+
+Objectives, with ``f = y - K a / lambda`` and e the error of f, k = m + 10: ``D = y'a - a'Ka/(2 lambda) -
+m a'a/2`` errs by ``|a|'d / (2 lambda) + gamma_k (|y|'|a| + |a|'|K||a| / (2 lambda) + m a'a/2)`` (m terms
+with their products, lambda and m, the factor 1/2, two sums: at most m + 6 roundings), f itself by a
+quotient and a subtraction, within gamma_4, and
+``P = a'Ka/(2 lambda) + f'f/(2m)`` by its first part's share of that and ``(2 |f| + e)'e / (2m) + gamma_k
+(|f| + e)'(|f| + e) / (2m)``; the input's rounding is in d, e, and |fl(y) - y|'|a|.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
+from sstep_verify.bounds.optimum.svm import Evaluated
+from sstep_verify.numerics.objective import dual_value, primal_value
+from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class RidgeValues:
+    """Residual and gap of a K-RR at one dual vector.
+
+    Parameters
+    ----------
+    residual : Evaluated
+        2-norm of the residual.
+    gap, primal, dual : Evaluated
+        Duality gap and objectives.
+    entries : ndarray, shape (m,)
+        Residual in float64.
+    errors : ndarray, shape (m,)
+        Bound on the error of `entries`.
+    """
+
+    residual: Evaluated
+    gap: Evaluated
+    primal: Evaluated
+    dual: Evaluated
+    entries: np.ndarray
+    errors: np.ndarray
+
+
+def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> RidgeValues:
+    """Evaluate the residual of a K-RR with error bounds.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    declaration : Declaration
+        Precision and kernel formulas of the solver whose evaluations are bounded.
+    alpha : ndarray, shape (m,)
+        Dual vector (a), float64.
+
+    Returns
+    -------
+    RidgeValues
+    """
+    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
+    products = kernel_products(problem, declaration, alpha)
+    least = np.float64(min(penalty, float(stored(penalty, declaration.precision))))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        entries = targets - products.values / penalty - samples * alpha
+        sizes = np.abs(targets) + samples * np.abs(alpha)
+        u64, u = unit_roundoff("float64"), unit_roundoff(declaration.precision)
+        own = products.own / penalty + gamma(8, u64) * (sizes + products.magnitude / penalty)
+        solver = products.solver / least + gamma(8, u) * (sizes + products.magnitude / least)
+        # A float32 solver that rounds its input subtracts other targets.
+        solver += np.abs(stored(targets, declaration.precision) - targets)
+        own, solver = (np.nan_to_num(error * OUTWARD, nan=np.inf, posinf=np.inf) for error in (own, solver))
+        if not abs(float(stored(penalty, declaration.precision)) - penalty) <= u * penalty:
+            # Lambda over- or underflows in the solver's precision: nothing can be promised.
+            solver = np.full_like(solver, np.inf)
+        residual = _norm(entries, own, solver, declaration.precision)
+        primal, dual = _objectives(problem, declaration, alpha, products)
+    gap = _gap(residual, samples, declaration.precision)
+    # A gap formed as the difference of the objectives carries their errors.
+    errors = primal.own + primal.solver + dual.own + dual.solver
+    size = abs(primal.value) + abs(dual.value) + errors
+    difference = (primal.solver + dual.solver + unit_roundoff(declaration.precision) * size) * OUTWARD
+    gap = replace(gap, solver=max(gap.solver, difference))
+    return RidgeValues(residual, gap, primal, dual, entries, own)
+
+
+def distance_bound(problem: Problem, residual: float) -> float:
+    """Bound on ``||a - a*||_2`` where the residual's 2-norm is at most `residual`."""
+    return residual / problem.samples * OUTWARD
+
+
+def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
+    norm = float(np.linalg.norm(entries))
+    k = entries.size + 8
+    lost = float(np.linalg.norm(own)) * OUTWARD
+    error = lost + gamma(k, unit_roundoff("float64")) * norm
+    computed = norm + error + float(np.linalg.norm(solver)) * OUTWARD
+    other = float(np.linalg.norm(solver)) + gamma(k, unit_roundoff(precision)) * computed
+    return Evaluated(norm, error * OUTWARD, other * OUTWARD)
+
+
+def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
+    """``x^2 / (2m)`` of a norm: the error of the square, and three roundings of its own."""
+    value = residual.value**2 / (2 * samples)
+    errors = []
+    for error, name in ((residual.own, "float64"), (residual.solver, precision)):
+        reach = residual.value + residual.own + error
+        square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
+        errors.append(float(np.nan_to_num(square / (2 * samples) * OUTWARD, nan=np.inf, posinf=np.inf)))
+    return Evaluated(value, *errors)
+
+
+def _objectives(
+    problem: Problem, declaration: Declaration, alpha: np.ndarray, products: KernelProducts
+) -> tuple[Evaluated, Evaluated]:
+    """Primal and dual value; call it with overflow ignored."""
+    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
+    absolute, misfit = np.abs(alpha), np.abs(targets - products.values / penalty)
+    errors = []
+    for precision, lost in (("float64", products.own), (declaration.precision, products.solver)):
+        least = np.float64(min(penalty, float(stored(penalty, precision))))
+        moved = np.abs(stored(targets, precision) - targets)
+        lost = (
+            lost + abs(float(stored(penalty, precision)) - penalty) / least * products.magnitude
+        ) / least
+        size, k = products.magnitude / least, gamma(samples + 10, unit_roundoff(precision))
+        half = float(absolute @ (lost + k * size)) / 2
+        own = samples / 2 * float(alpha @ alpha)
+        dual = half + float(moved @ absolute) + k * (float(np.abs(targets) @ absolute) + own)
+        off = lost + moved + gamma(4, unit_roundoff(precision)) * (np.abs(targets) + size)
+        # The misfit at hand is itself off by what float64 lost.
+        reach = misfit + off + products.own / penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
+        primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
+        errors.append(
+            [float(np.nan_to_num(e * OUTWARD, nan=np.inf, posinf=np.inf)) for e in (primal, dual)]
+        )
+    values = primal_value(problem, products.values, alpha), dual_value(problem, products.values, alpha)
+    primal_errors, dual_errors = zip(*errors, strict=True)
+    return Evaluated(values[0], *primal_errors), Evaluated(values[1], *dual_errors)

@@ -1,0 +1,1 @@
+"""Local bounds of single steps, judged in float64."""

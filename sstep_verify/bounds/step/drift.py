@@ -1,0 +1,145 @@
+"""Drift of weights carried beside a from those of a, step by step since they were formed.
+
+A solver of the linear kernel that carries ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) makes its steps
+from products ``<x_i, w^>``. A carried state is never truth: its steps are judged from a and the data, and
+what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
+
+* Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``.
+* An increment that w got may differ from the change of the stored a by the rounding of what is stored:
+  nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
+  well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (bounds/step/svm.py). E gets that times |x|.
+* A window that changes c coordinates by theta_p adds c products, each rounded, and so are the change
+  itself and each of the c sums, in any order: every addition errs by u times a partial sum of
+  ``S = |w| + E + sum_p |theta_p| |x_p|``, every product and change by 2 u of itself. E grows by at most
+  ``gamma_{c+3} S``.
+
+The stale product then errs by ``|x_i|'E + gamma_{n+1} |x_i|'(|w| + E)``, and by n products that underflow.
+Here w is formed by the judge in float64 in the same way, so that ``|w| <= |w_j| + E_j`` with its own E; one
+vector E for the sum of both unit roundoffs serves for both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN, IN_PLACE
+from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+
+class WeightsDrift:
+    """The drift of carried weights along a logged run.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with the linear kernel.
+    declaration : Declaration
+        Precision, and after how many windows the weights are formed anew.
+    alpha : ndarray, shape (m,)
+        The run's first a.
+    start : int
+        Position of the stream at which the run began.
+    width : int
+        Iterations per window (s).
+    """
+
+    def __init__(
+        self, problem: Problem, declaration: Declaration, alpha: np.ndarray, start: int, width: int
+    ):
+        precision = declaration.precision
+        data = problem.dense
+        used = stored(data, precision) if declaration.data_rounding else data
+        self._data = np.ascontiguousarray(data)
+        self._size = np.maximum(np.abs(data), np.abs(used)) * OUTWARD
+        self._wrong = np.abs(used - data)
+        self._labels = problem.signs
+        self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
+        self._u = unit_roundoff(precision) + unit_roundoff("float64")
+        self._tiny = (problem.features + problem.samples + 4) * smallest(precision)
+        self._every = declaration.recompute
+        self._windows, self._width = start // width, width
+        added = declaration.update == "added" or not problem.is_svm
+        self._solver_u = unit_roundoff(precision)
+        self._form_of = FROZEN if declaration.update == "frozen" else ADDED if added else IN_PLACE
+        self._moved = np.zeros(problem.samples)
+        self._alpha = np.array(alpha, dtype=np.float64)
+        self._weights, self._error = np.zeros(problem.features), np.zeros(problem.features)
+        self._form()
+
+    def _form(self) -> None:
+        samples = self._alpha.size
+        reach = np.abs(self._alpha)
+        self._weights[:] = (self._labels * self._alpha) @ self._data
+        self._error[:] = (gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny) * OUTWARD
+        if self._wrong.any():
+            self._error += reach @ self._wrong * OUTWARD
+
+    def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
+        """Errors that the drift adds to each step of some whole windows, and go on behind them.
+
+        Parameters
+        ----------
+        draws : ndarray of int64, shape (steps, b)
+            Coordinates drawn.
+        log : ndarray, shape (steps, b)
+            The values they were left with.
+
+        Returns
+        -------
+        ndarray, shape (steps,)
+            Per step: error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
+        """
+        found = np.empty(draws.shape[0])
+        product = gamma(self._weights.size + 1, self._u)
+        for begin in range(0, draws.shape[0], self._width):
+            part = slice(begin, begin + self._width)
+            _window(
+                self._data, self._size, self._labels, self._alpha, self._weights, self._error, draws[part],
+                log[part], found[part], product, self._u, self._tiny, self._moved, self._solver_u,
+                self._form_of,
+            )  # fmt: skip
+            self._windows += 1
+            if self._every and self._windows % self._every == 0:
+                self._form()
+        return found * (self._scale * OUTWARD)
+
+
+@compiled
+def _window(
+    data, size, labels, alpha, weights, error, draws, log, found, product, u, tiny, moved, solver_u, form
+):
+    """Errors of the stale products of one window, then the drift of its updates."""
+    reach = np.abs(weights) + error
+    for step in range(draws.shape[0]):
+        total = 0.0
+        for place in range(draws.shape[1]):
+            row = size[draws[step, place]]
+            wrong = np.dot(row, error) + product * np.dot(row, reach) + tiny
+            total += wrong * wrong
+        found[step] = np.sqrt(total)
+    changes = 0
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            i = draws[step, place]
+            change = log[step, place] - alpha[i]
+            if form == FROZEN:
+                if moved[i] == 0.0:
+                    moved[i] = abs(alpha[i])
+                moved[i] += abs(change)
+                k = (draws.shape[0] + 2) * solver_u
+                error += size[i] * (2.0 * k / (1.0 - k) * moved[i])
+            elif form == ADDED:
+                error += size[i] * (solver_u * (abs(log[step, place]) + abs(change)))
+            if change != 0.0:
+                changes += 1
+                weights += labels[i] * change * data[i]
+                reach += abs(change) * size[i]
+                alpha[i] = log[step, place]
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            moved[draws[step, place]] = 0.0
+    k = (changes + 3) * u
+    error += (k / (1.0 - k) * reach + changes * tiny) * OUTWARD

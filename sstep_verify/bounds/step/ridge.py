@@ -1,0 +1,243 @@
+"""Bound B' for K-RR: the residual that a logged block step of any correct implementation may leave.
+
+A log tells the new values of the block B of each step, so a is known exactly before every step. The
+increment D^ that the solver computed solves ``(G + dG) D^ = r + dr`` with ``G = K_BB/lambda + m I`` and the
+residual ``r = y_B - m a_B - K_B a/lambda`` at the run's own a (bounds/block/local.py), so no system need
+be solved to judge it:
+
+    || r - G D^ ||_2 = || dG D^ - dr ||_2 <= ||dG||_2 ||D^||_2 + ||dr||_2.
+
+The logged increment D (exact difference of logged values) differs from D^ by the rounding of what is
+stored: u |a_B + D| in place; twice ``gamma_{r+2} (|a'_B| + moved_B)`` where a was frozen, r draws of the
+coordinate so far in the window, a' the vector at its start. With e the bound on that,
+
+    || r - G D ||_2 <= ||dG||_2 (||D||_2 + ||e||_2) + ||dr||_2 + || |G| e ||_2.
+
+Corrections of dr are formed with D^_t, not D_t, of the steps t before: ``|K_B| e_t / lambda`` is part of
+dr. In the M-norm of a, the step's error is at most this residual over sqrt(m), since G >= m I; no factor
+grows with s but in the count of roundings, ``k = p + corrections + 8``, p taken as m.
+
+The judge forms ``r - G D`` in float64 from kernel rows of its own: ``gamma_{m+b+10}`` of the sum of all
+absolute values, and its own delta, are added to the bound. As in bounds/step/svm.py, `bounded` holds |a'|
+plus ``|D_t| + e_t / gamma`` of the steps since the window's start.
+
+Operations on numbers that underflow add the smallest number each: products with a, which are then divided
+by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
+``trace(G)``; and the increment's own, which G multiplies. All of them together are below
+``underflow (1 + 1/lambda + trace(G))``, underflow the smallest number times the count of operations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
+from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored
+from sstep_verify.compiled import compiled
+from sstep_verify.declaration import Declaration, Factorisation
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    largest_normal,
+    smallest,
+    stale_roundings,
+    stored,
+    unit_roundoff,
+)
+
+CHOLESKY, LDL, LU = 0, 1, 2
+FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
+
+
+class RidgeStepConstants(NamedTuple):
+    """What the bound of every block step of a window is made from.
+
+    Parameters
+    ----------
+    residual : float
+        gamma of the right-hand side's sum, solver's and judge's share together.
+    system : float
+        gamma_3 of the entries of G.
+    backward, eliminate : float
+        Factor of trace(G) in the backward error of the factorisation; what elimination without pivoting
+        may move G by, over trace(G).
+    factorisation : int
+        `CHOLESKY`, `LDL` or `LU`.
+    judge : float
+        gamma of the judge's own sum with G D.
+    underflow : float
+        Smallest number times the operations on one entry of the residual.
+    largest : float
+        Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
+    u : float
+        Unit roundoff of the solver.
+    frozen : bool
+        Whether a is frozen within a window.
+    modulus : float
+        A number that no eigenvalue of G is below (m).
+    """
+
+    residual: float
+    system: float
+    backward: float
+    eliminate: float
+    factorisation: int
+    judge: float
+    underflow: float
+    largest: float
+    u: float
+    frozen: bool
+    modulus: float
+
+
+def ridge_step_constants(
+    declaration: Declaration,
+    samples: int,
+    support: int,
+    width: int,
+    block: int,
+    factored: Factored = NOT_FACTORED,
+    *,
+    judge: bool = True,
+) -> RidgeStepConstants:
+    """Constants of all steps of windows of `width` blocks from an a with at most `support` nonzero entries.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        Precision, form of the update, how increments are summed, factorisation, order of summation.
+    samples, support, width, block : int
+        Number of samples (m), nonzero entries of a at most (p), steps of a window (s), coordinates of a
+        block (b).
+    factored : Factored
+        Cost of products formed from the samples, where the solver may do so.
+    judge : bool
+        Whether the judge's own float64 evaluation is part of the bound.
+
+    Raises
+    ------
+    InputError
+        If the factorisation is unknown.
+    """
+    if declaration.factorisation not in FACTORISATIONS:
+        raise InputError(
+            f"factorisation {declaration.factorisation!r} of the {declaration.name} solver is unknown; "
+            f"known: {', '.join(FACTORISATIONS)}"
+        )
+    precision = declaration.precision
+    u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
+    drawn = width * block
+    summed = min(drawn, samples) + width if declaration.increments == "summed" else drawn
+    roundings = stale_roundings(support, samples, drawn, declaration.summation) + summed + 8
+    roundings += factored.features
+    backward, eliminate = _factorisation(declaration.factorisation, block, u)
+    operations = (
+        (samples + drawn) * (1.0 + factored.length) + 2 * block * (block + 3) + 8 + factored.features
+    )
+    return RidgeStepConstants(
+        residual=gamma(roundings, u) + gamma(samples + block + 10, own),
+        system=gamma(3, u),
+        backward=backward,
+        eliminate=eliminate,
+        factorisation=FACTORISATIONS[declaration.factorisation],
+        judge=gamma(samples + block + 10, own),
+        underflow=operations * (smallest(precision) + smallest("float64")),
+        largest=largest_normal(precision),
+        u=u,
+        frozen=declaration.update == "frozen",
+        modulus=float(samples),
+    )
+
+
+def _factorisation(name: Factorisation, block: int, u: float) -> tuple[float, float]:
+    """Factors of trace(G): backward error of the solve, what elimination may move G by."""
+    relative = relative_error(name, block, u)
+    if name == "lu" and block > 1:
+        return relative * pivot_growth(block, u), 0.0  # max |G| <= trace(G), as G is positive definite
+    return relative, elimination_error(block, u) if name == "ldl" and block > 1 else 0.0
+
+
+class RidgeInputs(NamedTuple):
+    """What rounding its input does to what a solver uses.
+
+    Parameters
+    ----------
+    penalty : float
+        Regularisation (lambda).
+    least : float
+        The smaller of lambda and its rounded value.
+    change : float
+        Their relative difference.
+    targets : ndarray, shape (m,)
+        Errors of the targets.
+    """
+
+    penalty: float
+    least: float
+    change: float
+    targets: np.ndarray
+
+
+def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) -> RidgeInputs:
+    """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
+    if not declaration.data_rounding:
+        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size))
+    used = float(stored(penalty, declaration.precision))
+    least = min(penalty, used)
+    change = abs(used - penalty) / least * OUTWARD if least > 0.0 else np.inf
+    with np.errstate(invalid="ignore"):
+        return RidgeInputs(
+            penalty, least, change, np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
+        )
+
+
+def ridge_weights(
+    entries: KernelEntries, inputs: RidgeInputs, residual: float, *, judge: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Error per unit of what ``K / lambda`` multiplies, and of a system's entries, both (c, m).
+
+    The first is ``gamma |K| / lambda + delta / lambda``, solver's and judge's delta together; the second
+    the solver's delta alone.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        size = entries.term_sizes / inputs.least * OUTWARD
+        solver = (entries.solver / inputs.least + inputs.change * size) * OUTWARD
+        own = entries.own / inputs.penalty * OUTWARD if judge else 0.0
+        weights = (residual * size + solver + own) * OUTWARD
+        return np.nan_to_num(weights, nan=np.inf, posinf=np.inf), np.nan_to_num(
+            solver, nan=np.inf, posinf=np.inf
+        )
+
+
+@compiled
+def solve_error(constants, trace, given, block):
+    """Bound on ``||dG||_2`` of one block solve, errors of the system held not included.
+
+    Parameters
+    ----------
+    constants : RidgeStepConstants
+        Constants.
+    trace : float
+        Trace of G.
+    given : float
+        Bound on the Frobenius norm of the error of the system held.
+    block : int
+        Coordinates of a block (b).
+
+    Returns
+    -------
+    float
+        Infinite where the factorisation may break down. Source: bounds/block/factorisation.py.
+    """
+    if constants.factorisation == CHOLESKY:
+        return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD
+    if constants.factorisation == LDL and block > 1:
+        moved = (given + constants.eliminate * trace) * OUTWARD
+        if not moved <= (constants.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
+            return np.inf
+        return constants.backward * trace * OUTWARD
+    return constants.backward * (trace + given) * OUTWARD

@@ -1,0 +1,1 @@
+"""Bounds of whole windows, propagated with signs."""

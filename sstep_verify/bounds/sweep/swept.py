@@ -1,0 +1,30 @@
+"""Windows compared in a sweep, and the events of a window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+LOW, HIGH, TWICE, THRICE = 1, 2, 4, 8
+"""Events of a window in the judge's steps: clipped at 0, clipped at C, a coordinate drawn twice, thrice."""
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The windows of a stretch of a run, compared.
+
+    Parameters
+    ----------
+    distance, bound : ndarray, shape (N,)
+        Per window, at the coordinate where their ratio is largest (K-RR: in the M-norm).
+    ratio : ndarray, shape (N,)
+        Distance over bound; infinite where a coordinate that was not drawn moved.
+    events : ndarray of int, shape (N,)
+        Sums of `LOW`, `HIGH`, `TWICE` and `THRICE`; zeros for K-RR.
+    """
+
+    distance: np.ndarray
+    bound: np.ndarray
+    ratio: np.ndarray
+    events: np.ndarray

@@ -1,0 +1,1 @@
+"""Bounds of whole trajectories from the start."""

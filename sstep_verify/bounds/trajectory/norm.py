@@ -1,0 +1,61 @@
+"""The M-norm of a difference in float64, with the error of computing it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, raised, unit_roundoff
+
+
+def energy_norm(
+    entries: KernelEntries, places: np.ndarray, difference: np.ndarray, samples: int, penalty: float
+) -> tuple[float, float]:
+    """Float64 interval that contains ``||d||_M``, ``||d||_M^2 = d'Kd/lambda + m d'd``.
+
+    K is off by `entries.own`, every entry of d by up to 4u, and the quadratic form of c coordinates by
+    gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact K is positive
+    semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Kernel rows of the coordinates, shape (c, m).
+    places : ndarray of int, shape (c,)
+        The coordinates.
+    difference : ndarray, shape (c,)
+        The difference on these coordinates (d); it is 0 on all others.
+    samples : int
+        Number of samples (m).
+    penalty : float
+        Regularisation (lambda).
+
+    Returns
+    -------
+    (float, float)
+        (0, infinity) if the square overflows, (infinity, infinity) if an entry is not finite.
+    """
+    scale = float(np.max(np.abs(difference), initial=0.0))
+    if scale == 0.0:
+        return 0.0, 0.0
+    if not scale < math.inf:
+        return math.inf, math.inf
+    # Scaled so that no square underflows; entries lost to underflow are far below the largest, which is 1.
+    d = difference / scale
+    values, own = entries.values[:, places], entries.own[:, places]
+    absolute = np.abs(d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        identity = samples * float(d @ d)
+        square = float(d @ (values @ d)) / penalty + identity
+        size = float(absolute @ (np.abs(values) @ absolute)) / penalty + identity
+        off = float(absolute @ (own @ absolute)) / penalty
+        factor = gamma(2 * d.size + 16, unit_roundoff("float64"))
+        slack = (off + factor * size) * OUTWARD
+        low = max(square - slack, identity * (1.0 - 2 * factor)) / OUTWARD
+        high = (square + slack) * OUTWARD
+    if not high < math.inf:
+        return 0.0, math.inf
+    least = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
+    return least, float(raised(math.sqrt(high) * scale))

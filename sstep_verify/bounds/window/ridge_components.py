@@ -1,0 +1,131 @@
+"""Bound B for K-RR per coordinate: sharper than the M-norm where few coordinates carry an error.
+
+The local errors are those of the M-norm bound (`bounds/window/ridge.py`); here they are propagated as
+signed combinations of symbols. With e the error of the iterate on the window's coordinates, an exact
+step on block B makes ``e_B <- -G^{-1} (K_{B,rest} / lambda) e_rest``, and a computed one adds
+``G^{-1} (dr - dG D^)`` and the rounding of the stored values. One symbol stands for each component of
+``dr - dG D^`` and for each stored value.
+
+The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||_2 <= 1/mu``, by at most
+``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
+combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
+coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.block.local import StepErrors
+from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.window.ridge import RidgeWindowErrors
+from sstep_verify.numerics.rounding import OUTWARD, gamma, raised, smallest, unit_roundoff
+
+MOST_COEFFICIENTS = 1 << 20
+"""Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
+
+
+def ridge_component_bound(
+    entries: KernelEntries, places: np.ndarray, errors: RidgeWindowErrors, penalty: float
+) -> np.ndarray | None:
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Kernel rows of the distinct coordinates, shape (c, m).
+    places : ndarray of int, shape (c,)
+        The distinct coordinates.
+    errors : RidgeWindowErrors
+        Local errors of the window.
+    penalty : float
+        Regularisation (lambda).
+
+    Returns
+    -------
+    ndarray, shape (c,), or None
+        None where the window is too large or nothing can be promised.
+    """
+    drawn = sum(step.draws.size for step in errors.steps)
+    if not np.isfinite(errors.norm) or places.size * 2 * drawn > MOST_COEFFICIENTS:
+        return None
+    state = RidgePropagation(entries, places, penalty, 2 * drawn)
+    # Radii that overflow are infinite or undefined: then nothing is promised per coordinate.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in errors.steps:
+            state.advance(step)
+    return (state.radius + errors.landing) * OUTWARD if np.isfinite(state.radius).all() else None
+
+
+class RidgePropagation:
+    """Error symbols of one window and their signed coefficients on its coordinates.
+
+    Parameters
+    ----------
+    entries, places, penalty
+        See `ridge_component_bound`.
+    symbols : int
+        Symbols there will be: 2 b per block step.
+
+    Attributes
+    ----------
+    radius : ndarray, shape (c,)
+        Bound on the error per coordinate after the steps made so far.
+    """
+
+    def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float, symbols: int):
+        self._u = unit_roundoff("float64")
+        self._samples = entries.values.shape[1]
+        self._values = entries.values[:, places] / penalty
+        # The quotient by lambda rounds once more.
+        self._own = raised(entries.own[:, places] / penalty + self._u * np.abs(self._values))
+        self._coefficients = np.zeros((places.size, symbols))
+        self._symbols = np.zeros(symbols)
+        self._used = 0
+        self.radius = np.zeros(places.size)
+
+    def advance(self, step: StepErrors) -> None:
+        """Propagate the errors through one block step."""
+        draws, block, u = step.draws, step.draws.size, self._u
+        system = self._values[np.ix_(draws, draws)] + self._samples * np.eye(block)
+        system_own = self._own[np.ix_(draws, draws)] + u * np.abs(system)
+        inverse = np.linalg.inv(system)
+        defect = np.abs(np.eye(block) - inverse @ system)
+        defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
+        rho = np.linalg.norm(defect + np.abs(inverse) @ system_own) * OUTWARD
+        if not rho < 1.0:
+            self.radius[:] = np.inf
+            return
+        spread = rho / step.modulus
+        inverse_size = np.abs(inverse) + spread
+        coupling = self._values[draws].copy()
+        coupling[:, draws] = 0.0
+        rest = self.radius.copy()
+        rest[draws] = 0.0
+        # Each stage of -X (K e) loses a relative gamma of its terms' sizes, X and K their own errors: sums
+        # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
+        # the two products before them are the 4.
+        pushed = np.abs(coupling) @ rest
+        lost = gamma(self.radius.size + self._used + block + 4, u) * (np.abs(inverse) @ pushed)
+        lost += spread * pushed.sum() + inverse_size @ (self._own[draws] @ rest)
+        sources = step.residual + step.entries @ step.size + step.solve * np.linalg.norm(step.size)
+        lost += spread * sources.sum() + step.rounding
+        underflow = (coupling.shape[1] * inverse_size.sum() + block + 1) * smallest("float64")
+        lost += underflow * (self._symbols[: self._used].sum() + sources.sum())
+        lost = raised(lost, 4 * self.radius.size + 2 * self._used + 32)
+        combination = -inverse @ (coupling @ self._coefficients[:, : self._used])
+        self._settle(draws, combination, inverse, raised(sources, block + 16), lost)
+
+    def _settle(self, draws, combination, inverse, sources, lost) -> None:
+        """Replace the block's combinations; its 2 b new symbols are the sources and what was lost."""
+        block, used = draws.size, self._used
+        rows = np.zeros((block, self._symbols.size))
+        rows[:, :used] = combination
+        rows[:, used : used + block] = inverse
+        rows[:, used + block : used + 2 * block] = np.eye(block)
+        self._symbols[used : used + block] = sources
+        self._symbols[used + block : used + 2 * block] = lost
+        self._coefficients[draws] = rows
+        self._used += 2 * block
+        reached = np.abs(rows[:, : self._used]) @ self._symbols[: self._used]
+        self.radius[draws] = raised(reached, self._used + 16)

@@ -1,0 +1,159 @@
+"""Unit roundoff and the constants of rounding error analysis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+
+TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
+
+OUTWARD = 1.0 + 2.0**-29
+"""Factor by which a bound evaluated in float64 is raised.
+
+A bound nests at most 8 sums or products of non-negative terms, each of fewer than 2**20 terms, so its
+float64 value is low by a relative error of at most gamma_{8 * 2**20} < 2**-29 (Higham 2002, Lemma 3.1).
+"""
+
+
+def unit_roundoff(precision: str) -> float:
+    """Unit roundoff u of a floating point type: half its machine epsilon.
+
+    Raises
+    ------
+    InputError
+        If the type is unknown.
+    """
+    if precision not in TYPES:
+        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(TYPES)}")
+    return float(np.finfo(TYPES[precision]).eps) / 2
+
+
+def smallest(precision: str) -> float:
+    """Smallest positive number of a type: the largest error of a product or quotient that underflows.
+
+    For longdouble the float64 value is returned, which is larger and so still a bound.
+    """
+    return float(np.finfo(TYPES["float32" if precision == "float32" else "float64"]).smallest_subnormal)
+
+
+def largest_normal(precision: str) -> float:
+    """Size up to which a number of a type is neither overflowed nor lost when it is inverted.
+
+    The reciprocal of the smallest normal number: a quarter of the largest number. Beyond it a reciprocal is
+    subnormal, with no small relative error, and rounding may reach infinity; bounds promise nothing there.
+    For longdouble the float64 value is returned, as bounds are float64 numbers.
+    """
+    kind = TYPES["float32" if precision == "float32" else "float64"]
+    return float(1.0 / np.float64(np.finfo(kind).smallest_normal))
+
+
+def raised(value: Any, roundings: int = 16) -> Any:
+    """Upper bound on a non-negative expression that was evaluated in float64.
+
+    Its relative error is covered by `OUTWARD`; each of its products and quotients may underflow besides, by
+    half the smallest number. Sums of N products have N of these: `roundings` is to exceed their number.
+    """
+    return value * OUTWARD + roundings * smallest("float64")
+
+
+def length(vector: np.ndarray) -> float:
+    """Euclidean norm of a vector, at least, evaluated where no square over- or underflows.
+
+    Divided by its largest entry, squares lost to underflow are below 2**-1022 of a sum that is at least 1.
+    """
+    largest = float(np.max(np.abs(vector), initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return 0.0 if largest == 0.0 else np.inf
+    return float(raised(np.linalg.norm(np.asarray(vector) / largest) * largest))
+
+
+def magnitudes(vector: np.ndarray) -> np.ndarray:
+    """Absolute values in float64, none of them below the exact one, whatever the vector's precision."""
+    absolute = np.abs(vector)
+    rounded = absolute.astype(np.float64)
+    return np.where(rounded < absolute, np.nextafter(rounded, np.inf), rounded)
+
+
+def stored(values: Any, precision: str) -> Any:
+    """Float64 values of what is left of float64 values once rounded to nearest in a precision.
+
+    Float64 and longdouble hold them exactly; in float32 a value may also become 0 or infinite.
+    """
+    if precision != "float32":
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        return np.float64(np.float32(values))
+
+
+def gamma(k: float, u: float) -> float:
+    """``k u / (1 - k u)``: relative error of k roundings in any order; infinite if k u >= 1.
+
+    Source: Higham 2002, Lemma 3.1 and section 3.1 (sums and inner products in any order).
+    """
+    return k * u / (1.0 - k * u) if k * u < 1.0 else np.inf
+
+
+def cholesky_error(block: int, u: float) -> float:
+    """Backward error of a solve by Cholesky's factorisation, over the trace of the b x b system.
+
+    Source: Higham 2002, Theorems 10.3 and 10.4, with a rounding more in each of the three stages.
+    """
+    return gamma(3 * block + 4, u) / (1 - gamma(block + 2, u))
+
+
+def sum_roundings(terms: int, summation: str) -> int:
+    """Roundings that any one term of an inner product goes through, its product included.
+
+    A sum is a tree of additions; a term is rounded once in its product and once in every addition above
+    it, so an inner product errs by ``gamma_k sum |x_i z_i|`` with k the height of the tree plus one:
+    n in any order (height at most n - 1), ``ceil(log2 n) + 1`` in pairs, and ``K + ceil(n/K) - 1`` in
+    blocks of K, each in any order, and then over the blocks. A fused product and sum rounds less.
+
+    Source: Higham 2002, sections 3.1 and 4.2; Blanchard, Higham and Mary, A class of fast and accurate
+    summation algorithms (SIAM J. Sci. Comput. 42, 2020), section 2, for blocks.
+
+    Parameters
+    ----------
+    terms : int
+        Number of terms (n >= 0); exact zeros among them may be left out, but not where the order counts.
+    summation : str
+        "any", "pairwise" or "blocked:K", see `Declaration.summation`.
+
+    Raises
+    ------
+    InputError
+        If the order is unknown or K is no positive integer.
+    """
+    name, _, size = summation.partition(":")
+    if summation == "any":
+        return terms
+    if summation == "pairwise":
+        return math.ceil(math.log2(max(terms, 1))) + 1
+    if name == "blocked" and size.isdecimal() and int(size) > 0:
+        return min(terms, int(size) + -(-terms // int(size)))
+    raise InputError(
+        f"summation {summation!r} is unknown; known: any, pairwise, blocked:K with a block size K >= 1"
+    )
+
+
+def stale_roundings(support: int, samples: int, drawn: int, summation: str) -> int:
+    """Roundings of the terms of a kernel row's product with a, before corrections are added one by one.
+
+    In any order the `support` nonzero terms cost no more roundings than there are of them. In a declared
+    order the tree may hold all m terms, the corrections and the constants of the step at once; the
+    smaller of both counts holds.
+
+    Parameters
+    ----------
+    support : int
+        Nonzero entries of a at the window's start (p).
+    samples, drawn : int
+        Number of samples (m) and of coordinates drawn in the window.
+    summation : str
+        See `sum_roundings`.
+    """
+    return min(support, sum_roundings(samples + drawn + 3, summation)) if summation != "any" else support
