@@ -1,5 +1,11 @@
 """Typed errors: each names the input, the value met, the value allowed, and the way out."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from types import ModuleType
+
 
 class SstepVerifyError(Exception):
     """Base of every error this package raises on purpose."""
@@ -21,7 +27,7 @@ class OracleDisagreementError(SstepVerifyError, ArithmeticError):
     """Two independent oracles contradict each other; exit code 4."""
 
 
-def require(module: str, extra: str):
+def require(module: str, extra: str) -> ModuleType:
     """Import `module`, or say which extra brings it.
 
     Parameters
@@ -45,3 +51,9 @@ def require(module: str, extra: str):
             f"{module!r} is not installed: it comes with the extra [{extra}]. "
             f"Install it with: python -m pip install 'sstep-verify[{extra}]'"
         ) from error
+
+
+def closest(name: object, known: Iterable[str]) -> str:
+    """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it."""
+    found = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
+
+RAISED = "raised"
+"""First word of `Trajectory.stopped` where a foreign solver raised an error."""
 
 DRAWS_LOOKED_AT = 1 << 12
 """First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""
@@ -47,30 +52,68 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     Returns
     -------
     Trajectory
-        What the solver returned, with `Trajectory.asked`.
+        What the solver returned, with `Trajectory.asked`. A solver with the attribute `foreign` gets copies
+        of all inputs; where it raises, the trajectory ends at a0 and says so in `Trajectory.stopped`.
 
     Raises
     ------
     InputError
         If the solver returns something else.
+
+    Notes
+    -----
+    Whatever the solver does to them, NumPy's treatment of floating-point errors and the filters of
+    warnings are as before afterwards, and while the observer is called.
     """
-    asked, before = asked_of(request), _digests(request)
+    foreign = getattr(solver, "foreign", False)
+    asked = asked_of(request)
+    if foreign:
+        request = _own_copy(request)
+    before = _digests(request)
     ended: list[int] = []
+    settings = np.geterr()
 
     def observed(iteration: int, alpha: np.ndarray) -> bool:
-        stop = observe is not None and bool(observe(iteration, alpha))
+        with np.errstate(**settings):
+            stop = observe is not None and bool(observe(iteration, alpha))
         if stop:
             ended.append(int(iteration))
         return stop
 
-    made = solver.run(request, observe and observed)
-    if not isinstance(made, Trajectory):
-        raise InputError(
-            f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
-        )
-    after = _digests(request)
-    changed = tuple(name for name, digest in before.items() if after[name] != digest)
+    try:
+        with np.errstate(), warnings.catch_warnings():
+            made = solver.run(request, observe and observed)
+        if not isinstance(made, Trajectory):
+            raise InputError(
+                f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
+            )
+    except Exception as error:
+        if not foreign:
+            raise
+        told = f"{RAISED} {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
+    after = _digests_after(request)
+    changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
     return replace(made, asked=replace(asked, ended=ended[0] if ended else None, changed=changed))
+
+
+def _own_copy(request: RunRequest) -> RunRequest:
+    """The request with copies of the problem, the stream and a0, for a solver that may change them."""
+    initial = None if request.initial is None else np.array(request.initial)
+    return replace(
+        request,
+        problem=copy.deepcopy(request.problem),
+        stream=copy.deepcopy(request.stream),
+        initial=initial,
+    )
+
+
+def _digests_after(request: RunRequest) -> dict[str, str]:
+    """Digests after the run; none where the solver put something in the place of an input."""
+    try:
+        return _digests(request)
+    except Exception:
+        return {}
 
 
 def _digests(request: RunRequest) -> dict[str, str]:

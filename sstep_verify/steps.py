@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SvmSteps:
-    """The exact steps of a window in float64, with enclosures where a decision hangs on them.
+    """The exact steps of a window in float64, with enclosures where a decision depends on them.
 
     Parameters
     ----------

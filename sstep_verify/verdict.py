@@ -16,6 +16,13 @@ class Status(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
 
 
+SEEN = 2.0
+"""Effect over bound above which an error is certain to show, by the triangle inequality.
+
+A run with the error is within the bound of its own exact end, and that is more than twice the bound away
+from the right one.
+"""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 
@@ -30,11 +37,11 @@ class Term:
     status : Status
         PASS if leaving the quantity out would have been seen in at least one comparison, else VACUOUS.
     detectable : float
-        Smallest relative error of the quantity that some decided comparison would have shown:
-        bound / effect of a relative change. Infinite if the quantity never acts.
+        Smallest relative error of the quantity that some decided comparison was certain to show: twice the
+        bound (`SEEN`) over the effect of a relative change. Infinite if the quantity never acts.
     planned, decided, seen : int
-        Comparisons planned, made with a finite bound, and those of them that would have shown the
-        quantity left out: its exact effect exceeds twice the bound.
+        Comparisons in which the quantity was to be looked at, those of them made with a finite bound, and
+        those that would have shown it left out: its exact effect exceeds twice the bound.
     reason : str
         Why the term is vacuous; empty otherwise.
     """

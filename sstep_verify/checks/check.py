@@ -15,7 +15,7 @@ UNSEEN = (
     "every comparison holds, but on this very input it would have held with the planted defect too, so "
     "it shows nothing; each term says for itself whether it could have been seen"
 )
-"""What VACUOUS means of a check that says no more."""
+"""Meaning of VACUOUS for a check that says no more."""
 
 
 def every_run(case: Case, s: int) -> bool:

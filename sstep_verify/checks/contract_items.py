@@ -1,4 +1,4 @@
-"""What the check contract holds a run against, item by item; each says what is wrong, or nothing."""
+"""Items of the check contract, one function each, that says what is wrong with a run, or nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import TYPES
+from sstep_verify.made import RAISED
+from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Asked, Trajectory
 
@@ -69,6 +70,8 @@ def _shape(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> st
 
 
 def _type(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+    if isinstance(trajectory.alphas, np.ma.MaskedArray):
+        return "a is a masked array; needed is a plain one, whose every value counts"
     found = np.asarray(trajectory.alphas).dtype
     if found.kind == "f" and np.finfo(found).nmant >= np.finfo(TYPES[declaration.precision]).nmant:
         return ""
@@ -93,6 +96,8 @@ def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     told, made = trajectory.stopped, trajectory.length
+    if str(told).startswith(RAISED):
+        return f"the solver {told}"
     if told not in STOPS:
         return f"the reason for stopping, {told!r}, is none of {', '.join(STOPS)}"
     if asked.ended is not None and (told, made) != ("observer", asked.ended):
@@ -140,4 +145,4 @@ ITEMS: dict[str, Callable[[Declaration, Trajectory, Asked], str]] = {
     "state": _state,
     "panels": _panels,
 }
-"""What is held against the request; each says what is wrong, or nothing."""
+"""Items held against the request; each says what is wrong, or nothing."""

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import unit_roundoff
+from sstep_verify.numerics.rounding import unit_roundoff
 
 
 def significant_digits(

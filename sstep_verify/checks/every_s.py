@@ -1,4 +1,4 @@
-"""What checks share that judge every s by itself: the plain run of each s, and one verdict an s."""
+"""Parts shared by checks that judge every s by itself: the plain run of each s, and one verdict an s."""
 
 from __future__ import annotations
 

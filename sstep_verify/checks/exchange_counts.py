@@ -1,4 +1,4 @@
-"""What a declared exchange implies for windows, kernel rows formed, collectives and words: formulas.
+"""Formulas for windows, kernel rows formed, collectives and words of a declared exchange.
 
 With W = ceil(H/s) windows, d_k distinct columns in window k, m samples, and the set-up Z = 1 where the RBF
 kernel is formed by norm expansion (the squared norms, m words) and else 0:
@@ -23,7 +23,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.checks.case import Case
-from sstep_verify.problems import RBFKernel
 from sstep_verify.trajectory import Trajectory
 
 COUNTED = ("windows", "panel columns", "collectives", "words")
@@ -82,7 +81,7 @@ def _windows(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]
 
 
 def _setup(case: Case) -> int:
-    return int(isinstance(case.problem.kernel, RBFKernel) and case.declaration.rbf == "norm-expansion")
+    return int(case.problem.kernel.of_distance and case.declaration.rbf == "norm-expansion")
 
 
 def _counts(windows: int, columns: int, collectives: int, payload: int, *, bare: int = 0) -> dict[str, int]:

@@ -66,5 +66,5 @@ def explain(check: str) -> Explanation:
 
 
 def derivation(name: str) -> str:
-    """The docstring of a module of ``bounds/``."""
-    return inspect.getdoc(importlib.import_module(f"sstep_verify.bounds.{name}")) or ""
+    """The docstring of a module of ``bounds/``, named by its path in there."""
+    return inspect.getdoc(importlib.import_module("sstep_verify.bounds." + name.replace("/", "."))) or ""

@@ -15,7 +15,8 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
 from sstep_verify.checks.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.exchange_counts import COUNTED, distinct_columns, expected_counts
-from sstep_verify.checks.outcome import Finding, decisive, planted_term, record
+from sstep_verify.checks.finding import Finding, decisive
+from sstep_verify.checks.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

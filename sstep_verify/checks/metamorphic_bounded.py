@@ -24,14 +24,15 @@ its earlier steps, contribute to the gradients - a wrong number, a wrong width, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
-from sstep_verify.checks.metamorphic.bounded_relations import relations
+from sstep_verify.checks.finding import Window, decisive, ratios
+from sstep_verify.checks.metamorphic.bounded_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
     comparable,
@@ -39,10 +40,9 @@ from sstep_verify.checks.metamorphic.shared import (
     original_request,
     seen_first,
 )
-from sstep_verify.checks.metamorphic.window import Compared, ExactWindow
-from sstep_verify.checks.outcome import decisive, planted_term, record
-from sstep_verify.checks.window.choose import Window, choose_windows
-from sstep_verify.checks.window.compare import ratios
+from sstep_verify.checks.metamorphic.window import ExactWindow, Pair
+from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -67,7 +67,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
 
 def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
     """Every chosen window of the short runs, from its recorded a, for every relation."""
-    wanted = {}
+    wanted, pairs = {}, relations(case)
     for s in case.s_values:
         if not comparable(case, s):
             continue
@@ -79,7 +79,7 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
                 wanted[metamorphic_key(s, SHORTENED, begin)] = RunRequest(
                     case.problem, case.stream, s, steps, start=begin, initial=state
                 )
-            for relation in relations(case):
+            for relation in pairs:
                 changed = relation.transformed
                 wanted[metamorphic_key(s, relation.name, begin)] = RunRequest(
                     changed.problem,
@@ -110,8 +110,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per s that has windows, within the case's replay limit; one term per relation.
     """
+    pairs = relations(case)
     return [
-        _judge_run(case, s, trajectories, oracle)
+        _judge_run(case, s, trajectories, oracle, pairs)
         for s in case.s_values
         if comparable(case, s) and _windows(case, trajectories[metamorphic_key(s)])
     ]
@@ -133,9 +134,15 @@ def _shortened(window: Window, original: Trajectory) -> bool:
     return window.end not in original.iterations
 
 
-def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> Verdict:
+def _judge_run(
+    case: Case,
+    s: int,
+    trajectories: Mapping[str, Trajectory],
+    oracle: Oracle,
+    pairs: Sequence[Relation],
+) -> Verdict:
     original = trajectories[metamorphic_key(s)]
-    shown: dict[str, list[Compared]] = {relation.name: [] for relation in relations(case)}
+    shown: dict[str, list[Pair]] = {relation.name: [] for relation in pairs}
     for window in _windows(case, original):
         run = (
             trajectories[metamorphic_key(s, SHORTENED, window.begin)]
@@ -144,12 +151,12 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracl
         )
         end = original.at(window.end) if run is None else run.final
         exact = ExactWindow(case, window, original.at(window.begin), end, oracle)
-        for relation in relations(case):
+        for relation in pairs:
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             shown[relation.name].append(exact.compare(relation, ended))
     findings = [item.finding for items in shown.values() for item in items]
     terms = []
-    for relation in relations(case):
+    for relation in pairs:
         items = shown[relation.name]
         seen = max(items, key=lambda item: float(ratios(np.array(item.effect), np.array(item.allowed))))
         executed = sum(item.finding.status is not Status.INCONCLUSIVE for item in items)
@@ -167,12 +174,12 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory], oracl
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(findings),
         executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
-        origin="sum of the window bounds of both runs, bounds/window_svm.py and bounds/window_ridge.py",
+        origin="sum of the window bounds of both runs, bounds/window/svm.py and bounds/window/ridge.py",
         causes=CAUSES,
         terms=seen_first(terms),
         evidence={
             "steps of a window": f"{min(s, affordable_steps(case))} of {s}",
-            "relations": {relation.name: relation.claim for relation in relations(case)},
+            "relations": {relation.name: relation.claim for relation in pairs},
             "ratios": {name: max(item.finding.ratio for item in items) for name, items in shown.items()},
             "failed": [
                 name
@@ -191,7 +198,7 @@ DECLARED = Check(
     runs=runs,
     continued=continued,
     judge=judge,
-    bounds=("window_svm", "window_ridge"),
+    bounds=("window/svm", "window/ridge"),
     level=1,
     affordable=comparable,
 )

@@ -4,9 +4,10 @@ data-up, data-down
     Data times a power of two with the parameters adapted (problems/transforms.py). Rounding commutes with
     powers of two, so every operation of the scaled run gives the scaled result, whatever the order of
     summation - as long as the same operations are made on arrays of the same shapes, nothing under- or
-    overflows (checks/scaling_range.py) and the declared formulas scale: repeated multiplication does,
-    ``pow`` does not. Sees absolute thresholds and absolute constants in the kernel, the curvature, the
-    steps or the box. Does not see one on the gradient of a K-SVM, which has the same value in both runs.
+    overflows (checks/metamorphic/scaling_range.py) and the declared formulas scale: repeated
+    multiplication does, ``pow`` does not. Sees absolute thresholds and absolute constants in the kernel,
+    the curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the same
+    value in both runs.
 targets-up, targets-down (K-RR)
     Targets, and with them the residual and a, times ``-2**k``. Sees absolute thresholds on either, and
     whatever treats the signs differently.
@@ -21,28 +22,23 @@ restart
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
-from sstep_verify.checks.metamorphic.exact_relations import relations
+from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.metamorphic.bitwise import BitComparison, blind, compare_bits, still
+from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
-from sstep_verify.checks.outcome import Finding, record
+from sstep_verify.checks.outcome import record
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import RBFKernel
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "metamorphic-exact"
-
-ROWS_LOOKED_AT = 64
-"""Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 
 CAUSES = (
@@ -115,25 +111,17 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per s, with one term per relation.
     """
-    return [_judge_run(case, s, trajectories) for s in case.s_values]
+    wanted = relations(case)
+    return [_judge_run(case, s, trajectories, wanted) for s in case.s_values]
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Two runs that must agree: recorded iterations compared, largest difference, what is wrong."""
-
-    relation: str
-    claim: str
-    compared: int
-    difference: float
-    note: str = ""
-
-
-def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
+def _judge_run(
+    case: Case, s: int, trajectories: Mapping[str, Trajectory], wanted: Sequence[Relation]
+) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     terms: list[Term] = []
-    outcomes: list[_Comparison] = []
-    for relation in relations(case):
+    outcomes: list[BitComparison] = []
+    for relation in wanted:
         changed = relation.transformed
         reason = relation.reason or relation.no_room_for_states(case, original.alphas)
         if reason or changed is None:
@@ -141,72 +129,21 @@ def _judge_run(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Ve
             continue
         other = trajectories[metamorphic_key(s, relation.name)]
         states = [changed.back(state) for state in other.alphas]
-        outcomes.append(_compare(relation.name, relation.claim, original, other.iterations, states))
-        terms.append(_term(case, outcomes[-1], _blind(case, relation.name, original)))
+        outcomes.append(compare_bits(relation.name, relation.claim, original, other.iterations, states))
+        terms.append(_term(case, outcomes[-1], blind(case, relation.name, original)))
     begin, reason = restart_point(case, original_request(case, s))
     if reason:
         terms.append(_not_applicable("restart", original, reason))
     else:
         other = trajectories[metamorphic_key(s, "restart")]
         claim = f"continued from a at iteration {begin}"
-        outcomes.append(_compare("restart", claim, original, other.iterations + begin, list(other.alphas)))
-        terms.append(_term(case, outcomes[-1], _still(original, begin)))
+        states = list(other.alphas)
+        outcomes.append(compare_bits("restart", claim, original, other.iterations + begin, states))
+        terms.append(_term(case, outcomes[-1], still(original, begin)))
     return _verdict(case, s, terms, outcomes)
 
 
-def _compare(
-    relation: str, claim: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
-) -> _Comparison:
-    largest, note = 0.0, ""
-    for iteration, state in zip(iterations.tolist(), states, strict=True):
-        expected = original.at(iteration)
-        if np.array_equal(expected, state):
-            continue
-        with np.errstate(invalid="ignore"):
-            difference = np.abs(expected - state)
-        difference = np.where(np.isfinite(difference), difference, math.inf)
-        place = int(np.argmax(difference))
-        largest = max(largest, float(difference[place]))
-        note = note or (
-            f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!r} "
-            f"and, mapped back, {state[place]!r}; {np.count_nonzero(difference)} coordinates differ"
-        )
-    return _Comparison(relation, claim, len(states) - 1, largest, note)
-
-
-def inside_box(case: Case, trajectory: Trajectory) -> bool:
-    """Whether some recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM."""
-    states = trajectory.alphas
-    if not case.problem.is_svm:
-        return bool((states != 0).any())
-    return bool(((states > 0) & (states < case.problem.hinge.upper)).any())
-
-
-def _blind(case: Case, name: str, original: Trajectory) -> str:
-    """Why a planted defect of this relation would not show on this run; empty if it would."""
-    if not inside_box(case, original):
-        return "every recorded coordinate lies on the box or is 0, where no constant can show"
-    if name.startswith("data") and isinstance(case.problem.kernel, RBFKernel):
-        draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
-        entries = kernel_entries(case.problem, case.declaration, draws).values
-        entries[np.arange(draws.size), draws] = 0.0
-        largest = float(entries.max())
-        if largest * case.problem.samples < unit_roundoff(case.declaration.precision):
-            return f"no off-diagonal kernel entry looked at exceeds {largest:.3g}: distances do not act"
-    return ""
-
-
-def _still(original: Trajectory, begin: int) -> str:
-    """Why a lost state or position would not show after a restart; empty if it would."""
-    state = original.at(begin)
-    if not state.any():
-        return f"a is 0 at iteration {begin}"
-    if np.array_equal(state, original.final):
-        return f"a does not change after iteration {begin}"
-    return ""
-
-
-def _term(case: Case, comparison: _Comparison, blind: str) -> Term:
+def _term(case: Case, comparison: BitComparison, blind: str) -> Term:
     return Term(
         name=comparison.relation,
         status=Status.VACUOUS if blind else Status.PASS,
@@ -223,7 +160,7 @@ def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
     return Term(name, Status.VACUOUS, math.inf, planned, 0, 0, f"not applicable: {reason}")
 
 
-def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[_Comparison]) -> Verdict:
+def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison]) -> Verdict:
     wrong = [item for item in outcomes if item.note]
     told = [f"{item.relation} ({item.claim}) {item.note}".rstrip() for item in wrong or outcomes]
     largest = max((item.difference for item in wrong), default=0.0)

@@ -16,12 +16,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.bounds import optimum_ridge, optimum_svm
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.optimum import ridge as optimum_ridge
+from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.check import Check
-from sstep_verify.checks.outcome import Finding, planted_term, record
+from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -38,9 +40,9 @@ CAUSES = (
     "the run stopped early, its stopping rule measures something else, it solves another problem (loss, "
     "C, lambda, m on the diagonal, kernel), its gradient is stale"
 )
-SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum_svm.py)"
+SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum/svm.py)"
 RIDGE_ORIGIN = (
-    "claimed distance + error of evaluating it in the declared precision (bounds/optimum_ridge.py)"
+    "claimed distance + error of evaluating it in the declared precision (bounds/optimum/ridge.py)"
 )
 
 
@@ -203,5 +205,5 @@ DECLARED = Check(
     planted="a run that made no step at all",
     runs=runs,
     judge=judge,
-    bounds=("optimum_svm", "optimum_ridge"),
+    bounds=("optimum/svm", "optimum/ridge"),
 )

@@ -1,82 +1,12 @@
-"""From an enclosure and a bound to a verdict: the rule, the largest ratio, the record."""
+"""From a finding to a verdict: what planted defects would have shown, the reason, the record."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
 
 from sstep_verify.checks.case import Case
-from sstep_verify.verdict import Status, Term, Verdict
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One comparison: an enclosure of what was measured, and the bound on it.
-
-    Parameters
-    ----------
-    what : str
-        What was compared, with both values, for the reason of the verdict.
-    lower, upper : float
-        Enclosure of the measured value, >= 0.
-    bound : float
-        Bound on it; infinite where none can be derived.
-    """
-
-    what: str
-    lower: float
-    upper: float
-    bound: float
-
-    @property
-    def status(self) -> Status:
-        """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not.
-
-        VACUOUS where the value is known and the bound infinite: no defect could exceed it.
-        """
-        if self.lower > self.bound:
-            return Status.FAIL
-        if self.bound == math.inf and self.upper < math.inf:
-            return Status.VACUOUS
-        return Status.PASS if self.upper <= self.bound < math.inf else Status.INCONCLUSIVE
-
-    @property
-    def measured(self) -> float:
-        """The end of the enclosure that the status hangs on."""
-        return self.lower if self.status is Status.FAIL else self.upper
-
-    @property
-    def ratio(self) -> float:
-        """Measured / bound; 0 where the value must be exact and is, and where there is no bound."""
-        if self.measured == 0.0 or not self.bound < math.inf:
-            return 0.0
-        return self.measured / self.bound if self.bound > 0.0 else math.inf
-
-
-class Compared(Protocol):
-    """What a verdict quotes of a comparison."""
-
-    @property
-    def ratio(self) -> float:
-        """Measured / bound."""
-        ...
-
-    @property
-    def measured(self) -> float:
-        """The value measured."""
-        ...
-
-    @property
-    def bound(self) -> float:
-        """The bound on it."""
-        ...
-
-
-def decisive(findings: list[Finding]) -> Finding:
-    """The finding that a verdict on all of them rests on: the worst status, then the largest ratio."""
-    order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
-    return max(findings, key=lambda finding: (order.index(finding.status), finding.ratio))
+from sstep_verify.checks.finding import Finding
+from sstep_verify.verdict import SEEN, Status, Term, Verdict
 
 
 def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
@@ -95,8 +25,8 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     reason : str
         Why it would not have been seen, used only if it would not.
     """
-    seen = effect > 2 * bound  # then even a run at the near end of its own bound exceeds it
-    detectable = bound / effect if effect > 0.0 else math.inf
+    seen = effect > SEEN * bound
+    detectable = SEEN * bound / effect if effect > 0.0 else math.inf
     status = Status.PASS if seen else Status.VACUOUS
     return Term(
         name, status, detectable, planned, executed, executed if seen else 0, "" if seen else reason
@@ -114,7 +44,7 @@ def verdict_on(
     case: Case,
     s: int,
     status: Status,
-    compared: Compared,
+    finding: Finding,
     reason: str,
     *,
     units: str,
@@ -135,7 +65,7 @@ def verdict_on(
         Iterations per window of the run.
     status : Status
         What was decided.
-    compared : Compared
+    finding : Finding
         The comparison that decided it, for ratio, measured and bound.
     reason : str
         Why.
@@ -155,9 +85,9 @@ def verdict_on(
         s=s,
         block=case.stream.block,
         status=status,
-        ratio=compared.ratio,
-        measured=compared.measured,
-        bound=compared.bound,
+        ratio=finding.ratio,
+        measured=finding.measured,
+        bound=finding.bound,
         units=units,
         planned=planned,
         executed=executed,

@@ -1,4 +1,4 @@
-"""What named mistakes would put into a panel: the defects that check kernel-entries plants and names."""
+"""Panels as named mistakes would form them: the defects that check kernel-entries plants and names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
-from sstep_verify.problems import LinearKernel, Problem, RBFKernel
+from sstep_verify.problems import Problem, RBFKernel
+from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.solver import Declaration
 
 LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduction"
@@ -56,7 +57,7 @@ def mistaken(problem: Problem) -> dict[str, list[Problem]]:
     first[:, :half], second[:, half:] = data[:, :half], data[:, half:]
     kept = replace(problem, data=first)
     found = {LOST: [kept]}
-    if not isinstance(problem.kernel, LinearKernel):
+    if not problem.kernel.linear:
         found[SPLIT] = [kept, replace(problem, data=second)]
     if problem.is_svm:
         found[LABELS] = [replace(problem, data=problem.targets[:, None] * data)]
@@ -151,7 +152,7 @@ def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray)
     Where the exponent is certain to be beyond the range of exp, as it is far from the origin, the defect
     gives infinity without an error.
     """
-    data, sigma = problem.dense, problem.kernel.sigma  # type: ignore[union-attr]
+    data, sigma = problem.dense, parameters_of(problem.kernel)["sigma"]
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = 2 * sigma * (data[rows] @ data.T)
         size = 2 * sigma * (np.abs(data[rows]) @ np.abs(data).T) * OUTWARD

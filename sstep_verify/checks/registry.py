@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 
@@ -52,7 +52,8 @@ def checks_of(ids: Sequence[str]) -> list[Check]:
     """
     unknown = [name for name in ids if name not in CHECKS]
     if unknown:
-        raise InputError(f"check {unknown[0]!r} is unknown; known: {', '.join(sorted(CHECKS))}")
+        known = ", ".join(sorted(CHECKS))
+        raise InputError(f"check {unknown[0]!r} is unknown{closest(unknown[0], CHECKS)}; known: {known}")
     return [CHECKS[name] for name in ids]
 
 

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
+from sstep_verify.checks.finding import Finding
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -23,7 +24,7 @@ from sstep_verify.checks.short.runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import judged, spoiled, unfit, verdict_of
 from sstep_verify.oracle.balls.enclosure import DOWN, UP
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -77,7 +78,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _point(
     case: Case, truth: ShortTruth, s: int, sstep: Trajectory, classical: Trajectory, iteration: int
-) -> PointFinding:
+) -> Finding:
     one, other = sstep.at(iteration), classical.at(iteration)
     bounds: list[TrajectoryBound] = [truth.bounds(s)[iteration], truth.bounds(1)[iteration]]
     for state in (one, other):
@@ -100,7 +101,7 @@ DECLARED = Check(
     planted="the kernel correction left out of the s-step run alone",
     runs=runs,
     judge=judge,
-    bounds=("trajectory_svm", "trajectory_ridge"),
+    bounds=("trajectory/svm", "trajectory/ridge"),
     level=0,
     applies=lambda case, s: s > 1,
 )

@@ -3,7 +3,7 @@
 A log of the new value of each drawn coordinate tells a exactly before every step, also inside a window.
 Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
 any correct implementation of the declared recurrence may be off by, and what the judge may
-(bounds/step_svm.py, bounds/step_ridge.py, bounds/step_drift.py for carried weights). Nothing is propagated,
+(bounds/step/svm.py, bounds/step/ridge.py, bounds/step/drift.py for carried weights). Nothing is propagated,
 so no s is too large, and where all steps are judged a defect that acts in one of them is seen. The log is
 tied to the run: it must lead to every recorded a, to the last bit. The step with the largest ratio, the
 first of each event and a seeded one are replayed in exact arithmetic as well.
@@ -19,9 +19,12 @@ import numpy as np
 
 from sstep_verify.checks.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.check import Check
-from sstep_verify.checks.outcome import Finding, decisive, verdict_on
+from sstep_verify.checks.finding import Finding, decisive
+from sstep_verify.checks.outcome import verdict_on
+from sstep_verify.checks.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
-from sstep_verify.checks.steps.judged import JudgedRun, JudgedStep, StepJudge
+from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
+from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
@@ -31,9 +34,6 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "step-replay"
-
-MISSED = 1e-3
-"""Share of defective steps for which the chance of missing them is told, where not all steps are judged."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -83,7 +83,7 @@ def _judge_run(
     exact = exact_steps(case, trajectory, judged, judges[1], oracle)
     findings += exact
     terms = step_terms(case, s, trajectory, judged)
-    unseen = [name for name in core(min(s, trajectory.length)) if not _seen(terms, name)]
+    unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
     if not findings:
         nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
         return verdict_on(
@@ -161,6 +161,7 @@ def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
         "steps": {"judged": judged.judged, "of": judged.steps},
         "events": events,
         "steps over their bound": int(judged.tally.failed[0]),
+        "likely causes": [f"{name} left out" for name in reproducing(judged)],
     }
 
 
@@ -168,14 +169,13 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     words = [
         f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
         f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
-        "(bounds/step_*.py)."
+        "(bounds/step/)."
     ]
     if judged.judged < judged.steps:
-        missed = (1.0 - MISSED) ** judged.judged
         words.append(
             "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
-            f"with probability {MISSED:g} is missed with probability {missed:.1g}; one confined to a part "
-            "of the run is missed unless a stretch meets that part."
+            f"with probability {RARE:g} is missed with probability {missed(judged.judged):.1g}; one "
+            "confined to a part of the run is missed unless a stretch meets that part."
         )
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
@@ -211,7 +211,7 @@ DECLARED = Check(
     planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
     runs=runs,
     judge=judge,
-    bounds=("step_svm", "step_ridge", "step_drift"),
+    bounds=("step/svm", "step/ridge", "step/drift"),
     level=1,
     applies=lambda case, s: loggable(case),
     primary=True,

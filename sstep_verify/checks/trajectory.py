@@ -2,8 +2,8 @@
 
 Window-replay restarts the truth at every window; here nothing is restarted, so an error that is carried
 from window to window, a lost window or a wrong index stream shows even where each window by itself looks
-right. The price is a bound that grows with the number of iterations (bounds/trajectory_svm.py,
-bounds/trajectory_ridge.py): the runs are short, and every verdict holds its ratio against H.
+right. The price is a bound that grows with the number of iterations (bounds/trajectory/svm.py,
+bounds/trajectory/ridge.py): the runs are short, and every verdict holds its ratio against H.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
+from sstep_verify.checks.finding import Finding
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -20,7 +21,7 @@ from sstep_verify.checks.short.runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import PointFinding, judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import judged, spoiled, unfit, verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -29,8 +30,8 @@ from sstep_verify.verdict import Verdict
 CHECK = "trajectory"
 
 BOUND_ORIGIN = {
-    True: "signed propagation of all rounding errors of the run (bounds/trajectory_svm.py)",
-    False: "sum of the local rounding errors of its windows in the M-norm (bounds/trajectory_ridge.py)",
+    True: "signed propagation of all rounding errors of the run (bounds/trajectory/svm.py)",
+    False: "sum of the local rounding errors of its windows in the M-norm (bounds/trajectory/ridge.py)",
 }
 
 
@@ -75,7 +76,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     ]
 
 
-def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iteration: int) -> PointFinding:
+def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iteration: int) -> Finding:
     state, bounds = trajectory.at(iteration), [truth.bounds(s)[iteration]]
     note, size = unfit(truth, iteration, state)
     if note:
@@ -90,6 +91,6 @@ DECLARED = Check(
     planted="the kernel correction of the s-step recurrence left out in every window of the run",
     runs=runs,
     judge=judge,
-    bounds=("trajectory_svm", "trajectory_ridge"),
+    bounds=("trajectory/svm", "trajectory/ridge"),
     level=0,
 )

@@ -17,16 +17,18 @@ from dataclasses import replace
 
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.check import Check
+from sstep_verify.checks.finding import Finding, Window, outcome_of
+from sstep_verify.checks.outcome import verdict_on
 from sstep_verify.checks.window import sweep
-from sstep_verify.checks.window.choose import Window, choose_windows
-from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
+from sstep_verify.checks.window.choose import choose_windows
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import WindowFinding, decided, term_records
+from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import KERNEL, core, quantities_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict, worst
+from sstep_verify.verdict import Status, Verdict
 
 CHECK = "window-replay"
 
@@ -104,42 +106,37 @@ def _panel_words(case: Case, steps: int) -> int:
 
 def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays) -> Verdict:
     trajectory, update = runs_made[run_key(s)], case.declaration.update
-    names = [one.name for one in quantities_of(case.problem.loss.task, update, s, case.stream.block)]
+    width = min(s, max(trajectory.length, 1))
+    names = [one.name for one in quantities_of(case.problem.loss.task, update, width, case.stream.block)]
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
     swept = sweep.sweep(case, s, trajectory, runs_made)
     chosen = [(trajectory, 0, window) for window in windows]
     chosen += [*swept.notable, *swept.violations[:CONFIRMED]]
-    findings = _findings(case, chosen, replays, names) + _bridged(swept)
-    worst_finding = max(findings, key=lambda finding: finding.ratio)
+    findings = _findings(case, chosen, replays, names) + _unlike(swept)
     terms, sources = term_records(names, findings), _sources(findings)
-    status = worst(one.status for one in findings if one.status is not Status.VACUOUS)
-    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(s)):
+    status = outcome_of(findings)
+    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
-    judged = swept.judged | {one.window.begin for one in findings if decided(one) and one.bits}
+    judged = swept.judged | {one.window.begin for one in findings if one.decided and one.bits}
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
     if swept.judged:
         ratios["in the sweep"] = swept.ratio
-    coverage = Coverage(planned, len(judged), swept.astray)
-    return Verdict(
-        check=CHECK,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=status,
-        ratio=worst_finding.ratio,
-        measured=worst_finding.measured,
-        bound=worst_finding.bound,
+    return verdict_on(
+        CHECK,
+        case,
+        s,
+        status,
+        max(findings, key=lambda finding: finding.ratio),
+        reason(case, width, status, findings, terms, ratios, Coverage(planned, len(judged), swept.unlike)),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
         terms=terms,
-        reason=reason(case, s, status, findings, terms, ratios, coverage),
-        replay=case.replay_command,
         evidence={
             **sources,
             **_counted(s, trajectory, judged),
             "sweep": swept.evidence(),
+            "likely causes": likely_causes(findings),
             "windows": [finding.evidence() for finding in findings],
         },
     )
@@ -156,9 +153,13 @@ def _counted(s: int, trajectory: Trajectory, judged: set[int]) -> dict[str, dict
 
 def _findings(
     case: Case, chosen: list[tuple[Trajectory, int, Window]], replays: WindowReplays, names: list[str]
-) -> list[WindowFinding]:
-    """Replay the windows; in long ones look only at the correction and at what was not seen before."""
-    findings: list[WindowFinding] = []
+) -> list[Finding]:
+    """Replay chosen windows; each comes with its run, and with where in the plain run that begins.
+
+    The effect of a quantity costs a replay of its own. Where a window is short all are computed; where it
+    is long, those of the kernel correction and of what no window before showed.
+    """
+    findings: list[Finding] = []
     left, unseen = PANEL_WORK, set(names)
     for trajectory, offset, window in chosen:
         steps, block = window.end - window.begin, case.stream.block
@@ -174,25 +175,27 @@ def _findings(
         )
         placed = replace(window, begin=offset + window.begin, end=offset + window.end)
         findings.append(replace(finding, window=placed))
-        unseen = {name for name in unseen if not finding.saw(name)}
+        unseen = {name for name in unseen if not finding.shows(name)}
         left -= _panel_words(case, steps)
     return findings
 
 
-def _bridged(swept: sweep.Sweep) -> list[WindowFinding]:
-    """The part in which the run itself went astray, where it is further off than rounding takes it."""
+def _unlike(swept: sweep.Sweep) -> list[Finding]:
+    """Where the run made again was another one: what the plain run did there, if that is wrong."""
     found = swept.bridged
     if found is None or not found.ratio[0] > 1.0:
         return []
+    begin, end = swept.bridge
     note = (
-        f"made again with every window recorded, the run ends iterations {swept.bridge[0] + 1}.."
-        f"{swept.bridge[1]} elsewhere, and only so right: what it does hangs on what is recorded"
+        f"made again with the end of every window recorded, the run has another a after iteration {end}, "
+        "and only that one is right: what the solver computes depends on what is recorded"
     )
-    values = (float(found.ratio[0]), float(found.distance[0]), float(found.bound[0]))
-    return [WindowFinding(Window(*swept.bridge, ("astray",)), Status.FAIL, *values, note)]
+    distance, bound = float(found.distance[0]), float(found.bound[0])
+    window = Window(begin, end, ("unlike the run made again",))
+    return [Finding("", distance, distance, bound, window, note)]
 
 
-def _sources(findings: list[WindowFinding]) -> dict[str, dict]:
+def _sources(findings: list[Finding]) -> dict[str, dict]:
     """Largest ratio from the data and from the panel with both values, and what either could have seen."""
     found: dict[str, dict] = {}
     for source in SOURCES:
@@ -214,12 +217,12 @@ DECLARED = Check(
     continued=continued,
     judge=judge,
     bounds=(
-        "window_svm",
-        "window_ridge",
-        "window_ridge_components",
-        "window_ridge_panel",
-        "sweep_svm",
-        "sweep_ridge",
+        "window/svm",
+        "window/ridge",
+        "window/ridge_components",
+        "window/ridge_panel",
+        "sweep/svm",
+        "sweep/ridge",
     ),
     level=1,
     affordable=replayable,

@@ -1,16 +1,15 @@
-"""Which transformed problems and solver variants must agree within rounding, and how much that is."""
+"""Transformed problems and solver variants that must agree within rounding, and how much that is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.window_ridge import ridge_window_bound
-from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
 from sstep_verify.errors import InputError
@@ -81,7 +80,6 @@ class Relation:
         return self.name == "data-scaled"
 
 
-@lru_cache(maxsize=1)
 def relations(case: Case) -> tuple[Relation, ...]:
     """The relations of a case."""
     problem, stream, declaration, seed = case.problem, case.stream, case.declaration, case.seed

@@ -1,10 +1,9 @@
-"""Which transformed problems of a case must be solved in the same bits, and which powers of two fit."""
+"""Transformed problems of a case that must be solved in the same bits, and powers of two that fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.metamorphic import scaling_range
 from sstep_verify.checks.metamorphic.scaling_range import Span
 from sstep_verify.errors import InputError
-from sstep_verify.problems import RBFKernel
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
 
 POWERS = (32, 16, 8, 4, 2, 1)
@@ -61,11 +59,10 @@ class Relation:
         )
 
 
-@lru_cache(maxsize=1)
 def relations(case: Case) -> tuple[Relation, ...]:
     """The relations between runs on two problems; the restart is not among them."""
     problem, declaration = case.problem, case.declaration
-    same_kernel = isinstance(problem.kernel, RBFKernel)
+    same_kernel = problem.kernel.of_distance
     kernel = None
     if not (same_kernel and problem.is_svm):
         draws = np.unique(case.stream.blocks(0, min(case.short, case.iterations)))

@@ -9,7 +9,7 @@ exact, so what can underflow are products and quotients:
 * powers of ``c + <x, z>``: no smaller than the smallest nonzero kernel entry;
 * products with a, quotients that make a.
 
-Kernel entries: every computed one is within delta_K of its value (bounds/kernel_entries.py), so it is at
+Kernel entries: every computed one is within delta_K of its value (bounds/kernel/entries.py), so it is at
 least ``|K| - delta_K`` where that is positive; else it is 0 or, since rounding never sets a bit below
 the last one of what it rounds, a multiple of the last bit of the products, ``2**(2q)`` or ``2**(2qd)``.
 
@@ -28,9 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import TYPES, stored
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.numerics.rounding import TYPES, stored
+from sstep_verify.problems import PolynomialKernel, Problem
 from sstep_verify.solver import Declaration
 
 MOST_ENTRIES = 1 << 22
@@ -98,16 +98,18 @@ def kernel_span(problem: Problem, declaration: Declaration, rows: np.ndarray) ->
 def _crude_span(problem: Problem, declaration: Declaration) -> tuple[int, int]:
     """Exponents from the data alone: last bit of a nonzero entry, and one that no entry reaches."""
     kernel, limits = problem.kernel, number_range(declaration.precision)
-    if isinstance(kernel, RBFKernel):
-        return limits.least - limits.digits, 1
     data = _data(problem, declaration)
-    bits, high, degree = 2 * last_bit(data), _product_top(data), 1
+    bits, high = 2 * last_bit(data), _product_top(data)
+    if kernel.linear:
+        return bits, high
+    if kernel.of_distance:
+        return limits.least - limits.digits, 1
     if isinstance(kernel, PolynomialKernel):
-        degree = kernel.degree
         offset = np.array([stored(kernel.offset, declaration.precision)])
         bits = min(bits, last_bit(offset)) if offset.any() else bits
         high = max(high, span(offset).high) + 1
-    return degree * bits, degree * high
+        return kernel.degree * bits, kernel.degree * high
+    return limits.least - limits.digits, limits.most
 
 
 def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> str:
@@ -126,7 +128,7 @@ def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> 
     data = _data(problem, declaration)
     entries = span(data)
     products = 2 * entries.low
-    if isinstance(problem.kernel, RBFKernel) and declaration.rbf == "difference":
+    if problem.kernel.of_distance and declaration.rbf == "difference":
         products = min(products, 2 * last_bit(data))
     needed = {
         "data": Span(min(entries.low, span(problem.dense).low), entries.high),
@@ -183,7 +185,7 @@ def formula_does_not_scale(problem: Problem, declaration: Declaration) -> str:
     ``pow`` errs by a fraction of an ulp that depends on the argument's exponent; repeated
     multiplication, and the exponent of the RBF kernel, go through roundings that scale.
     """
-    if isinstance(problem.kernel, PolynomialKernel) and declaration.power == "pow":
+    if problem.kernel.factors > 1 and declaration.power == "pow":
         return "the polynomial is raised by pow, whose rounding errors do not scale with its argument"
     return ""
 

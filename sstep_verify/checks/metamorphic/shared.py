@@ -1,4 +1,4 @@
-"""What the two metamorphic checks share: short runs beside the plain ones, and where they are recorded."""
+"""Parts of both metamorphic checks: short runs beside the plain ones, and where they are recorded."""
 
 from __future__ import annotations
 

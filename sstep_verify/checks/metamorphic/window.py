@@ -7,21 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD, magnitudes
-from sstep_verify.bounds.trajectory_norm import energy_norm
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.finding import Finding, Window, ratios
 from sstep_verify.checks.metamorphic.bounded_relations import Relation, window_bound
-from sstep_verify.checks.outcome import Finding
-from sstep_verify.checks.window.choose import Window
-from sstep_verify.checks.window.compare import ratios
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One window of one relation.
+class Pair:
+    """The two ends of one window under one relation.
 
     Parameters
     ----------
@@ -76,7 +74,7 @@ class ExactWindow:
         correction = self._replay.effects.get("kernel-correction")
         return effect if correction is None else np.maximum(effect, correction.dropped)
 
-    def compare(self, relation: Relation, ended: np.ndarray) -> Compared:
+    def compare(self, relation: Relation, ended: np.ndarray) -> Pair:
         """Compare the original end with that of a transformed run, mapped back."""
         problem, places = self._case.problem, self._replay.places
         other = self._bound
@@ -99,7 +97,7 @@ class ExactWindow:
             what += f": coordinate {moved}, not drawn, is {self._end[moved]!r} and {state[moved]!r}"
             finding = Finding(what, math.inf, math.inf, 0.0)
         most = int(np.argmax(ratios(self._effect, allowed)))
-        return Compared(finding, float(self._effect[most]), float(allowed[most]))
+        return Pair(finding, float(self._effect[most]), float(allowed[most]))
 
     def _difference(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the distance of the two ends: per distinct coordinate, or in the M-norm."""

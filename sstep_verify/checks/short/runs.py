@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.bounds.trajectory_norm import energy_norm
-from sstep_verify.bounds.trajectory_ridge import ridge_trajectory_bound
-from sstep_verify.bounds.trajectory_svm import svm_trajectory_bound
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory.norm import energy_norm
+from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
+from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.checks.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.oracle.balls.enclosure import magnitude_interval

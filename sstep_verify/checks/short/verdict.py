@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.finding import Finding, Window, outcome_of, unbounded, wrong
 from sstep_verify.checks.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
-from sstep_verify.checks.window.choose import Window
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.terms import WindowFinding, decided, term_records, unseen
+from sstep_verify.checks.window.terms import term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, quantities_of
-from sstep_verify.verdict import Status, Verdict, worst
+from sstep_verify.verdict import Status, Verdict
 
 CAUSES = (
     "Likely causes: a correction term of the s-step recurrence is missing or wrong; the run does not "
@@ -26,53 +26,31 @@ CAUSES = (
 )
 
 
-@dataclass(frozen=True)
-class PointFinding:
-    """The comparison at one iteration.
-
-    Parameters
-    ----------
-    finding : WindowFinding
-        Status, ratio, measured, bound, and what each term could have shown.
-    distance : float
-        Upper end of the distance in the verdict's norm: M-norm (K-RR) or max-norm (K-SVM).
-    bounds : tuple of TrajectoryBound
-        The bounds whose sum it was compared with.
-    """
-
-    finding: WindowFinding
-    distance: float
-    bounds: tuple[TrajectoryBound, ...]
-
-    @property
-    def iteration(self) -> int:
-        """The iteration (H of this point)."""
-        return self.finding.window.end
-
-    def evidence(self) -> dict[str, object]:
-        """Plain values for the report."""
-        return {
-            "iteration": self.iteration,
-            "status": self.finding.status.value,
-            "ratio": self.finding.ratio,
-            "distance": self.distance,
-            "largest bound": float(sum(float(np.max(bound.radius, initial=0.0)) for bound in self.bounds)),
-            "amplification": max(bound.amplification for bound in self.bounds),
-            "undecided clips": sum(bound.undecided for bound in self.bounds),
-            "detectable": self.finding.detectable,
-        }
-
-
-def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> PointFinding:
+def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> Finding:
     """A point that is judged before anything is compared: FAIL, or VACUOUS where a number may overflow.
 
     An a that is not finite is no failure where nothing was promised, that is, where a bound is infinite.
     """
     promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
-    status, bound = (Status.FAIL, 0.0) if promised else (Status.VACUOUS, math.inf)
-    ratio = math.inf if promised else 0.0
-    finding = WindowFinding(Window(0, iteration, ()), status, ratio, measured, bound, note)
-    return PointFinding(finding, measured, tuple(bounds))
+    details = _details(iteration, measured, bounds)
+    made = wrong if promised else unbounded
+    return made("", measured, window=Window(0, iteration), note=note, details=details)
+
+
+def _details(iteration: int, distance: float, bounds: Sequence[TrajectoryBound]) -> dict[str, object]:
+    """What the report tells of a point: the distance in the verdict's norm, what its bounds are made of."""
+    return {
+        "iteration": iteration,
+        "distance": distance,
+        "largest bound": float(sum(float(np.max(bound.radius, initial=0.0)) for bound in bounds)),
+        "amplification": max(bound.amplification for bound in bounds),
+        "undecided clips": sum(bound.undecided for bound in bounds),
+    }
+
+
+def _evidence(point: Finding) -> dict[str, object]:
+    told = {"status": point.status.value, "ratio": point.ratio, "detectable": point.detectable}
+    return {**point.details, **told}
 
 
 def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:
@@ -96,7 +74,7 @@ def judged(
     state: np.ndarray,
     distance: tuple[np.ndarray, np.ndarray],
     bounds: Sequence[TrajectoryBound],
-) -> PointFinding:
+) -> Finding:
     """Compare a distance with the sum of some bounds.
 
     Parameters
@@ -118,12 +96,15 @@ def judged(
     replay = Replay(exact.places, *distance, steps, effects, exact.bits)
     bound = np.sum([bound.radius for bound in bounds], axis=0)
     resolved = resolution(case.declaration, replay, np.zeros_like(state), state)
-    finding = compare(Window(0, iteration, ()), replay, bound, resolved)
-    return PointFinding(finding, float(np.max(distance[1], initial=0.0)), tuple(bounds))
+    finding = compare(Window(0, iteration), replay, bound, resolved)
+    if math.isinf(finding.bound):
+        # Nothing is promised, however wide the enclosure of what overflowed.
+        finding = unbounded(finding.what, finding.lower, window=finding.window)
+    return replace(finding, details=_details(iteration, float(np.max(distance[1], initial=0.0)), bounds))
 
 
 def verdict_of(
-    check: str, case: Case, s: int, points: list[PointFinding], compared: str, origin: str
+    check: str, case: Case, s: int, points: list[Finding], compared: str, origin: str
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -131,27 +112,25 @@ def verdict_of(
     ----------
     check, case, s
         As in `verdict_on`.
-    points : list of PointFinding
+    points : list of Finding
         At least one.
     compared : str
         What was compared with what, without an end.
     origin : str
         Where the bound comes from.
     """
-    findings = [point.finding for point in points]
-    deciding = max(points, key=lambda point: point.finding.ratio)
+    finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
     names = [
         name for name in names if name in (STALE, KERNEL, OVERLAP, OMEGA) and (name != STALE or s == 1)
     ]
-    terms = term_records(names, findings, "runs from zero to a recorded point")
+    terms = term_records(names, points, "runs from zero to a recorded point")
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
-    status = worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
+    status = outcome_of(points)
     # The planted defect is the dropped kernel correction, which comes first; s = 1 has none.
     status = with_planted(status, terms if s > 1 else ())
-    finding = deciding.finding
     reason = (
-        f"{compared} after {deciding.iteration} iterations: measured {finding.measured:.3g}, "
+        f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
     if status is Status.FAIL:
@@ -171,11 +150,11 @@ def verdict_of(
         reason,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(points),
-        executed=sum(decided(finding) for finding in findings),
+        executed=sum(point.decided for point in points),
         terms=terms,
         evidence={
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
-            "points": [point.evidence() for point in points],
+            "points": [_evidence(point) for point in points],
         },
     )

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.outcome import Finding
-from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
+from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.steps.found import JudgedRun
+from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import MOST_BITS, Oracle
 from sstep_verify.trajectory import Trajectory

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-
 import numpy as np
 
-from sstep_verify.bounds.step_drift import WeightsDrift
-from sstep_verify.bounds.step_ridge import ridge_inputs, ridge_step_constants
-from sstep_verify.bounds.step_svm import svm_step_constants
+from sstep_verify.bounds.step.drift import WeightsDrift
+from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
+from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.sample import after_run
+from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, largest_step
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
@@ -25,54 +24,6 @@ STRETCH = 1 << 12
 
 SAMPLED = 16
 """Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
-
-
-@dataclass(frozen=True)
-class JudgedStep:
-    """One step and its bound.
-
-    Parameters
-    ----------
-    iteration : int
-        Iterations made before it.
-    distance, bound : float
-        Distance of the logged step from the judge's, and the bound on it: of the value (K-SVM), or the
-        2-norm of the residual (K-RR).
-    """
-
-    iteration: int
-    distance: float
-    bound: float
-
-    @property
-    def ratio(self) -> float:
-        """Distance / bound; a value that must be exact and is has 0, and what is no number is infinite."""
-        if self.distance == 0.0:
-            return 0.0
-        ratio = self.distance / self.bound if self.bound > 0.0 else np.inf
-        return ratio if ratio == ratio else np.inf
-
-
-@dataclass(frozen=True)
-class JudgedRun:
-    """What judging the steps of a run found.
-
-    Parameters
-    ----------
-    steps, judged, decided : int
-        Steps of the run, those judged, and those of them with a finite bound.
-    worst, first_wrong : JudgedStep or None
-        Where the ratio is largest; the first step over its bound.
-    tally : Tally
-        Events and quantities.
-    """
-
-    steps: int
-    judged: int
-    decided: int
-    worst: JudgedStep | None
-    first_wrong: JudgedStep | None
-    tally: Tally
 
 
 class StepJudge:
@@ -128,7 +79,7 @@ class StepJudge:
                 distance, bound = tally.distance[: last - first], tally.bound[: last - first]
                 finite = np.isfinite(bound)
                 judged, decided = judged + last - first, decided + int(finite.sum())
-                found = _largest(distance, bound, finite, first)
+                found = largest_step(distance, bound, finite, first)
                 if found and (worst is None or found.ratio > worst.ratio):
                     worst = found
                 if first_wrong is None and found and found.ratio > 1.0:
@@ -165,8 +116,7 @@ class StepJudge:
         parts = 20
         length = -(-wanted // parts // width) * width
         slots = -(-steps // length)
-        digest = hashlib.sha256(np.ascontiguousarray(trajectory.final).tobytes()).digest()
-        generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "little")))
+        generator = after_run(trajectory)
         chosen = {0, slots - 1, *generator.choice(slots, size=min(parts, slots), replace=False).tolist()}
         return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
 
@@ -198,7 +148,7 @@ class StepJudge:
             last = min(first + (1 << 16), end)
             follow(state.alpha, self._draws(trajectory, first, last), self._log(trajectory, first, last))
         if end > begin:
-            state.reach[:] = state.moved[:] = np.abs(state.alpha)
+            state.bounded[:] = state.moved[:] = np.abs(state.alpha)
             state.last[:] = -1
             if isinstance(state, SvmState):
                 state.signed[:] = state.start[:] = state.labels * state.alpha
@@ -216,8 +166,6 @@ class StepJudge:
         step = max(self._rows.most // (width * block), 1) * width if not self._rows.whole else end - begin
         for first in range(0, end - begin, step):
             part = slice(first, min(first + step, end - begin))
-            support = min(int(np.count_nonzero(state.alpha)) + draws[part].size, samples)
-            support = min(1 << (support - 1).bit_length(), samples)
             steps = part.stop - part.start
             closing = begin + part.stop == trajectory.length
             sampled = np.full(steps, ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
@@ -225,6 +173,9 @@ class StepJudge:
             own = Tally(tally.distance[part], tally.bound[part], *tally[2:])
             if case.problem.is_svm:
                 loss = case.problem.hinge
+                # Rounded up to a power of two: the weights of rows are kept for as long as it stays.
+                support = min(int(np.count_nonzero(state.alpha)) + draws[part].size, samples)
+                support = min(1 << (support - 1).bit_length(), samples)
                 constants = svm_step_constants(
                     case.declaration,
                     samples,
@@ -255,14 +206,3 @@ def follow(alpha, draws, log):
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
             alpha[draws[step, place]] = log[step, place]
-
-
-def _largest(distance, bound, finite, first: int) -> JudgedStep | None:
-    """The step with the largest ratio among those with a finite bound."""
-    if not finite.any():
-        return None
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = np.where(distance == 0.0, 0.0, distance / bound)
-    ratio = np.where(finite, np.where(np.isnan(ratio), np.inf, ratio), -1.0)
-    place = int(np.argmax(ratio))
-    return JudgedStep(first + place, float(distance[place]), float(bound[place]))

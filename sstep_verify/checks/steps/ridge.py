@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import OUTWARD
-from sstep_verify.bounds.step_ridge import solve_error
+from sstep_verify.bounds.step.ridge import solve_error
+from sstep_verify.bounds.step.svm import frozen_landing
+from sstep_verify.checks.steps.ridge_effects import effects_of, norm, note
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -23,9 +24,9 @@ from sstep_verify.checks.steps.tally import (
     TAIL_STEP,
     THRICE,
     event,
-    saw,
 )
 from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD
 
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
@@ -79,22 +80,24 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 rows, state, blocks[step], log[step], inputs, constants, drift[step]
             )
             tally.distance[step], tally.bound[step] = distance, bound
+            failed = bound < np.inf and not distance <= bound
+            if failed:
+                tally.failed[0] += 1
+            if failed or stretch.sampled[step]:
+                tally.planned[0] += 1
             if bound < np.inf:
-                failed = not distance <= bound
-                if failed:
-                    tally.failed[0] += 1
                 effects = state.effects
                 if solved and (failed or stretch.sampled[step]):
                     tally.looked[0] += 1
-                    _effects(rows, state, blocks[step], log[step], scale, stale_of)
-                    for which, dose in ((STALE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
-                        _saw(tally, which, effects[which], dose, 1.0, state.residual, bound, failed)
+                    effects_of(rows, state, blocks[step], log[step], scale, stale_of)
+                    for which, change in ((STALE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
+                        note(tally, which, effects[which], change, 1.0, state.residual, bound, failed)
                     # Of twice the system a solver gets half the increment.
-                    _saw(tally, CURVATURE, effects[CURVATURE], 1.0, 0.5, state.residual, bound, failed)
+                    note(tally, CURVATURE, effects[CURVATURE], 1.0, 0.5, state.residual, bound, failed)
                     if block > 1:
                         # The increment without them is at least this share of the right one.
                         share = constants.modulus / state.diagonal[0]
-                        _saw(
+                        note(
                             tally,
                             OFF_DIAGONAL,
                             effects[OFF_DIAGONAL],
@@ -105,42 +108,35 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                             failed,
                         )
                     if stale_of:
-                        _saw(tally, KERNEL, effects[KERNEL], 1.0, 1.0, state.residual, bound, failed)
-                        _saw(tally, SAME, effects[SAME], 1.0, 1.0, state.residual, bound, failed)
+                        note(tally, KERNEL, effects[KERNEL], 1.0, 1.0, state.residual, bound, failed)
+                        note(tally, SAME, effects[SAME], 1.0, 1.0, state.residual, bound, failed)
                         if constants.frozen:
-                            _saw(tally, OVERLAP, effects[OVERLAP], 1.0, 1.0, state.residual, bound, failed)
+                            note(tally, OVERLAP, effects[OVERLAP], 1.0, 1.0, state.residual, bound, failed)
                     if state.last[0] >= 0:
                         if step == begin:
-                            _saw(
+                            note(
                                 tally, BOUNDARY, effects[BOUNDARY], 1.0, 1.0, state.residual, bound, failed
                             )
-                        _saw(tally, STREAM, effects[STREAM], 1.0, 1.0, state.residual, bound, failed)
+                        note(tally, STREAM, effects[STREAM], 1.0, 1.0, state.residual, bound, failed)
                     if tail:
-                        _saw(tally, TAIL, effects[CURVATURE], 1.0, 1.0, state.residual, bound, failed)
+                        note(tally, TAIL, effects[CURVATURE], 1.0, 1.0, state.residual, bound, failed)
             for place in range(block):
                 i = blocks[step, place]
                 increment = log[step, place] - alpha[i]
                 size = abs(increment)
                 slack = constants.u * abs(log[step, place])
                 if constants.frozen:
-                    slack = 2.0 * _landing(constants, state.drawn[i], state.moved[i] + size)
+                    slack = 2.0 * frozen_landing(state.drawn[i], constants.u, state.moved[i] + size)
                 alpha[i] = log[step, place]
                 state.moved[i] += size
-                state.reach[i] += size + slack * (1.0 + constants.residual) / constants.residual
+                state.bounded[i] += size + slack * (1.0 + constants.residual) / constants.residual
                 state.last[place], state.step[place] = i, increment
         for step in range(begin, end):
             for place in range(block):
                 i = blocks[step, place]
                 state.drawn[i] = 0
-                state.reach[i] = state.moved[i] = abs(alpha[i])
+                state.bounded[i] = state.moved[i] = abs(alpha[i])
                 state.start[i] = alpha[i]
-
-
-@compiled
-def _landing(constants, draws, size):
-    """How far sums of a frozen coordinate's increments may be from exact ones."""
-    k = (draws + 2) * constants.u
-    return k / (1.0 - k) * size * OUTWARD
 
 
 @compiled
@@ -159,10 +155,10 @@ def _residual(rows, state, drawn, logged, inputs, constants, drift):
         product = np.dot(row, alpha) * scale
         state.product[place] = product
         state.residual[place] = state.targets[i] - samples * alpha[i] - product
-        size = abs(state.targets[i]) + inputs.targets[i] + samples * state.reach[i]
-        error = np.dot(rows.weight[slot], state.reach) + constants.residual * size
+        size = abs(state.targets[i]) + inputs.targets[i] + samples * state.bounded[i]
+        error = np.dot(rows.weight[slot], state.bounded) + constants.residual * size
         state.error[place] = error + inputs.targets[i]
-        spread = max(spread, state.reach[i])
+        spread = max(spread, state.bounded[i])
         terms = state.error[place] / constants.residual * max(1.0, 2.0 * inputs.penalty)
         if not terms <= constants.largest:
             return np.inf, 0.0, False
@@ -186,9 +182,9 @@ def _residual(rows, state, drawn, logged, inputs, constants, drift):
     # that, and a, are more than its rounding and that of what is stored.
     most = np.inf
     if change < constants.modulus:
-        most = (_norm(state.residual) + _norm(state.error) + lost + drift) / (constants.modulus - change)
+        most = (norm(state.residual) + norm(state.error) + lost + drift) / (constants.modulus - change)
         most = 2.0 * (most + np.sqrt(block) * spread)
-    length = _norm(state.increment)
+    length = norm(state.increment)
     if most < constants.largest and not length <= most:
         return most, length, False
     bound, distance = _left_by(rows, state, drawn, logged, scale, constants, change, lost)
@@ -204,7 +200,7 @@ def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
         if constants.frozen:
             i = drawn[place]
             size = state.moved[i] + abs(state.increment[place])
-            rounding = 2.0 * _landing(constants, state.drawn[i], size)
+            rounding = 2.0 * frozen_landing(state.drawn[i], constants.u, size)
         state.rounding[place] = rounding
     for place in range(block):
         slot = rows.slot[drawn[place]]
@@ -223,90 +219,5 @@ def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
         state.residual[place] -= applied
         state.error[place] += error + constants.judge * reached
         state.spread[place] = land
-    bound = _norm(state.error) + change * (_norm(state.increment) + _norm(state.rounding))
-    return (bound + _norm(state.spread) + lost) * OUTWARD, _norm(state.residual)
-
-
-@compiled
-def _norm(vector):
-    """2-norm that neither overflows nor underflows where the largest entry does not."""
-    largest = 0.0
-    for value in vector:
-        if not abs(value) <= largest:
-            largest = abs(value)
-        if largest != largest:
-            return largest
-    if not 0.0 < largest < np.inf:
-        return largest
-    total = 0.0
-    for value in vector:
-        total += (value / largest) ** 2
-    return np.sqrt(total) * largest
-
-
-@compiled
-def _effects(rows, state, drawn, logged, scale, stale_of):
-    """What each quantity adds to the residual, shape (quantities, b), in ``state.effects``."""
-    effects, samples, block = state.effects, float(state.alpha.size), drawn.size
-    for place in range(block):
-        i = drawn[place]
-        row = rows.kernel[rows.slot[i]]
-        applied, increment = state.applied[place], state.increment[place]
-        own = row[i] * scale * increment
-        product = state.product[place]
-        stale = product
-        if stale_of:
-            stale = np.dot(row, state.start) * scale
-        moved = state.alpha[i] - state.first[i]
-        same = row[i] * scale * moved
-        effects[STALE, place] = stale
-        effects[CURVATURE, place] = applied
-        effects[KERNEL, place] = product - stale - same
-        effects[SAME, place] = same
-        effects[OVERLAP, place] = samples * moved
-        effects[SAMPLES, place] = samples * state.alpha[i]
-        effects[PENALTY, place] = product + applied - samples * increment
-        effects[OFF_DIAGONAL, place] = applied - own - samples * increment
-        boundary = late = 0.0
-        if state.last[0] >= 0:
-            for other in range(block):
-                j = state.last[other]
-                if j != i:
-                    boundary += row[j] * scale * state.step[other]
-                # The block before, taken again, stays as it is: the log would hold its values.
-                entry = row[drawn[other]] * scale + (samples if other == place else 0.0)
-                late += entry * (logged[other] - state.alpha[j])
-        effects[BOUNDARY, place] = boundary
-        effects[STREAM, place] = late
-    if samples * _norm(state.increment) < _norm(effects[SAMPLES]):
-        # m stands in the right-hand side and on the diagonal: told is where an error shows least.
-        effects[SAMPLES, :] = samples * state.increment
-
-
-@compiled
-def _saw(tally, quantity, effect, dose, share, residual, bound, failed):
-    """Note what an error in a quantity would have shown.
-
-    Parameters
-    ----------
-    tally : Tally
-        Counts.
-    quantity : int
-        Its number.
-    effect : ndarray, shape (b,)
-        What a relative change of it adds to the residual, per unit, at the logged increment.
-    dose : float
-        The relative change that leaving it out stands for.
-    share : float
-        What is left of the effect at the increment that a solver without the quantity makes, at least.
-    residual : ndarray, shape (b,)
-        The residual.
-    bound : float
-        Bound on it.
-    failed : bool
-        Whether the step is over its bound.
-    """
-    size, remainder = _norm(effect), np.inf
-    if failed:
-        remainder = min(_norm(residual - dose * effect), _norm(residual + dose * effect))
-    saw(tally, quantity, dose * share * size, size, bound, remainder, failed)
+    bound = norm(state.error) + change * (norm(state.increment) + norm(state.rounding))
+    return (bound + norm(state.spread) + lost) * OUTWARD, norm(state.residual)

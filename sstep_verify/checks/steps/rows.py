@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.rounding import OUTWARD
-from sstep_verify.bounds.step_ridge import RidgeInputs, ridge_weights
-from sstep_verify.bounds.step_svm import NOT_FACTORED, Factored, step_weights
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
+from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_weights
+from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_weights
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import LinearKernel
 
 WHOLE_WORDS = 1 << 25
 """Entries of a kernel matrix up to which all rows are formed once: up to five arrays of 256 MiB."""
@@ -110,10 +109,8 @@ class JudgeRows:
 
 
 def _factored(case: Case) -> Factored:
-    """What products formed from the samples cost, where the kernel is linear and the solver may do so."""
-    problem = case.problem
-    if case.declaration.products == "rows" or not isinstance(problem.kernel, LinearKernel):
+    """What products formed from the samples cost, where the solver may form them so."""
+    problem, declaration = case.problem, case.declaration
+    if not may_factor(problem, declaration):
         return NOT_FACTORED
-    with np.errstate(over="ignore"):
-        length = float(np.abs(problem.dense).sum(axis=1).max(initial=0.0)) * OUTWARD
-    return Factored(problem.features, length)
+    return Factored(problem.features, longest_sample(problem, declaration))

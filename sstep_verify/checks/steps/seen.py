@@ -6,14 +6,24 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.found import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, NAMES, REPEATED
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Hinge
-from sstep_verify.quantities import BOUNDARY, LOWER, OVERLAP, SAME, TAIL, UPPER, WRITE_BACK, quantities_of
+from sstep_verify.quantities import (
+    BOUNDARY,
+    LOWER,
+    OVERLAP,
+    SAME,
+    STALE,
+    TAIL,
+    UPPER,
+    WRITE_BACK,
+    quantities_of,
+)
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Term
+from sstep_verify.verdict import SEEN, Status, Term
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -46,16 +56,16 @@ def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) ->
             terms.append(_write_back(case, trajectory))
             continue
         place = NAMES.index(quantity.name)
-        seen, reach = int(judged.tally.seen[place]), float(judged.tally.reach[place])
+        seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
         terms.append(
             Term(
                 name=quantity.name,
                 status=Status.PASS if seen else Status.VACUOUS,
-                detectable=1.0 / reach if reach > 0.0 else math.inf,
-                planned=judged.steps,
+                detectable=SEEN / effect if effect > 0.0 else math.inf,
+                planned=int(judged.tally.planned[0]),
                 decided=int(judged.tally.looked[0]),
                 seen=seen,
-                reason="" if seen else _why_not(case, quantity.name, judged),
+                reason="" if seen else _why_not(case, quantity.name, trajectory, judged),
             )
         )
     return tuple(terms)
@@ -77,8 +87,10 @@ def _write_back(case: Case, trajectory: Trajectory) -> Term:
     )
 
 
-def _why_not(case: Case, name: str, judged: JudgedRun) -> str:
+def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -> str:
     events = judged.tally.events
+    if name == STALE and trajectory.length <= trajectory.s and not trajectory.alphas[0].any():
+        return "the run is a single window from a = 0, where every stale product is 0"
     if name == UPPER and not events[CLIP_HIGH]:
         upper = case.problem.hinge.C if isinstance(case.problem.loss, Hinge) else math.inf
         return f"no coordinate reaches C = {upper:g}"

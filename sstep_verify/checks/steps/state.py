@@ -1,4 +1,4 @@
-"""What the judge of steps works on: a stretch of a run, and the run's own a with the judge's scratch."""
+"""State of the judge of steps: a stretch of a run, and the run's own a with the judge's scratch."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SvmState(NamedTuple):
 
     Parameters
     ----------
-    labels, alpha, signed, start, moved, reach, first : ndarray, shape (m,)
+    labels, alpha, signed, start, moved, bounded, first : ndarray, shape (m,)
         Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
         of increments since; the same with what each increment used may differ by, over gamma; a at the
         window's start of the coordinates it draws.
@@ -58,7 +58,7 @@ class SvmState(NamedTuple):
     signed: np.ndarray
     start: np.ndarray
     moved: np.ndarray
-    reach: np.ndarray
+    bounded: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
     last: np.ndarray
@@ -72,7 +72,7 @@ class RidgeState(NamedTuple):
     alpha: np.ndarray
     start: np.ndarray
     moved: np.ndarray
-    reach: np.ndarray
+    bounded: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
     increment: np.ndarray

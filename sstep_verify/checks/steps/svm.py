@@ -9,13 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step_svm import (
-    ADDED,
-    FROZEN,
-    svm_landing,
-    svm_step_bound,
-    svm_stored_bound,
-)
+from sstep_verify.bounds.step.svm import svm_landing, svm_step_bound, svm_stored_bound
+from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -36,7 +31,7 @@ from sstep_verify.checks.steps.tally import (
     THRICE,
     UPPER,
     event,
-    saw,
+    note_effects,
 )
 from sstep_verify.compiled import compiled
 
@@ -86,7 +81,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             product = labels[i] * np.dot(row, signed)
             slope = product - 1.0 + shift * value
             curvature = diagonal + shift
-            error = np.dot(weight, state.reach) + constants.gradient * (1.0 + shift * moved)
+            error = np.dot(weight, state.bounded) + constants.gradient * (1.0 + shift * moved)
             error += constants.underflow + constants.shift_error * moved + drift[place]
             if curvature > 0.0:
                 new = value - slope / curvature
@@ -113,6 +108,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             failed = bound < np.inf and not distance <= bound
             if failed:
                 tally.failed[0] += 1
+            tally.planned[0] += 1
             if unclipped < np.inf:
                 tally.looked[0] += 1
                 # A wrong quantity moves the unclipped value, which is known up to its own bound only.
@@ -121,35 +117,41 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 stale = labels[i] * np.dot(row, state.start) if moves else product
                 own = diagonal * (value - state.first[i])
                 box_of = (new, clipped, upper, visible, log[place], failed)
-                _saw(tally, STALE, stale * unit, 1.0, free, box_of)
-                _saw(tally, CURVATURE, value - new, 0.5, free, box_of)
-                _saw(tally, LABELS, 2.0 * product * unit, 1.0, free, box_of)
+                _note(tally, STALE, stale * unit, 1.0, free, box_of)
+                _note(tally, CURVATURE, value - new, 0.5, free, box_of)
+                _note(tally, LABELS, 2.0 * product * unit, 1.0, free, box_of)
                 if width > 1:
-                    _saw(tally, KERNEL, (product - stale - own) * unit, 1.0, free, box_of)
-                    _saw(tally, SAME, own * unit, 1.0, free, box_of)
+                    _note(tally, KERNEL, (product - stale - own) * unit, 1.0, free, box_of)
+                    _note(tally, SAME, own * unit, 1.0, free, box_of)
                 if shift > 0.0:
-                    _saw(tally, OMEGA, shift * value * unit, 1.0, free, box_of)
+                    _note(tally, OMEGA, shift * value * unit, 1.0, free, box_of)
                 if constants.form == FROZEN and width > 1 and repeats > 1:
                     # The frozen value in the place of the current one: no effect where the step is free.
                     before = value - state.first[i]
                     lost = min(max(new - before, 0.0), upper) + before
-                    saw(tally, OVERLAP, abs(lost - clipped), 0.0, visible, abs(log[place] - lost), failed)
+                    note_effects(
+                        tally, OVERLAP, abs(lost - clipped), 0.0, visible, abs(log[place] - lost), failed
+                    )
                 if new > upper:
                     # The end itself is known to the last bit, or to the bound of what is stored there.
                     sharp = upper * (visible / max(bound, constants.u * upper))
-                    saw(tally, UPPER, new - upper, sharp, visible, abs(log[place] - new), failed)
+                    note_effects(tally, UPPER, new - upper, sharp, visible, abs(log[place] - new), failed)
                 if new < 0.0:
                     sharp = -new * (visible / max(bound, -constants.u * new))
-                    saw(tally, LOWER, -new, sharp, visible, abs(log[place] - new), failed)
+                    note_effects(tally, LOWER, -new, sharp, visible, abs(log[place] - new), failed)
                 if place == begin and state.last[0] >= 0 and state.last[0] != i:
                     lost = labels[i] * labels[state.last[0]] * row[state.last[0]] * state.step[0]
-                    _saw(tally, BOUNDARY, lost * unit, 1.0, free, box_of)
+                    _note(tally, BOUNDARY, lost * unit, 1.0, free, box_of)
                 if state.last[0] >= 0 and state.last[0] != i:
                     # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
                     again = alpha[state.last[0]]
-                    saw(tally, STREAM, abs(again - clipped), 0.0, visible, abs(log[place] - again), failed)
+                    note_effects(
+                        tally, STREAM, abs(again - clipped), 0.0, visible, abs(log[place] - again), failed
+                    )
                 if tail:
-                    saw(tally, TAIL, abs(clipped - value), abs(clipped - value), visible, 1.0, False)
+                    note_effects(
+                        tally, TAIL, abs(clipped - value), abs(clipped - value), visible, 1.0, False
+                    )
             increment = log[place] - value
             size = abs(increment)
             moves = moves or size > 0.0
@@ -162,16 +164,16 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             elif constants.form == FROZEN:
                 slack = 2.0 * svm_landing(constants, repeats, moved + size)
             state.moved[i] = moved + size
-            state.reach[i] += size + slack * (1.0 + constants.gradient) / constants.gradient
+            state.bounded[i] += size + slack * (1.0 + constants.gradient) / constants.gradient
         for place in range(begin, end):
             i = draws[place]
             state.drawn[i] = 0
-            state.reach[i] = state.moved[i] = abs(alpha[i])
+            state.bounded[i] = state.moved[i] = abs(alpha[i])
             state.start[i] = signed[i]
 
 
 @compiled
-def _saw(tally, quantity, change, dose, free, box_of):
+def _note(tally, quantity, change, size, free, box_of):
     """Note what an error in a quantity would have shown.
 
     Parameters
@@ -182,7 +184,7 @@ def _saw(tally, quantity, change, dose, free, box_of):
         Its number.
     change : float
         What a relative change of it adds to the unclipped value, per unit.
-    dose : float
+    size : float
         The relative change that leaving it out stands for.
     free : bool
         Whether the step is away from both ends of the box.
@@ -193,8 +195,8 @@ def _saw(tally, quantity, change, dose, free, box_of):
     new, clipped, upper, bound, logged, failed = box_of
     if not failed and abs(change) <= tally.most[quantity] * bound:
         return  # neither seen nor better than what was seen already
-    other = min(max(new + dose * change, 0.0), upper)
-    saw(
+    other = min(max(new + size * change, 0.0), upper)
+    note_effects(
         tally,
         quantity,
         abs(other - clipped),

@@ -1,4 +1,4 @@
-"""What the judge of steps keeps count of: events, quantities seen, mistakes that reproduce a wrong step.
+"""Counts kept by the judge of steps: events, quantities seen, mistakes that reproduce a wrong step.
 
 The names of quantities stand here as numbers, for compiled code.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from sstep_verify import quantities
 from sstep_verify.compiled import compiled
+from sstep_verify.verdict import SEEN
 
 NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 """Quantities by number."""
@@ -51,12 +52,12 @@ class Tally(NamedTuple):
         Steps in which leaving the quantity out changes the result by more than twice the bound.
     effect : ndarray, shape (quantities,)
         Largest effect of leaving the quantity out over the bound.
-    reach : ndarray, shape (quantities,)
-        Largest effect of a relative change of the quantity over the bound: 1 / detectable.
+    relative : ndarray, shape (quantities,)
+        Largest effect of a relative change of the quantity over the bound: 2 / detectable.
     most : ndarray, shape (quantities,)
-        Effects up to this multiple of the bound say nothing new: the smaller of 2 and `reach`.
-    looked : ndarray of int64, shape (1,)
-        Steps with a finite bound whose quantities were looked at.
+        Effects up to this multiple of the bound say nothing new: the smaller of `SEEN` and `relative`.
+    planned, looked : ndarray of int64, shape (1,)
+        Judged steps whose quantities were to be looked at, and those of them with a finite bound.
     failed : ndarray of int64, shape (1,)
         Steps over their bound.
     reproduced : ndarray of int64, shape (quantities,)
@@ -69,8 +70,9 @@ class Tally(NamedTuple):
     first: np.ndarray
     seen: np.ndarray
     effect: np.ndarray
-    reach: np.ndarray
+    relative: np.ndarray
     most: np.ndarray
+    planned: np.ndarray
     looked: np.ndarray
     failed: np.ndarray
     reproduced: np.ndarray
@@ -90,6 +92,7 @@ def empty_tally(steps: int) -> Tally:
         np.zeros(count),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
     )
 
@@ -103,7 +106,7 @@ def event(tally, which, iteration):
 
 
 @compiled
-def saw(tally, quantity, dropped, relative, bound, remainder, failed):
+def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     """Note the effects of one quantity in one step.
 
     Parameters
@@ -123,10 +126,10 @@ def saw(tally, quantity, dropped, relative, bound, remainder, failed):
     """
     if dropped > tally.effect[quantity] * bound:
         tally.effect[quantity] = dropped / bound if bound > 0.0 else np.inf
-    if dropped > 2.0 * bound:
+    if dropped > SEEN * bound:
         tally.seen[quantity] += 1
         if failed and remainder <= bound:
             tally.reproduced[quantity] += 1
-    if relative > tally.reach[quantity] * bound:
-        tally.reach[quantity] = relative / bound if bound > 0.0 else np.inf
-        tally.most[quantity] = min(2.0, tally.reach[quantity])
+    if relative > tally.relative[quantity] * bound:
+        tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
+        tally.most[quantity] = min(SEEN, tally.relative[quantity])

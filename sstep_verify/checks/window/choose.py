@@ -1,11 +1,10 @@
-"""Which windows of a run are replayed: first, last, a seeded sample, and one where each thing happens."""
+"""Choice of windows to replay: first, last, a seeded sample, and one where each thing happens."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sstep_verify.checks.finding import Window
 from sstep_verify.checks.window.in_float64 import EVENTS, FloatWindow
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.quantities import TAIL, quantities_of
@@ -13,24 +12,6 @@ from sstep_verify.trajectory import Trajectory
 
 WEIGHTY = 2.0**-20
 """Weight of a quantity (`FloatWindow.weights`) with which the search for a window in which it acts ends."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """One window of a run and why it was chosen.
-
-    Parameters
-    ----------
-    begin, end : int
-        Iterations at which it starts and ends, counted from the run's beginning.
-    tags : tuple of str
-        first, last, tail, sampled, "<quantity> acts" (one window a quantity), and the events it holds:
-        overlap, clip low, clip high, free.
-    """
-
-    begin: int
-    end: int
-    tags: tuple[str, ...]
 
 
 def choose_windows(
@@ -56,7 +37,7 @@ def choose_windows(
     seed : int
         Seed of the sample (PCG64).
     update : str
-        Form of the update (`Declaration.update`), on which it hangs which quantities there are.
+        Form of the update (`Declaration.update`), which decides what quantities there are.
 
     Returns
     -------

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import unit_roundoff
-from sstep_verify.checks.window.choose import Window
-from sstep_verify.checks.window.terms import WindowFinding
+from sstep_verify.checks.finding import Finding, Window, ratios
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import SEEN
 
 SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
@@ -61,10 +60,8 @@ def compare(
     bound: np.ndarray,
     resolved: np.ndarray,
     quantities: Iterable[str] | None = None,
-) -> WindowFinding:
-    """FAIL iff the enclosure's lower end exceeds the bound, PASS iff its upper end does not.
-
-    VACUOUS where the bound is infinite: no defect could exceed it.
+) -> Finding:
+    """The finding on a window, where measured / bound is largest; on an infinite bound, where there is one.
 
     Parameters
     ----------
@@ -74,35 +71,25 @@ def compare(
         Those whose effects are wanted; all if absent.
     """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
-    place = int(np.argmax(high))
     if not np.isfinite(bound).all():
-        status = Status.VACUOUS
-    elif low.max() > 1.0:
-        place, status = int(np.argmax(low)), Status.FAIL
-    elif not high.max() <= 1.0:
-        status = Status.INCONCLUSIVE
+        place = int(np.argmin(np.isfinite(bound)))
     else:
-        status = Status.PASS
+        place = int(np.argmax(low if low.max() > 1.0 else high))
     names = [
         name for name in (replay.effects if quantities is None else quantities) if name in replay.effects
     ]
     visible = np.maximum(bound, resolved)
     dropped = {name: float(ratios(replay.effects[name].dropped, bound).max()) for name in names}
-    reaches = {name: float(ratios(replay.effects[name].relative, visible).max()) for name in names}
-    return WindowFinding(
-        window,
-        status,
-        float(low[place] if status is Status.FAIL else high[place]),
+    effects = {name: float(ratios(replay.effects[name].relative, visible).max()) for name in names}
+    return Finding(
+        "",
+        float(replay.lower[place]),
         float(replay.upper[place]),
         float(bound[place]),
-        "",
-        dropped,
-        {name: max(1.0 / reach, LEAST) if reach else math.inf for name, reach in reaches.items()},
-        replay.bits,
+        window,
+        dropped=dropped,
+        detectable={
+            name: max(SEEN / effect, LEAST) if effect else math.inf for name, effect in effects.items()
+        },
+        bits=replay.bits,
     )
-
-
-def ratios(measured: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Measured / bound with 0 / 0 = 0, a value that must be exact and is; 0 where the bound is infinite."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where((measured == 0.0) | np.isinf(bound), 0.0, measured / bound)

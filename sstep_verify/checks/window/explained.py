@@ -1,4 +1,4 @@
-"""The bound of one replayed window in its parts: for who reads a verdict, never for the verdict itself."""
+"""The bound of one replayed window in its parts: for the reader of a verdict, not the verdict itself."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.window_split import ridge_window_split, svm_window_split
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.steps import SvmSteps

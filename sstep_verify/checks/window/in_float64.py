@@ -19,7 +19,8 @@ from sstep_reference.inputs import svm_constants
 from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.numerics.kernel_matrix import kernel_rows
+from sstep_verify.problems import Problem
 
 CHANGE = Fraction(1, 2**10)
 """Relative change of a quantity whose effect at the window's end is looked at."""
@@ -33,6 +34,10 @@ class _Double(Float):
     def number(self, x: Any) -> Any:
         """Nearest float64."""
         return np.float64(x)
+
+    def vector(self, values: Iterable[Any]) -> np.ndarray:
+        """Array of float64."""
+        return np.array(list(values), dtype=np.float64)
 
 
 DOUBLE = _Double()
@@ -56,7 +61,7 @@ class FloatWindow:
         places, order = np.unique(draws, return_inverse=True)
         labels, start = problem.targets, begin.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = _kernel_rows(problem, places)
+            rows = kernel_rows(problem, places)
             self._window = LocalWindow(
                 places.tolist(),
                 order.reshape(-1, 1).tolist(),
@@ -115,13 +120,3 @@ class FloatWindow:
             elif step.increment:
                 found.add("free")
         return found
-
-
-def _kernel_rows(problem: Problem, places: np.ndarray) -> np.ndarray:
-    """Kernel rows in float64, shape (c, m)."""
-    data, kernel = problem.dense, problem.kernel
-    products = data[places] @ data.T
-    if isinstance(kernel, RBFKernel):
-        norms = np.einsum("ij,ij->i", data, data)
-        return np.exp(-kernel.sigma * np.maximum(norms[places, None] + norms - 2 * products, 0.0))
-    return (products + kernel.offset) ** kernel.degree if isinstance(kernel, PolynomialKernel) else products

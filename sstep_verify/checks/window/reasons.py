@@ -1,4 +1,4 @@
-"""What a verdict of window-replay says in words: what was compared, which replay failed, what follows."""
+"""Words of a verdict of window-replay: what was compared, which replay failed, what follows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.window.sweep import RARE
-from sstep_verify.checks.window.terms import WindowFinding, unseen
-from sstep_verify.problems import LinearKernel
+from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.sample import RARE, missed
+from sstep_verify.checks.window.terms import unseen
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
 
 SOURCES = {"data": "data", "panel": "solver's own panel"}
 
 BOUND_ORIGIN = {
-    True: "signed propagation of rounding errors over the window's coordinates (bounds/window_svm.py)",
-    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window_ridge*.py)",
+    True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
+    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window/ridge*.py)",
 }
 
 UNBOUNDED = {
@@ -41,25 +41,25 @@ class Coverage:
     ----------
     windows, judged : int
         All windows of the run (N), and those judged (K).
-    astray : str
+    unlike : str
         Where the run made again for the sweep was another one; empty if it was not.
     """
 
     windows: int
     judged: int
-    astray: str = ""
+    unlike: str = ""
 
     def words(self) -> str:
         """In words, with the chance of missing what happens in few windows."""
         said = f"{self.judged} of {self.windows} windows judged"
         if self.judged < self.windows:
-            missed = (1.0 - RARE) ** self.judged
             said += (
                 f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
-                f"probability {missed:.2g}, one confined to a part of the run unless a window is there"
+                f"probability {missed(self.judged):.2g}, one confined to a part of the run unless a "
+                "window is there"
             )
-        if self.astray:
-            said += f"; the sweep did not see what this run did: {self.astray}"
+        if self.unlike:
+            said += f"; the sweep did not see what this run did: {self.unlike}"
         return said + "."
 
 
@@ -67,7 +67,7 @@ def reason(
     case: Case,
     s: int,
     status: Status,
-    findings: Sequence[WindowFinding],
+    findings: Sequence[Finding],
     terms: Sequence[Term],
     largest: Mapping[str, float],
     coverage: Coverage,
@@ -79,10 +79,10 @@ def reason(
     case : Case
         The case.
     s : int
-        Iterations per window.
+        Iterations per window, at most those of the run.
     status : Status
         Of the verdict.
-    findings : sequence of WindowFinding
+    findings : sequence of Finding
         The compared windows.
     terms : sequence of Term
         The quantities of a step.
@@ -114,7 +114,7 @@ def reason(
     return " ".join(part for part in said if part)
 
 
-def _compared(case: Case, finding: WindowFinding, largest: Mapping[str, float]) -> str:
+def _compared(case: Case, finding: Finding, largest: Mapping[str, float]) -> str:
     ratios = ", ".join(f"{ratio:.3g} {source}" for source, ratio in largest.items())
     return (
         f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
@@ -126,7 +126,7 @@ def _compared(case: Case, finding: WindowFinding, largest: Mapping[str, float]) 
 
 def _undeclared(case: Case) -> str:
     """What a solver for the linear kernel is to declare if it carries weights from window to window."""
-    if case.declaration.state or not isinstance(case.problem.kernel, LinearKernel):
+    if case.declaration.state or not case.problem.kernel.linear:
         return ""
     return (
         "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
@@ -135,7 +135,7 @@ def _undeclared(case: Case) -> str:
     )
 
 
-def _follows(findings: Sequence[WindowFinding]) -> str:
+def _follows(findings: Sequence[Finding]) -> str:
     """Which of the two replays failed, and what is wrong therefore."""
     parts = [part for one in findings for part in one.parts or (one,)]
     failed = {part.source for part in parts if part.status is Status.FAIL}
@@ -155,11 +155,15 @@ def _follows(findings: Sequence[WindowFinding]) -> str:
     return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
 
 
-def _reproduced(findings: Sequence[WindowFinding]) -> str:
+def likely_causes(findings: Sequence[Finding]) -> list[str]:
     """The mistakes that end every diagnosed window within the bound of where the solver ended it."""
     parts = [part for one in findings for part in one.parts or (one,)]
     found = [set(part.suspects) for part in parts if part.suspects is not None]
-    common = sorted(set.intersection(*found)) if found else []
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _reproduced(findings: Sequence[Finding]) -> str:
+    common = likely_causes(findings)
     if common:
         return f"Likely causes: {', '.join(common)} (each ends the failed windows there, within the bound)."
     return (

@@ -15,37 +15,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms, carried_terms
-from sstep_verify.bounds.kernel_entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.panel_entries import panel_entries
-from sstep_verify.bounds.window_ridge import ridge_window_errors
-from sstep_verify.bounds.window_ridge_components import MOST_COEFFICIENTS, ridge_component_bound
-from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
-from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.case import Case
+from sstep_verify.checks.finding import Finding, Window, unbounded, unknown, wrong
 from sstep_verify.checks.panel_defects import PanelSharpness
-from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.window.bounded import Start, WindowBounds
 from sstep_verify.checks.window.compare import compare, resolution, wide
 from sstep_verify.checks.window.diagnosis import suspects
-from sstep_verify.checks.window.terms import WindowFinding, joined
+from sstep_verify.checks.window.terms import joined
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK, quantities_of
-from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
-
-WHOLE_MATRIX = 1024
-"""Samples up to which the float64 kernel rows of all samples are formed once for a case."""
-
-
-@dataclass(frozen=True)
-class _Start:
-    """What a window begins with: a, the carried state if there is one, and the coordinates drawn."""
-
-    alpha: np.ndarray
-    draws: np.ndarray
-    carried: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -71,7 +53,7 @@ class WindowReplays:
 
     def __init__(self, case: Case, oracle: Oracle):
         self._case, self._oracle = case, oracle
-        self._all: KernelEntries | None = None
+        self._bounds = WindowBounds(case)
         self._sharpness = PanelSharpness(case.problem, case.declaration, oracle)
         self._state = case.declaration.state[0] if case.declaration.state else ""
         task, update = case.problem.loss.task, case.declaration.update
@@ -86,7 +68,7 @@ class WindowReplays:
         names: Collection[str] | None = None,
         again: Collection[str] | None = None,
         diagnose: bool = True,
-    ) -> WindowFinding:
+    ) -> Finding:
         """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too.
 
         Parameters
@@ -110,12 +92,12 @@ class WindowReplays:
         if self._state:
             if self._state not in trajectory.state:
                 what = f"the state {self._state!r} that steps are made from was declared but not recorded"
-                return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
+                return unknown("", window=window, note=what)
             place = int(np.searchsorted(trajectory.iterations, window.begin))
             carried = trajectory.state[self._state][place]
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
             return self._spoiled_before(trajectory, window)
-        start = _Start(begin, draws, carried)
+        start = Start(begin, draws, carried)
         asked = _Asked(window, trajectory.s, names, diagnose)
         if not np.isfinite(end).all():
             return self._not_finite(window, start)
@@ -129,16 +111,16 @@ class WindowReplays:
         absent = np.setdiff1d(draws, panel.columns)
         if absent.size:
             what = f"the panel that the run exposed holds no row of coordinate {absent[0]}, which is drawn"
-            return replace(found, status=Status.FAIL, ratio=math.inf, note=what)
+            return wrong("", window=window, note=what)
         if not self._usable(panel, draws):
             return found
         sharp = not self._sharpness.hidden(np.unique(draws))
         if again is not None:
-            wanted = [name for name in names or () if name in again or not found.saw(name)]
+            wanted = [name for name in names or () if name in again or not found.shows(name)]
             asked = replace(asked, names=wanted)
         return joined(found, self._compared(asked, start, end, panel), sharp=sharp)
 
-    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> WindowFinding:
+    def _spoiled_before(self, trajectory: Trajectory, window: Window) -> Finding:
         """A window that starts from numbers that are not finite: decided by where they came about.
 
         That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
@@ -150,7 +132,7 @@ class WindowReplays:
             values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
         first = int(np.argmin(values))  # the first recorded iteration with one that is not
         if first == 0:
-            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
+            return wrong("", window=window, note=what)
         begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
         draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         if (
@@ -160,31 +142,29 @@ class WindowReplays:
             what = (
                 f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
             )
-            return WindowFinding(window, Status.INCONCLUSIVE, 0.0, 0.0, math.inf, what)
+            return unknown("", window=window, note=what)
         carried = trajectory.state[self._state][first - 1] if self._state else None
-        found = self._not_finite(window, _Start(trajectory.alphas[first - 1], draws, carried))
+        found = self._not_finite(window, Start(trajectory.alphas[first - 1], draws, carried))
         return replace(found, note=f"{what}; that came about in iterations {begin + 1}..{end}")
 
-    def _compared(
-        self, asked: _Asked, start: _Start, end: np.ndarray, panel: Panel | None
-    ) -> WindowFinding:
+    def _compared(self, asked: _Asked, start: Start, end: np.ndarray, panel: Panel | None) -> Finding:
         """Replay at rising precision until the enclosure decides and is narrow beside the bound."""
         bits, source = FIRST_BITS, "data" if panel is None else "panel"
         what = "a block system of the panel cannot be proven invertible"
         while True:
             replay, bound = self._replay(start, end, panel, bits), np.empty(0)
             if replay is not None:
-                replay, bound = self._bounded(replay, start, panel)
+                replay, bound = self._bounds.of(replay, start, panel)
             if bits >= MOST_BITS or not (replay is None or wide(replay, bound)):
                 break
             bits *= 2
         if replay is None:
-            return WindowFinding(asked.window, Status.VACUOUS, 0.0, 0.0, math.inf, what, source=source)
+            return unbounded("", window=asked.window, note=what, source=source)
         return replace(self._judged(asked, start, end, replay, bound), source=source)
 
     def _judged(
-        self, asked: _Asked, start: _Start, end: np.ndarray, replay: Replay, bound: np.ndarray
-    ) -> WindowFinding:
+        self, asked: _Asked, start: Start, end: np.ndarray, replay: Replay, bound: np.ndarray
+    ) -> Finding:
         """The comparison, with what could have been seen and, where it failed, what reproduces it."""
         resolved = resolution(self._case.declaration, replay, start.alpha, end)
         finding = compare(asked.window, replay, bound, resolved, asked.names)
@@ -197,7 +177,7 @@ class WindowReplays:
         acting = [name for name in replay.effects if name in self._names]
         return replace(finding, suspects=suspects(self._case.problem.loss.task, replay, acting, bound))
 
-    def _replay(self, start: _Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
+    def _replay(self, start: Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
         problem, rest = (
             self._case.problem,
             (start.alpha, end, start.draws, bits, start.carried, self._state),
@@ -217,7 +197,7 @@ class WindowReplays:
         affordable = self._case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
         return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
 
-    def _not_finite(self, window: Window, start: _Start) -> WindowFinding:
+    def _not_finite(self, window: Window, start: Start) -> Finding:
         """A wrong end, unless the bound itself promises nothing there."""
         # The end does not enter the exact steps that the bound is made of.
         replay = self._oracle.replay(
@@ -229,75 +209,19 @@ class WindowReplays:
             start.carried,
             self._state,
         )
-        promised = np.isfinite(self._bounded(replay, start, None)[1]).all()
+        promised = np.isfinite(self._bounds.of(replay, start, None)[1]).all()
         what = "a is not finite at its end"
         if promised:
-            return WindowFinding(window, Status.FAIL, math.inf, math.inf, 0.0, what)
-        return WindowFinding(window, Status.VACUOUS, 0.0, math.inf, math.inf, what)
-
-    def _bounded(self, replay: Replay, start: _Start, panel: Panel | None) -> tuple[Replay, np.ndarray]:
-        """The replay with its bound, shape (k,).
-
-        K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
-        the coordinates where the window is small enough to propagate its errors one by one.
-        """
-        problem, declaration, places = self._case.problem, self._case.declaration, replay.places
-        rows = self._rows(places) if panel is None else panel_entries(_rows_of(panel, places), places)
-        carried = self._carried_terms(start, places)
-        if isinstance(replay.steps, SvmSteps):
-            loss = problem.hinge
-            bound = svm_window_bound(
-                rows, places, start.alpha, replay.steps, loss.shift, loss.upper, declaration, carried
-            )
-            return replay, bound.radius
-        penalty = problem.ridge.penalty
-        arguments = (
-            rows,
-            places,
-            start.alpha,
-            problem.targets,
-            replay.steps,
-            penalty,
-            declaration,
-            carried,
-        )
-        if panel is not None:
-            return replay, ridge_panel_bound(*arguments)
-        errors = ridge_window_errors(*arguments)
-        components = ridge_component_bound(rows, places, errors, penalty)
-        if components is None:
-            return replay, np.array([errors.norm])
-        return replay.with_components(), np.concatenate([[errors.norm], components])
-
-    def _carried_terms(self, start: _Start, places: np.ndarray) -> CarriedTerms | None:
-        if start.carried is None:
-            return None
-        case = self._case
-        return carried_terms(case.problem, case.declaration, places, start.draws.size, start.carried)
-
-    def _rows(self, places: np.ndarray) -> KernelEntries:
-        """Float64 kernel rows with bounds; of a small problem all rows are formed once."""
-        problem, declaration = self._case.problem, self._case.declaration
-        if problem.samples > WHOLE_MATRIX:
-            return kernel_entries(problem, declaration, places)
-        if self._all is None:
-            self._all = kernel_entries(problem, declaration, np.arange(problem.samples))
-        return self._all.at(places)
+            return wrong("", window=window, note=what)
+        return unbounded("", math.inf, window=window, note=what)
 
 
-def _rows_of(panel: Panel, places: np.ndarray) -> np.ndarray:
-    order = np.argsort(panel.columns)
-    return panel.entries[order[np.searchsorted(panel.columns, places, sorter=order)]]
-
-
-def _moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> WindowFinding | None:
+def _moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | None:
     """A coordinate that the window does not draw and that moved all the same."""
     outside = np.ones(begin.size, dtype=bool)
     outside[draws] = False
     if np.array_equal(begin[outside], end[outside]):
         return None
     moved = int(np.flatnonzero(outside & (begin != end))[0])
-    return WindowFinding(
-        window, Status.FAIL, math.inf, float(abs(end[moved] - begin[moved])), 0.0,
-        f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}",
-    )  # fmt: skip
+    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}"
+    return wrong("", float(abs(end[moved] - begin[moved])), window=window, note=note)

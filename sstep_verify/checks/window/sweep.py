@@ -10,7 +10,6 @@ if that is right too, it only rounded otherwise.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +17,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.sweep_ridge import sweep_ridge
-from sstep_verify.bounds.sweep_svm import HIGH, LOW, THRICE, TWICE, Swept, sweep_svm
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.sweep.ridge import sweep_ridge
+from sstep_verify.bounds.sweep.svm import sweep_svm
+from sstep_verify.bounds.sweep.swept import HIGH, LOW, THRICE, TWICE, Swept
 from sstep_verify.checks.case import Case, loggable, run_key
-from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.finding import Window
+from sstep_verify.checks.sample import after_run
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 
@@ -38,9 +39,6 @@ BRIDGE = 1 << 30
 PREFIXES = 4
 """Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
 for, over those of the run."""
-
-RARE = 1e-3
-"""Share of the windows with a defect for which the chance of missing it is stated."""
 
 EVENTS = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "drawn thrice"}
 
@@ -75,10 +73,8 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
         return [(0, length)]
     recorded = [point for point in plain.iterations.tolist() if point % s == 0 or point == length]
     parts = list(pairwise(recorded))
-    digest = hashlib.sha256(np.ascontiguousarray(plain.final).tobytes()).digest()
-    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "little")))
     chosen, left = [], WORDS
-    for place in generator.permutation(len(parts)).tolist():
+    for place in after_run(plain).permutation(len(parts)).tolist():
         begin, end = parts[place]
         words = (-(-(end - begin) // s) + 1) * samples
         if words <= left:
@@ -118,7 +114,7 @@ class Sweep:
     violations, notable : list of (Trajectory, int, Window)
         Windows further than the bound, and the first in which each event happens, to be replayed exactly;
         with the run they are in and the iteration of the plain run at which that begins.
-    astray : str
+    unlike : str
         Where a run made again did not arrive at what the plain run recorded; empty if it did.
     bridge : (int, int)
         The part of the plain run where that first happened.
@@ -132,7 +128,7 @@ class Sweep:
     bound: float = math.inf
     violations: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
     notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
-    astray: str = ""
+    unlike: str = ""
     bridge: tuple[int, int] = (0, 0)
     bridged: Swept | None = None
 
@@ -144,7 +140,7 @@ class Sweep:
             "distance": self.distance,
             "bound": self.bound,
             "beyond the bound": len(self.violations),
-            "astray": self.astray,
+            "unlike the plain run": self.unlike,
         }
 
 
@@ -167,15 +163,15 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
         run = trajectories.get(stretch_key(s, begin, end))
         if run is None:
             continue
-        part = _astray(plain, run, begin)
-        astray = part is not None
-        if part is not None and not found.astray:
-            found.astray = f"made again, it is not what it was after iteration {part[1]}"
+        part = _first_unlike(plain, run, begin)
+        unlike = part is not None
+        if part is not None and not found.unlike:
+            found.unlike = f"made again, it had another a after iteration {part[1]}"
             found.bridge, found.bridged = part, _bridge(case, plain, *part)
         for first, swept in _parts(case, run):
             for place in range(swept.ratio.size):
                 window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
-                if np.isfinite(swept.bound[place]) and not astray:
+                if np.isfinite(swept.bound[place]) and not unlike:
                     found.judged.add(begin + window.begin)
                 if swept.ratio[place] > 1.0:
                     found.violations.append((run, begin, window))
@@ -190,7 +186,7 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
     return found
 
 
-def _astray(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
+def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
     """Recorded part of the plain run after which the run made again is first another one; None if never."""
     shared = [point for point in plain.iterations.tolist() if point - begin in run.iterations]
     for before, after in pairwise(shared):

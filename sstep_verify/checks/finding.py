@@ -1,0 +1,171 @@
+"""One comparison and its outcome: enclosure of what was measured, bound on it, what would have shown.
+
+The rule that makes a status of the two stands here, once, for every check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.verdict import SEEN, Status, worst
+
+
+@dataclass(frozen=True)
+class Window:
+    """One window of a run, or another stretch of it, and why it was chosen.
+
+    Parameters
+    ----------
+    begin, end : int
+        Iterations at which it starts and ends, counted from the run's beginning.
+    tags : tuple of str
+        first, last, tail, sampled, "<quantity> acts" (one window a quantity), and the events it holds:
+        overlap, clip low, clip high, free.
+    """
+
+    begin: int
+    end: int
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One comparison: an enclosure of what was measured, and the bound on it.
+
+    Parameters
+    ----------
+    what : str
+        What was compared, with both values, for the reason of the verdict; empty where the reason is made
+        from `window`.
+    lower, upper : float
+        Enclosure of the measured value, >= 0; of a window, where measured / bound is largest.
+    bound : float
+        Bound on it; infinite where none can be derived.
+    window : Window, optional
+        The window or stretch that was compared, where it is one.
+    note : str
+        What else went wrong.
+    dropped : dict of str to float
+        Per quantity that can act: effect of leaving it out, over the bound.
+    detectable : dict of str to float
+        Per quantity that can act: smallest relative error that was certain to show.
+    bits : int
+        Precision of the replay; 0 where nothing was replayed.
+    source : {"data", "panel"}
+        Whether the kernel of the replay is that of the data or the solver's own panel.
+    parts : tuple of Finding
+        The two findings that this one joins; empty where there is only one.
+    suspects : tuple of str or None
+        Mistakes that end the window where the solver ended it, within the bound; None if none were tried.
+    details : dict of str to object
+        Further plain values for the report.
+    """
+
+    what: str
+    lower: float
+    upper: float
+    bound: float
+    window: Window = Window(0, 0)
+    note: str = ""
+    dropped: dict[str, float] = field(default_factory=dict)
+    detectable: dict[str, float] = field(default_factory=dict)
+    bits: int = 0
+    source: str = "data"
+    parts: tuple[Finding, ...] = ()
+    suspects: tuple[str, ...] | None = None
+    details: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not.
+
+        VACUOUS where something is known of the value and the bound is infinite: no defect could exceed it.
+        """
+        if self.lower > self.bound:
+            return Status.FAIL
+        if self.bound == math.inf:
+            nothing_known = self.lower < self.upper == math.inf
+            return Status.INCONCLUSIVE if nothing_known else Status.VACUOUS
+        return Status.PASS if self.upper <= self.bound else Status.INCONCLUSIVE
+
+    @property
+    def decided(self) -> bool:
+        """Whether anything was decided: not if the enclosure or the bound was too wide to."""
+        return self.status in (Status.PASS, Status.FAIL)
+
+    @property
+    def measured(self) -> float:
+        """The end of the enclosure that the status depends on."""
+        return self.lower if self.status is Status.FAIL else self.upper
+
+    @property
+    def ratio(self) -> float:
+        """Measured / bound; 0 where the value must be exact and is, and where there is no bound."""
+        return float(ratios(self.measured, self.bound))
+
+    def shows(self, name: str) -> bool:
+        """Whether leaving a quantity out would have been seen."""
+        return self.decided and self.dropped.get(name, 0.0) > SEEN
+
+    def comparison(self) -> dict[str, object]:
+        """Status, ratio, both values and what would have shown, as plain values."""
+        return {
+            "status": self.status.value,
+            "ratio": self.ratio,
+            "measured": self.measured,
+            "bound": self.bound,
+            "bits": self.bits,
+            "detectable": self.detectable,
+        }
+
+    def evidence(self) -> dict[str, object]:
+        """Plain values for the report on a replayed window, its comparisons among them."""
+        return {
+            "begin": self.window.begin,
+            "end": self.window.end,
+            "tags": list(self.window.tags),
+            "status": self.status.value,
+            "ratio": self.ratio,
+            "bits": self.bits,
+            "detectable": self.detectable,
+            **{f"from {part.source}": part.comparison() for part in self.parts or (self,)},
+        }
+
+
+def wrong(what: str, size: float = math.inf, **rest: Any) -> Finding:
+    """The finding that something that must be exact is off by some size."""
+    return Finding(what, size, size, 0.0, **rest)
+
+
+def unknown(what: str, **rest: Any) -> Finding:
+    """The finding of a comparison that could not be made: INCONCLUSIVE."""
+    return Finding(what, 0.0, math.inf, math.inf, **rest)
+
+
+def unbounded(what: str, size: float = 0.0, **rest: Any) -> Finding:
+    """The finding where nothing is promised: VACUOUS."""
+    return Finding(what, size, size, math.inf, **rest)
+
+
+def decisive(findings: Sequence[Finding]) -> Finding:
+    """The finding that a verdict on all of them rests on: the worst status, then the largest ratio."""
+    order = (Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE, Status.FAIL)
+    return max(findings, key=lambda finding: (order.index(finding.status), finding.ratio))
+
+
+def outcome_of(findings: Iterable[Finding]) -> Status:
+    """The worst outcome among those that promise something; VACUOUS if none does."""
+    return worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
+
+
+def ratios(measured: Any, bound: Any) -> np.ndarray:
+    """Measured / bound with 0 / 0 = 0, a value that must be exact and is; 0 where the bound is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(
+            np.equal(measured, 0.0) | np.isinf(bound), 0.0, np.divide(measured, bound, dtype=np.float64)
+        )

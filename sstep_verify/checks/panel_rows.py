@@ -1,0 +1,128 @@
+"""The rows of an exposed panel that are compared with exact kernel values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.digits import significant_digits
+from sstep_verify.checks.finding import Finding, decisive
+from sstep_verify.checks.panel_defects import panel_defects
+from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.trajectory import Panel
+
+SCREENED, SAMPLED = 64, 2
+"""Rows of a panel compared in float64, and rows of the seeded sample compared in balls."""
+
+
+class PanelRows:
+    """The rows of one panel that are compared, with their bounds."""
+
+    def __init__(self, case: Case, begin: int, panel: Panel, oracle: Oracle):
+        self.case, self.begin, self._oracle = case, begin, oracle
+        generator = np.random.Generator(np.random.PCG64(case.seed))
+        chosen = generator.permutation(panel.columns.size)[:SCREENED]
+        finite = np.where(np.isfinite(panel.entries), np.abs(panel.entries), np.inf)
+        largest = int(np.argmax(finite.max(axis=1)))
+        self._screened = np.union1d(chosen, [largest])
+        samples = np.arange(case.problem.samples)
+        self.among = samples if panel.among is None else panel.among
+        entries = kernel_entries(case.problem, case.declaration, panel.columns[self._screened])
+        entries = _among(entries, self.among)
+        used = panel.entries[self._screened]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            distance = np.abs(used - entries.values).astype(np.float64)
+            # The difference is rounded once, relatively by u < OUTWARD - 1.
+            self._least = np.nan_to_num(distance / OUTWARD - entries.own, nan=np.inf, posinf=np.inf)
+            score = np.nan_to_num(distance / entries.solver, nan=0.0, posinf=np.inf)
+        worst = int(self._screened[int(np.argmax(score.max(axis=1)))])
+        self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
+        place = np.searchsorted(self._screened, self.rows)
+        self._all, self.entries = entries, entries.at(place)
+        self.used, self.columns = panel.entries[self.rows], panel.columns[self.rows]
+        self._panel = panel
+
+    @property
+    def compared(self) -> int:
+        """Entries compared with balls."""
+        return int(self.used.size)
+
+    def findings(self) -> list[Finding]:
+        """The worst entry of every row in balls, and of the screen where float64 already decides."""
+        found = [self._finding(row) for row in range(self.rows.size)]
+        row, column = np.unravel_index(int(np.argmax(self._least - self._all.solver)), self._least.shape)
+        least, bound = float(self._least[row, column]), float(self._all.solver[row, column])
+        if least > bound:
+            place = int(self._screened[row])
+            found.append(Finding(self._what(place, int(column)), least, least, bound))
+        return found
+
+    @cached_property
+    def measured(self) -> np.ndarray:
+        """Ends of the enclosures of the compared entries' errors, shape (2, rows, columns)."""
+        kernel, among = self._oracle.kernel(FIRST_BITS), self.among.tolist()
+        arithmetic = kernel.arithmetic
+        measured = np.full((2, *self.used.shape), np.inf)
+        with arithmetic.working():
+            for row, column in np.argwhere(np.isfinite(self.used)).tolist():
+                exact = kernel.column(int(self.columns[row]))[among[column]]
+                error = arithmetic.number(self.used[row, column]) - exact
+                measured[:, row, column] = magnitude_interval(error)
+        return measured
+
+    def _finding(self, row: int) -> Finding:
+        bound = self.entries.solver[row]
+        findings = [
+            Finding("", float(low), float(high), float(limit))
+            for low, high, limit in zip(*self.measured[:, row], bound, strict=True)
+        ]
+        worst = decisive(findings)
+        column = next(place for place, finding in enumerate(findings) if finding is worst)
+        return Finding(self._what(int(self.rows[row]), column), worst.lower, worst.upper, worst.bound)
+
+    def _what(self, row: int, column: int) -> str:
+        i, j = int(self._panel.columns[row]), int(self.among[column])
+        value = self._panel.entries[row, column]
+        exact = float(self._oracle.kernel(FIRST_BITS).column(i)[j])
+        return (
+            f"{self.case.declaration.name}, window after iteration {self.begin}: "
+            f"K(a_{i}, a_{j}) used is {value.item()!r}, exact {exact!r}; difference"
+        )
+
+    def evidence(self) -> dict[str, object]:
+        """Plain values for the report."""
+        return {
+            "window begins": self.begin,
+            "rows of the panel": int(self._panel.columns.size),
+            "rows screened in float64": int(self._screened.size),
+            "rows compared in balls": self.columns.tolist(),
+            "smallest detectable relative error of an entry": self.detectable(),
+            "significant digits, relative to the largest entry": significant_digits(
+                self.entries.values,
+                self.measured[1],
+                self.entries.solver,
+                self.case.declaration.precision,
+            ),
+        }
+
+    def detectable(self) -> float:
+        """Smallest relative error of a kernel value that one of the compared entries would have shown."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = self.entries.solver / np.maximum(np.abs(self.entries.values) - self.entries.own, 0.0)
+        return float(np.nanmin(relative, initial=np.inf))
+
+    @cached_property
+    def defects(self) -> dict[str, KernelEntries]:
+        """What planted defects would have put into the compared rows."""
+        found = panel_defects(self.case.problem, self.case.declaration, self.columns)
+        return {name: _among(entries, self.among) for name, entries in found.items()}
+
+
+def _among(entries: KernelEntries, columns: np.ndarray) -> KernelEntries:
+    """The same rows at some columns only."""
+    return KernelEntries(entries.values[:, columns], entries.own[:, columns], entries.solver[:, columns])

@@ -1,0 +1,67 @@
+"""Result of judging the steps of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.checks.finding import ratios
+from sstep_verify.checks.steps.tally import Tally
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """One step and its bound.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations made before it.
+    distance, bound : float
+        Distance of the logged step from the judge's, and the bound on it: of the value (K-SVM), or the
+        2-norm of the residual (K-RR).
+    """
+
+    iteration: int
+    distance: float
+    bound: float
+
+    @property
+    def ratio(self) -> float:
+        """Distance / bound; 0 for a value that must be exact and is, infinite for a NaN."""
+        return float(_ratios(self.distance, self.bound))
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """What judging the steps of a run found.
+
+    Parameters
+    ----------
+    steps, judged, decided : int
+        Steps of the run, those judged, and those of them with a finite bound.
+    worst, first_wrong : JudgedStep or None
+        Where the ratio is largest; the first step over its bound.
+    tally : Tally
+        Events and quantities.
+    """
+
+    steps: int
+    judged: int
+    decided: int
+    worst: JudgedStep | None
+    first_wrong: JudgedStep | None
+    tally: Tally
+
+
+def largest_step(distance, bound, finite, first: int) -> JudgedStep | None:
+    """The step with the largest ratio among those with a finite bound."""
+    if not finite.any():
+        return None
+    place = int(np.argmax(np.where(finite, _ratios(distance, bound), -1.0)))
+    return JudgedStep(first + place, float(distance[place]), float(bound[place]))
+
+
+def _ratios(distance, bound) -> np.ndarray:
+    return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)

@@ -1,0 +1,81 @@
+"""Judging a solver from Python: the runs that checks need are made, then judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sstep_verify.errors import require
+
+if TYPE_CHECKING:
+    from sstep_verify.problems import IndexStream, Problem
+    from sstep_verify.solver import RunRequest, Solver
+    from sstep_verify.trajectory import Trajectory
+    from sstep_verify.verdict import Verdict
+
+
+def judge(
+    solver: Solver,
+    problem: Problem,
+    stream: IndexStream,
+    s: int,
+    iterations: int | None = None,
+    checks: Sequence[str] = (),
+) -> list[Verdict]:
+    """Judge a solver on one problem.
+
+    The runs that the checks need are made one after another in this process; nothing is written to disk.
+
+    Parameters
+    ----------
+    solver : Solver
+        What is judged: a `CallableSolver` around a function, or any object with a `declaration` and a
+        method `run`. The bounds are computed for exactly what its `Declaration` says.
+    problem : Problem
+        What it solves.
+    stream : IndexStream
+        The coordinates drawn, H x b.
+    s : int
+        Iterations per window, >= 1.
+    iterations : int, optional
+        Iterations of the run; the whole stream if absent.
+    checks : sequence of str, optional
+        Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
+        logs its steps, window-replay otherwise. The check contract always comes first.
+
+    Returns
+    -------
+    list of Verdict
+        The verdict of the check contract, then those of the others; only the first where a run is not
+        what was asked for, for nothing can be said of such a run.
+
+    Raises
+    ------
+    InputError
+        If a check, s or the number of iterations cannot be used, or the solver returns no `Trajectory`.
+    MissingExtraError
+        If exact arithmetic (extra ``exact``) is not installed.
+    """
+    require("flint", "exact")
+    from sstep_verify.checks.case import Case, merge_requests
+    from sstep_verify.checks.registry import checks_of
+    from sstep_verify.made import make_run
+    from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.verdict import Status
+
+    declared = solver.declaration
+    wanted = tuple(checks) or ("step-replay" if declared.log else "window-replay",)
+    first, *others = checks_of(tuple(dict.fromkeys(("contract", *wanted))))
+    length = stream.length if iterations is None else iterations
+    case = Case(problem.name, problem, stream, (s,), length, declared)
+
+    def made(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
+        return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
+
+    oracle = Oracle(problem)
+    runs = made(check.runs(case) for check in (first, *others))
+    verdicts = first.judge(case, runs, oracle)
+    if any(verdict.status == Status.FAIL for verdict in verdicts):
+        return verdicts
+    runs |= made(check.continued(case, runs) for check in others)
+    return verdicts + [verdict for check in others for verdict in check.judge(case, runs, oracle)]
