@@ -1,15 +1,15 @@
-"""Which exchange suits a problem, and why."""
+"""Choice of the exchange that suits a problem, with the reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sstep_verify.problems import Kernel, LinearKernel, RBFKernel
+from sstep_verify.problems import Kernel
 
 COLLECTIVE_SECONDS = 2e-5
 """Time of one more small collective on a few ranks of one machine (measured 3 to 25 microseconds)."""
 
-ENTRY_SECONDS = {"linear": 4e-10, "other": 1e-9, "rbf": 4e-9}
+LINEAR_SECONDS, POLYNOMIAL_SECONDS, RBF_SECONDS = 4e-10, 1e-9, 4e-9
 """Time of one panel entry after the reduction: its share of the gradient, and its kernel function."""
 
 
@@ -59,7 +59,7 @@ def choose_exchange(
     """
     most = min(s * block, samples)
     panel, small = samples * most, most * most + most
-    if isinstance(kernel, LinearKernel) and small < panel:
+    if kernel.linear and small < panel:
         return Choice(
             "gram", 0, small,
             f"linear kernel: {small} words a window instead of {panel}, whatever the number of samples",
@@ -70,14 +70,7 @@ def choose_exchange(
             f"all {samples} kernel rows fit in {memory} words, and {iterations * block} draws use each "
             f"{iterations * block / samples:.3g} times: every row is formed once and kept",
         )  # fmt: skip
-    name = (
-        "linear"
-        if isinstance(kernel, LinearKernel)
-        else "rbf"
-        if isinstance(kernel, RBFKernel)
-        else "other"
-    )
-    saved = panel * (1 - 1 / ranks) * ENTRY_SECONDS[name]
+    saved = panel * (1 - 1 / ranks) * _entry_seconds(kernel)
     if ranks > 1 and (panel > memory or saved > COLLECTIVE_SECONDS):
         return Choice(
             "reduce-scatter", 0, panel + small,
@@ -89,3 +82,9 @@ def choose_exchange(
         "allreduce", 0, panel,
         f"{panel} panel entries a window on {ranks} rank(s): too few for a second collective to pay",
     )  # fmt: skip
+
+
+def _entry_seconds(kernel: Kernel) -> float:
+    if kernel.linear:
+        return LINEAR_SECONDS
+    return RBF_SECONDS if kernel.of_distance else POLYNOMIAL_SECONDS

@@ -6,7 +6,6 @@ from time import perf_counter
 
 PHASES = (
     "panel",
-    "buffer reset",
     "waiting",
     "transfer",
     "kernel function",
@@ -16,7 +15,7 @@ PHASES = (
 """Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
 where timers are asked to be separate: a barrier, and one more call, are the price."""
 
-PANEL, RESET, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
+PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
 
 
 class Clock:

@@ -6,11 +6,31 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sstep_verify.parallel.progress import CURRENT
+
+class Progress(Protocol):
+    """Where a process notes its collectives, for a watchdog."""
+
+    def enter(self, name: str, length: int = 0) -> None:
+        """Note that it enters a collective of so many words."""
+        ...
+
+    def leave(self) -> None:
+        """Note that it is out of it."""
+        ...
+
+
+class Unobserved:
+    """Nobody watches."""
+
+    def enter(self, name: str, length: int = 0) -> None:
+        """Note nothing."""
+
+    def leave(self) -> None:
+        """Note nothing."""
 
 
 class Communicator(Protocol):
-    """What the production solver needs of a communicator.
+    """Communication that the production solver needs.
 
     Attributes
     ----------
@@ -67,7 +87,7 @@ class SelfCommunicator:
         return [value]
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """What is sent stays here."""
+        """Return what is sent: it stays here."""
         return send
 
     def barrier(self) -> None:
@@ -80,51 +100,53 @@ class MpiCommunicator:
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        The communicator; its group is used as it is.
+        The communicator; its group is used as it is. If it has an attribute `progress` (see `Progress`),
+        every collective is noted there.
     """
 
     def __init__(self, comm: Any):
         from mpi4py import MPI
 
         self._comm, self._in_place = comm, MPI.IN_PLACE
+        self._progress: Progress = getattr(comm, "progress", Unobserved())
         self.rank: int = comm.rank
         self.size: int = comm.size
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place."""
-        CURRENT.enter("allreduce", buffer.size)
+        self._progress.enter("allreduce", buffer.size)
         self._comm.Allreduce(self._in_place, buffer)
-        CURRENT.leave()
+        self._progress.leave()
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Sum over all ranks and leave each rank its part."""
-        CURRENT.enter("reduce_scatter", send.size)
+        self._progress.enter("reduce_scatter", send.size)
         self._comm.Reduce_scatter(send, receive, counts)
-        CURRENT.leave()
+        self._progress.leave()
 
     def allgather(self, value: Any) -> list[Any]:
         """One object of every rank, by rank."""
-        CURRENT.enter("allgather")
+        self._progress.enter("allgather")
         values = self._comm.allgather(value)
-        CURRENT.leave()
+        self._progress.leave()
         return values
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Hand each rank its part of a one-dimensional array; two collectives, one for the counts."""
-        CURRENT.enter("alltoallv")
+        self._progress.enter("alltoallv")
         outgoing = np.ascontiguousarray(counts, dtype=np.int64)
         incoming = np.empty_like(outgoing)
         self._comm.Alltoall(outgoing, incoming)
         receive = np.empty(int(incoming.sum()), dtype=send.dtype)
         self._comm.Alltoallv([send, outgoing], [receive, incoming])
-        CURRENT.leave()
+        self._progress.leave()
         return receive
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""
-        CURRENT.enter("barrier")
+        self._progress.enter("barrier")
         self._comm.Barrier()
-        CURRENT.leave()
+        self._progress.leave()
 
 
 def communicator_of(comm: Any) -> Communicator:

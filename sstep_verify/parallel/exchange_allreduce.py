@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.clock import FUNCTION, PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.exchange import Recurrence
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
+from sstep_verify.trajectory import Panel as UsedPanel
 
 
 class AllreduceExchange:
@@ -28,7 +30,7 @@ class AllreduceExchange:
     clock : Clock
         Seconds per phase.
     separate : bool
-        Tell waiting from transfer.
+        Tell waiting from transfer, and the gradient from the recurrence.
     """
 
     def __init__(
@@ -37,6 +39,24 @@ class AllreduceExchange:
         self._panel, self._packet, self._clock = panel, packet, clock
         self._communicator, self._separate = communicator, separate
         self.columns = 0
+
+    def window(
+        self,
+        recurrence: Recurrence,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        draws: np.ndarray,
+        log: np.ndarray,
+    ) -> None:
+        """Make one window from whole rows; parameters as in `Exchange`."""
+        rows = self.rows(columns)
+        if self._separate:
+            recurrence.products(rows)
+            self._clock.stop(GRADIENT)
+            recurrence.stale_window(rows, positions, draws, log)
+        else:
+            recurrence.panel_window(rows, positions, draws, log)
+        self._clock.stop(RECURRENCE)
 
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """Kernel rows of `columns`, shape (c, m); valid until the next call."""
@@ -59,3 +79,15 @@ class AllreduceExchange:
         clock.stop(FUNCTION)
         self.columns += columns.size
         return rows
+
+    def used(self, columns: np.ndarray) -> UsedPanel:
+        """Copy of the rows of the window just made."""
+        words = columns.size * self._panel.samples
+        return UsedPanel(columns, self._packet.payload(words).reshape(columns.size, -1).copy())
+
+    def restart(self, vector: np.ndarray) -> None:
+        """Nothing is carried."""
+
+    def carried(self) -> dict[str, np.ndarray]:
+        """Nothing is carried."""
+        return {}

@@ -12,10 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.compiled import compiled
-from sstep_verify.parallel.clock import PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import PANEL, RECURRENCE, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.exchange import Recurrence
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import features_at_once, unsigned
+from sstep_verify.trajectory import Panel
 
 FEW = 6
 """Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
@@ -38,6 +40,10 @@ class GramExchange:
         Largest number of distinct columns of a window.
     separate : bool
         Tell waiting from transfer.
+    recompute : int
+        Windows after which the weights are formed anew; 0 for never.
+    before : int
+        Windows of the stream before this run, which count as well.
 
     Attributes
     ----------
@@ -53,21 +59,48 @@ class GramExchange:
         clock: Clock,
         rows: int,
         separate: bool,
+        recompute: int = 0,
+        before: int = 0,
     ):
         self._packet, self._communicator = packet, communicator
         self._clock, self._separate = clock, separate
+        self._recompute, self._before = recompute, before
         self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
         self.weights = np.zeros(data.shape[1])
         self.columns = 0
+
+    def window(
+        self,
+        recurrence: Recurrence,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        draws: np.ndarray,
+        log: np.ndarray,
+    ) -> None:
+        """Make one window from its inner products and the weights; parameters as in `Exchange`."""
+        gram, stale = self.small(columns)
+        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))
+        ended = self._before + self._packet.window + 1
+        if self._recompute and ended % self._recompute == 0:
+            self.restart(recurrence.vector)
+        self._clock.stop(RECURRENCE)
 
     def restart(self, vector: np.ndarray) -> None:
         """Form the weights anew from the (weighted) dual vector, shape (m,)."""
         self._local.weights(vector, self.weights)
 
-    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def carried(self) -> dict[str, np.ndarray]:
+        """Weights of the features of this rank."""
+        return {"weights": self.weights}
+
+    def used(self, columns: np.ndarray) -> Panel:
+        """Copy of the inner products of the window just made."""
+        return Panel(columns, self._packet.square(columns.size)[0].copy(), columns)
+
+    def small(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Inner products among `columns`, shape (c, c), and their products with w, shape (c,).
 
-        `vector` is not read: w stands for it. Both are valid until the next call.
+        Both are valid until the next call.
         """
         clock, packet, count = self._clock, self._packet, columns.size
         clock.start()

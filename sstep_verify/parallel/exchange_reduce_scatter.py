@@ -12,11 +12,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.exchange import Recurrence
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.products import TILE_WORDS
+from sstep_verify.trajectory import Panel as UsedPanel
 
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
 """Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more
@@ -72,6 +74,19 @@ class ReduceScatterExchange:
         self._receive = self._send if size == 1 else np.empty(rows * (self._last - self._first))
         self.columns = 0
 
+    def window(
+        self,
+        recurrence: Recurrence,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        draws: np.ndarray,
+        log: np.ndarray,
+    ) -> None:
+        """Make one window from the entries among its coordinates; parameters as in `Exchange`."""
+        gram, stale = self.small(columns, recurrence.vector)
+        recurrence.small_window(gram, stale, columns, positions, log)
+        self._clock.stop(RECURRENCE)
+
     def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernel entries among `columns`, shape (c, c), and the products of their rows with `vector`, (c,).
 
@@ -110,8 +125,16 @@ class ReduceScatterExchange:
         self.columns += count
         return gram, stale
 
-    def moved(self, columns: np.ndarray, change: np.ndarray) -> None:
-        """Nothing is carried from window to window."""
+    def used(self, columns: np.ndarray) -> UsedPanel:
+        """Copy of the kernel entries of the window just made."""
+        return UsedPanel(columns, self._packet.square(columns.size)[0].copy(), columns)
+
+    def restart(self, vector: np.ndarray) -> None:
+        """Nothing is carried."""
+
+    def carried(self) -> dict[str, np.ndarray]:
+        """Nothing is carried."""
+        return {}
 
     def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:
         """Partial sums, one block of samples for each rank after the other."""

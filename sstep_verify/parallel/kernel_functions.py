@@ -6,7 +6,8 @@ partial sum is not a partial sum of the function.
 
 from __future__ import annotations
 
-from typing import Protocol, assert_never
+from functools import singledispatch
+from typing import Protocol
 
 import numpy as np
 
@@ -108,14 +109,36 @@ def gaussian_exponents(panel, columns, first, squared_norms, sigma):
             panel[row, columns[row] - first] = 0.0
 
 
+@singledispatch
 def kernel_function_of(kernel: Kernel, samples: int, squared_norms) -> KernelFunction:
-    """Choose the kernel function for m samples; `squared_norms` is called only if norms are needed."""
-    match kernel:
-        case LinearKernel():
-            return Identity()
-        case PolynomialKernel():
-            return Power(kernel.degree, kernel.offset, samples)
-        case RBFKernel():
-            return Gaussian(kernel.sigma, squared_norms())
-        case _:
-            assert_never(kernel)
+    """Choose the function of inner products, for m samples; `squared_norms` is called if norms are needed.
+
+    The production solver's table of kernels: ``kernel_function_of.register`` adds one.
+    """
+    raise TypeError(f"no kernel function is known for {kernel}: add one to kernel_function_of")
+
+
+@kernel_function_of.register
+def _(kernel: LinearKernel, samples, squared_norms):
+    return Identity()
+
+
+@kernel_function_of.register
+def _(kernel: PolynomialKernel, samples, squared_norms):
+    return Power(kernel.degree, kernel.offset, samples)
+
+
+@kernel_function_of.register
+def _(kernel: RBFKernel, samples, squared_norms):
+    return Gaussian(kernel.sigma, squared_norms())
+
+
+@singledispatch
+def distance_function_of(kernel: Kernel) -> KernelFunction:
+    """Choose the function of squared distances; only kernels that are `of_distance` have one."""
+    raise TypeError(f"no function of squared distances is known for {kernel}: add one")
+
+
+@distance_function_of.register
+def _(kernel: RBFKernel):
+    return DistanceGaussian(kernel.sigma)

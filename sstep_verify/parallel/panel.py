@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
-from sstep_verify.parallel.kernel_functions import DistanceGaussian, KernelFunction, kernel_function_of
+from sstep_verify.parallel.kernel_functions import KernelFunction, distance_function_of, kernel_function_of
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import DenseProducts, SparseProducts, products_of
-from sstep_verify.problems import Kernel, RBFKernel
+from sstep_verify.problems import Kernel
 
 
 class Panel:
@@ -42,9 +42,9 @@ class Panel:
         self.samples, self.words, self.ranged = data.shape[0], data.size, False
         self._function: KernelFunction
         self._sums: DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
-        if isinstance(kernel, RBFKernel) and rbf == "difference":
+        if kernel.of_distance and rbf == "difference":
             self._sums = differences_of(data)
-            self._function = DistanceGaussian(kernel.sigma)
+            self._function = distance_function_of(kernel)
             return
         products = products_of(data, rows)
 

@@ -26,14 +26,14 @@ from sstep_verify.parallel.partition import Partition, balanced_partition, colum
 from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
 from sstep_verify.parallel.shares import failure_of, parse_shares
 from sstep_verify.problems.bias import with_constant_feature
-from sstep_verify.problems.datasets import DENSE_ABOVE, TASKS, load, names
-from sstep_verify.problems.labels import CLASSES, describe_mapping, two_classes
-from sstep_verify.problems.svmlight import require_content
+from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
+from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
+from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
 
 
 @dataclass(frozen=True, eq=False)
 class LocalData:
-    """What one rank holds of a data set.
+    """One rank's part of a data set.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def load_local(
     directory: str | Path | None = None,
     task: str | None = None,
 ) -> LocalData:
-    """Load a data set by name, or any LIBSVM file by path, with the meaning of `problems.datasets.load`.
+    """Load a data set by name, or any LIBSVM file by path, as `problems.data.datasets.load` does.
 
     A file is read by all ranks together. A named set is loaded, and checked against what is pinned of
     it, by rank 0, which then hands out the columns.
@@ -86,14 +86,14 @@ def load_local(
     Parameters
     ----------
     name_or_path, directory, task
-        As for `problems.datasets.load`.
+        As for `problems.data.datasets.load`.
     communicator : Communicator
         The ranks.
 
     Raises
     ------
     InputError, DataError, MissingExtraError
-        As `problems.datasets.load` does; on all ranks.
+        As `problems.data.datasets.load` does; on all ranks.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
@@ -117,14 +117,14 @@ def load_local(
 def read_local(path: str | Path, communicator: Communicator, *, features: int | None = None) -> LocalData:
     """Read one LIBSVM / svmlight file by all ranks together, each ending with its columns.
 
-    The columns of all ranks side by side are the matrix that `problems.datasets.load` makes of the
+    The columns of all ranks side by side are the matrix that `problems.data.datasets.load` makes of the
     file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
     Ranks may outnumber lines and columns.
 
     Parameters
     ----------
     path : str or Path
-        As for `problems.svmlight.read_svmlight`; the same file on every rank.
+        As for `problems.data.svmlight.read_svmlight`; the same file on every rank.
     communicator : Communicator
         The ranks.
     features : int, optional
@@ -228,14 +228,15 @@ def _counted(matrix: sp.csr_array, communicator: Communicator) -> np.ndarray:
 
 
 def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
-    """The same with targets made for a task, by the rules of `problems.datasets.load`."""
+    """The same with targets made for a task, by the rules of `problems.data.datasets.load`."""
     if task is None:
         task = "classification" if np.unique(local.targets).size == 2 else "regression"
+    cut = CUT if cut_looks_alike(path) else ""
     if task == "regression":
-        return replace(local, task=task)
+        return replace(local, task=task, notes=tuple(filter(None, [cut])))
     try:
         labels, mapping = two_classes(local.targets)
     except InputError as error:
         raise InputError(f"{path.name} ({path}): {error}") from error
-    notes = tuple(filter(None, [describe_mapping(mapping)]))
+    notes = tuple(filter(None, [cut, describe_mapping(mapping)]))
     return replace(local, targets=labels, task=task, notes=notes, classes=tuple(mapping))

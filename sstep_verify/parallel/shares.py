@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.problems.svmlight import Block, read_block, text_length
-from sstep_verify.problems.svmlight_lines import LineError
+from sstep_verify.problems.data.svmlight import Block, read_block, text_length
+from sstep_verify.problems.data.svmlight_lines import LineError
 
 
 class ReadingError(SstepVerifyError, RuntimeError):
@@ -42,7 +42,7 @@ class Failure(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a rank found in its share of a file.
+    """A rank's findings in its share of a file.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Report(NamedTuple):
 
 
 def failure_of(error: Exception) -> Failure:
-    """What the other ranks are told of an error."""
+    """The form of an error that the other ranks are told."""
     if isinstance(error, LineError):
         return Failure(LineError, error.fault, (error.path, error.line))
     for kind in (DataError, InputError, MissingExtraError):

@@ -1,4 +1,4 @@
-"""WHAT is solved: problem, kernel and loss descriptions, index streams, data sets."""
+"""WHAT is solved: descriptions of problem, kernel and loss, index streams; data sets in `data`."""
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel, kernel_from
 from sstep_verify.problems.losses import Hinge, Loss, Ridge, SquaredHinge, loss_from

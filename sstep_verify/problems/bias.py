@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, RBFKernel
+from sstep_verify.problems.kernels import Kernel
 
 
 def require_usable(bias: float, kernel: Kernel) -> None:
@@ -27,10 +27,10 @@ def require_usable(bias: float, kernel: Kernel) -> None:
         raise InputError(
             f"bias = {bias!r}, but the value of the constant feature must be finite and > 0; 0 appends none"
         )
-    if bias and isinstance(kernel, RBFKernel):
+    if bias and kernel.of_distance:
         raise InputError(
-            f"bias = {bias:g} with the rbf kernel: a constant feature changes no distance, and no kernel "
-            "value; leave the bias out, or use the linear or polynomial kernel"
+            f"bias = {bias:g} with the {kernel.name} kernel: a constant feature changes no distance, and "
+            "no kernel value; leave the bias out, or use the linear or polynomial kernel"
         )
 
 

@@ -1,70 +1,175 @@
-"""Kernel descriptions: which function of two samples, with which parameters.
+"""Kernel descriptions: which function of two samples, with which parameters, and facts about it.
 
-A description computes nothing: the truth evaluates it in `sstep_reference`, the production solver
-in `sstep_verify.parallel`, and neither can see the other's code.
+A description computes no kernel value for a solver: the truth evaluates it in `sstep_reference` and in the
+balls of the oracle, the judges in `sstep_verify.numerics` and `sstep_verify.bounds`, the production solver
+in `sstep_verify.parallel`. Each of these rooms has one table of functions by type of kernel, to which
+``register`` adds. None sees another's code.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from numbers import Integral
-from typing import ClassVar, assert_never
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.parameters import integer, not_negative, positive, times_power
 
+LARGEST_DEGREE = 100
+"""Largest degree of a polynomial kernel.
 
-def _is_integer(value: object) -> bool:
-    """True for integers and integral floats, which command lines and TOML files may hand in."""
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+A power takes d - 1 multiplications of each kernel value and, exactly, 53 d bits. And it says little: at
+d = 100 the bases 1/2 and 2 give values that differ by a factor of 1e60, and a base of 1192 overflows.
+"""
 
 
 @dataclass(frozen=True)
-class LinearKernel:
+class Kernel:
+    """A symmetric positive semidefinite function of two samples.
+
+    What is not overridden is the cautious answer: nothing special may be assumed.
+
+    Attributes
+    ----------
+    name : str
+        Name on the command line, in files and in `sstep_reference`.
+    symbols : dict of str to str
+        Short names of parameters in messages, where they differ.
+    linear : bool
+        Whether K(x, z) = <x, z>: a solver may carry the weights.
+    of_distance : bool
+        Whether it is a function of ||x - z|| with K(x, x) = 1; of the inner product otherwise.
+    """
+
+    name: ClassVar[str]
+    symbols: ClassVar[dict[str, str]] = {}
+    linear: ClassVar[bool] = False
+    of_distance: ClassVar[bool] = False
+
+    @property
+    def factors(self) -> int:
+        """Inner products that one entry is a product of."""
+        return 1
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """``K(x, x)`` of samples with these squared norms, in float64, an entry each.
+
+        Along with it, an upper bound on the size of all entries: of a semidefinite matrix none is larger
+        than the largest on the diagonal.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.diagonal")
+
+    def largest(self, norm: float) -> float:
+        """Upper bound on all numbers formed for an entry, of samples with squared norms up to this."""
+        return max(norm, float(self.diagonal(np.array([norm]))[0]))
+
+    def dimensions(self, features: int) -> float:
+        """Upper bound on the dimensions of the feature space for samples of so many features."""
+        return math.inf
+
+    def scaled(self, power: int) -> tuple[Kernel, int]:
+        """Kernel for data multiplied by ``2**power``, and the power of two its values gain.
+
+        Raises
+        ------
+        InputError
+            If there is none, or a parameter cannot be multiplied exactly in float64.
+        """
+        raise InputError(f"{self.name} kernel: it has no form for data multiplied by 2**{power}")
+
+
+KERNELS: dict[str, type[Kernel]] = {}
+"""Kernels that `kernel_from` knows, by name."""
+
+Described = TypeVar("Described", bound=type[Kernel])
+
+
+def register(kind: Described) -> Described:
+    """Make a kernel known by its name; a decorator of its class."""
+    KERNELS[kind.name] = kind
+    return kind
+
+
+@register
+@dataclass(frozen=True)
+class LinearKernel(Kernel):
     """``K(x, z) = <x, z>``."""
 
     name: ClassVar[str] = "linear"
+    linear: ClassVar[bool] = True
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """Squared norms."""
+        return norms
+
+    def dimensions(self, features: int) -> float:
+        """Number of features."""
+        return features
+
+    def scaled(self, power: int) -> tuple[Kernel, int]:
+        """The same kernel; values gain the factor twice."""
+        return self, 2 * power
 
 
+@register
 @dataclass(frozen=True)
-class PolynomialKernel:
+class PolynomialKernel(Kernel):
     """``K(x, z) = (offset + <x, z>)**degree``.
 
     Parameters
     ----------
     degree : int
-        Exponent d >= 2.
+        Exponent d in 2..`LARGEST_DEGREE`.
     offset : float
         Constant c >= 0 (the paper's experiments: d = 3, c = 0).
 
     Raises
     ------
     InputError
-        If the degree is not an integer of at least 2 or the offset is negative or not finite.
+        If the degree is not an integer in that range or the offset is not a finite number >= 0.
     """
 
     degree: int = 3
     offset: float = 0.0
     name: ClassVar[str] = "polynomial"
+    symbols: ClassVar[dict[str, str]] = {"degree": "d", "offset": "c"}
 
     def __post_init__(self):
-        if not _is_integer(self.degree) or self.degree < 2:
-            raise InputError(
-                f"polynomial kernel: degree = {self.degree!r}, but it must be an integer >= 2"
-                " (use the linear kernel for degree 1)"
-            )
-        if not (math.isfinite(self.offset) and self.offset >= 0):
-            raise InputError(
-                f"polynomial kernel: offset = {self.offset!r}, but it must be finite and >= 0"
-                " (a negative offset does not give a positive semidefinite kernel)"
-            )
-        object.__setattr__(self, "degree", int(self.degree))
+        why = "degree 1 is the linear kernel, and a larger power leaves the range of float64"
+        degree = integer("polynomial kernel", "degree", self.degree, 2, LARGEST_DEGREE, why)
+        why = "a negative offset does not give a positive semidefinite kernel"
+        object.__setattr__(self, "degree", degree)
+        offset = not_negative("polynomial kernel", "offset", self.offset, why)
+        object.__setattr__(self, "offset", offset)
+
+    @property
+    def factors(self) -> int:
+        """The degree."""
+        return self.degree
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """Powers of the shifted squared norms."""
+        return (norms + self.offset) ** self.degree
+
+    def largest(self, norm: float) -> float:
+        """The power, or 1 where it is smaller than what it is a power of."""
+        return float(self.diagonal(np.array([max(norm, 1.0)]))[0])
+
+    def dimensions(self, features: int) -> float:
+        """Number of monomials of the degree, of one feature more where there is an offset."""
+        return math.comb(features + (self.offset > 0) + self.degree - 1, self.degree)
+
+    def scaled(self, power: int) -> tuple[Kernel, int]:
+        """The offset grows as inner products do; values gain the factor 2 d times."""
+        offset = float(times_power(self.offset, 2 * power, "the offset"))
+        return replace(self, offset=offset), 2 * power * self.degree
 
 
+@register
 @dataclass(frozen=True)
-class RBFKernel:
+class RBFKernel(Kernel):
     """``K(x, z) = exp(-sigma ||x - z||^2)``.
 
     Parameters
@@ -75,35 +180,48 @@ class RBFKernel:
     Raises
     ------
     InputError
-        If sigma is not positive and finite.
+        If sigma is not a positive number in the range of `parameters.positive`.
     """
 
     sigma: float = 1.0
     name: ClassVar[str] = "rbf"
+    of_distance: ClassVar[bool] = True
 
     def __post_init__(self):
-        if not (math.isfinite(self.sigma) and self.sigma > 0):
-            raise InputError(f"RBF kernel: sigma = {self.sigma!r}, but it must be finite and > 0")
+        object.__setattr__(self, "sigma", positive("RBF kernel", "sigma", self.sigma))
+
+    def diagonal(self, norms: np.ndarray) -> np.ndarray:
+        """Ones."""
+        return np.ones_like(norms)
+
+    def largest(self, norm: float) -> float:
+        """Squared distances, and exponents."""
+        return max(1.0, 4 * norm, 4 * self.sigma * norm)
+
+    def scaled(self, power: int) -> tuple[Kernel, int]:
+        """The width grows with the data; values stay."""
+        return RBFKernel(float(times_power(self.sigma, -2 * power, "sigma"))), 0
 
 
-Kernel = LinearKernel | PolynomialKernel | RBFKernel
-
-
-def kernel_from(name: str, *, degree: int = 3, offset: float = 0.0, sigma: float = 1.0) -> Kernel:
-    """Build a kernel description from its name and the parameters it uses.
+def kernel_from(name: str, **parameters: Any) -> Kernel:
+    """Build a kernel description from its name and, of these parameters, those it has.
 
     Raises
     ------
     InputError
         If the name is unknown or a parameter is out of range.
     """
-    if name == "linear":
-        return LinearKernel()
-    if name == "polynomial":
-        return PolynomialKernel(degree, offset)
-    if name == "rbf":
-        return RBFKernel(sigma)
-    raise InputError(f"kernel {name!r} is unknown; known: linear, polynomial, rbf")
+    if name not in KERNELS:
+        raise InputError(f"kernel {name!r} is unknown; known: {', '.join(KERNELS)}")
+    kind: Any = KERNELS[name]
+    known = [field.name for field in fields(kind)]
+    return kind(**{key: value for key, value in parameters.items() if key in known})
+
+
+def parameters_of(kernel: Kernel) -> dict[str, Any]:
+    """Parameters by name."""
+    described: Any = kernel
+    return {field.name: getattr(kernel, field.name) for field in fields(described)}
 
 
 def identify(kernel: Kernel) -> str:
@@ -111,11 +229,7 @@ def identify(kernel: Kernel) -> str:
 
     Kernels that differ have different ids.
     """
-    if isinstance(kernel, PolynomialKernel):
-        return f"{kernel.name},degree={kernel.degree},offset={shortest(kernel.offset)}"
-    if isinstance(kernel, RBFKernel):
-        return f"{kernel.name},sigma={shortest(kernel.sigma)}"
-    return kernel.name
+    return ",".join([kernel.name, *(f"{key}={shortest(x)}" for key, x in parameters_of(kernel).items())])
 
 
 def shortest(value: float) -> str:
@@ -126,12 +240,5 @@ def shortest(value: float) -> str:
 
 def describe(kernel: Kernel) -> str:
     """One short phrase for tables and messages, such as ``polynomial d=3 c=0``."""
-    match kernel:
-        case LinearKernel():
-            return "linear"
-        case PolynomialKernel():
-            return f"polynomial d={kernel.degree} c={kernel.offset:g}"
-        case RBFKernel():
-            return f"rbf sigma={kernel.sigma:g}"
-        case _:
-            assert_never(kernel)
+    parts = [f"{kernel.symbols.get(key, key)}={x:g}" for key, x in parameters_of(kernel).items()]
+    return " ".join([kernel.name, *parts])

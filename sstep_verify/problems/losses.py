@@ -1,17 +1,20 @@
-"""Loss descriptions: what DCD needs to know of the dual of each loss (box, shift, exponent)."""
+"""Loss descriptions: what descent needs to know of the dual of each loss.
+
+A boxed loss (K-SVM) has labels, a box [0, upper] and a diagonal shift, and is descended coordinate by
+coordinate; the other one (K-RR) has targets and no box, and is descended by blocks.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, assert_never
+from typing import ClassVar
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.parameters import positive
 
-
-def _positive(owner: str, name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(f"{owner}: {name} = {value!r}, but it must be finite and > 0")
+LEAST_C, MOST_C = 2.0**-1023, 2.0**1021
+"""Range of C in which 2C and 1/(2C) are normal numbers of float64."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,18 @@ class Hinge:
     """
 
     C: float = 1.0
+    boxed: ClassVar[bool] = True
+    symbol: ClassVar[str] = "C"
     task: ClassVar[str] = "svm-l1"
     power: ClassVar[int] = 1
 
     def __post_init__(self):
-        _positive("K-SVM-L1", "C", self.C)
+        object.__setattr__(self, "C", positive("K-SVM-L1", "C", self.C))
+
+    @property
+    def parameter(self) -> float:
+        """The one parameter, C."""
+        return self.C
 
     @property
     def upper(self) -> float:
@@ -53,11 +63,18 @@ class SquaredHinge:
     """
 
     C: float = 1.0
+    boxed: ClassVar[bool] = True
+    symbol: ClassVar[str] = "C"
     task: ClassVar[str] = "svm-l2"
     power: ClassVar[int] = 2
 
     def __post_init__(self):
-        _positive("K-SVM-L2", "C", self.C)
+        object.__setattr__(self, "C", positive("K-SVM-L2", "C", self.C))
+
+    @property
+    def parameter(self) -> float:
+        """The one parameter, C."""
+        return self.C
 
     @property
     def upper(self) -> float:
@@ -66,7 +83,18 @@ class SquaredHinge:
 
     @property
     def shift(self) -> float:
-        """Diagonal shift (omega), rounded to float64; the oracle uses 1/(2C) exactly."""
+        """Diagonal shift (omega), rounded to float64; the oracle uses 1/(2C) exactly.
+
+        Raises
+        ------
+        InputError
+            If 2C or 1/(2C) is no normal number of float64: then no solver in float64 can have it.
+        """
+        if not LEAST_C <= self.C <= MOST_C:
+            raise InputError(
+                f"K-SVM-L2: C = {self.C!r}, but in float64 it must lie in {LEAST_C:.2g}..{MOST_C:.2g}, "
+                "where 2C and 1/(2C) are normal numbers; scale the data (linear: by f, with C by 1/f^2)"
+            )
         return 1.0 / (2.0 * self.C)
 
 
@@ -81,13 +109,25 @@ class Ridge:
     """
 
     penalty: float = 1.0
+    boxed: ClassVar[bool] = False
+    symbol: ClassVar[str] = "lambda"
     task: ClassVar[str] = "krr"
 
     def __post_init__(self):
-        _positive("K-RR", "lambda", self.penalty)
+        object.__setattr__(self, "penalty", positive("K-RR", "lambda", self.penalty))
+
+    @property
+    def parameter(self) -> float:
+        """The one parameter, lambda."""
+        return self.penalty
 
 
 Loss = Hinge | SquaredHinge | Ridge
+
+LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Ridge]] = {
+    kind.task: kind for kind in (Hinge, SquaredHinge, Ridge)
+}
+"""Losses by the name of their task."""
 
 
 def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
@@ -98,21 +138,12 @@ def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
     InputError
         If the task is unknown or its parameter is not positive.
     """
-    if task == "svm-l1":
-        return Hinge(C)
-    if task == "svm-l2":
-        return SquaredHinge(C)
-    if task == "krr":
-        return Ridge(penalty)
-    raise InputError(f"task {task!r} is unknown; known: svm-l1, svm-l2, krr")
+    if task not in LOSSES:
+        raise InputError(f"task {task!r} is unknown; known: {', '.join(LOSSES)}")
+    kind = LOSSES[task]
+    return Ridge(penalty) if kind is Ridge else kind(C)
 
 
 def describe(loss: Loss) -> str:
     """One short phrase for tables and messages, such as ``svm-l2 C=1``."""
-    match loss:
-        case Ridge():
-            return f"krr lambda={loss.penalty:g}"
-        case Hinge() | SquaredHinge():
-            return f"{loss.task} C={loss.C:g}"
-        case _:
-            assert_never(loss)
+    return f"{loss.task} {loss.symbol}={loss.parameter:g}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import assert_never
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Hinge, Loss, Ridge, SquaredHinge
+
+DENSE_GIB = 16.0
+"""Memory that sparse data may take as a dense array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +76,12 @@ class Problem:
     @property
     def is_svm(self) -> bool:
         """True for K-SVM, False for K-RR."""
-        match self.loss:
-            case Hinge() | SquaredHinge():
-                return True
-            case Ridge():
-                return False
-            case _:
-                assert_never(self.loss)
+        return self.loss.boxed
+
+    @cached_property
+    def signs(self) -> np.ndarray:
+        """Signs of the kernel's rows and columns in the dual, shape (m,): labels; ones for K-RR."""
+        return self.targets if self.is_svm else np.ones(self.samples)
 
     @property
     def hinge(self) -> Hinge | SquaredHinge:
@@ -101,9 +104,22 @@ class Problem:
 
     @cached_property
     def dense(self) -> np.ndarray:
-        """The data as a read-only dense array, shape (m, n)."""
+        """The data as a read-only dense array, shape (m, n).
+
+        Raises
+        ------
+        InputError
+            If sparse data would take more than `DENSE_GIB` so.
+        """
         if isinstance(self.data, np.ndarray):
             return self.data
+        gibibytes = 8 * self.samples * self.features / 2**30
+        if gibibytes > DENSE_GIB:
+            raise InputError(
+                f"{self.name}: {self.samples} x {self.features} values, dense as the exact judges need "
+                f"them, take {gibibytes:.1f} GiB, but at most {DENSE_GIB:g} GiB are allowed; take fewer "
+                "samples, or number the features without gaps (solve trains on the sparse data)"
+            )
         dense = self.data.toarray()
         dense.setflags(write=False)
         return dense
@@ -120,6 +136,26 @@ class Problem:
         parts.update(matrix.data.tobytes())
         parts.update(self.targets.tobytes())
         return parts.hexdigest()
+
+    def with_finite_kernel(self) -> Problem:
+        """Return the problem, if no kernel value of its samples can leave the range of float64.
+
+        Raises
+        ------
+        InputError
+            If one can: then no solver in float64 has a step to make.
+        """
+        data: Any = self.data
+        with np.errstate(over="ignore"):
+            norms = np.asarray((data * data).sum(axis=1)).ravel()
+            largest = self.kernel.largest(float(norms.max()))
+        if not math.isfinite(largest):
+            row = int(norms.argmax())
+            raise InputError(
+                f"{self.label}: sample {row} (from 0) has a squared norm of {norms[row]:.3g}, and a number "
+                "formed for a kernel value may overflow float64; scale the data, or the kernel's parameter"
+            )
+        return self
 
     @property
     def label(self) -> str:
@@ -169,5 +205,5 @@ def _check_labels(name: str, targets: np.ndarray) -> None:
         raise InputError(
             f"{name}: a K-SVM needs labels -1 and +1, but the targets hold "
             f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
-            "map two classes with sstep_verify.problems.labels.two_classes"
+            "map two classes with sstep_verify.problems.data.labels.two_classes"
         )

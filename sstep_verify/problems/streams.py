@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.data.files import require_regular
 
 CHUNK = 1 << 14
 """Blocks drawn per seeded chunk: any part of a stream is reached without drawing what precedes it."""
@@ -223,6 +224,7 @@ def _from_file(path: str, sha256: str, samples: int, block: int) -> np.ndarray:
 
 
 def _content(path: str) -> bytes:
+    require_regular(path, "a file with blocks of indices")
     try:
         return Path(path).read_bytes()
     except OSError as error:

@@ -6,16 +6,14 @@ exact arithmetic; which of them rounding respects as well is for the checks to s
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.problems.losses import Loss, Ridge
+from sstep_verify.problems.parameters import times_power
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream, relabelling
 
@@ -77,17 +75,19 @@ def scale_data(problem: Problem, stream: IndexStream, power: int) -> Transformed
     InputError
         If a value cannot be multiplied exactly in float64.
     """
-    kernel, factor = _scaled_kernel(problem.kernel, power)
+    kernel, factor = problem.kernel.scaled(power)
     data = problem.data
     if isinstance(data, np.ndarray):
-        data = _times(data, power, "the data")
+        data = times_power(data, power, "the data")
     else:
-        data = sp.csr_array((_times(data.data, power, "the data"), data.indices, data.indptr), data.shape)
+        data = sp.csr_array(
+            (times_power(data.data, power, "the data"), data.indices, data.indptr), data.shape
+        )
     loss: Loss = problem.loss
     if isinstance(loss, Ridge):
-        loss, exponent = Ridge(float(_times(loss.penalty, factor, "lambda"))), 0
+        loss, exponent = Ridge(float(times_power(loss.penalty, factor, "lambda"))), 0
     else:
-        loss, exponent = replace(loss, C=float(_times(loss.C, -factor, "C"))), -factor
+        loss, exponent = replace(loss, C=float(times_power(loss.C, -factor, "C"))), -factor
     scaled = replace(problem, data=data, kernel=kernel, loss=loss)
     return Transformed(scaled, stream, exponent=exponent, kernel_exponent=factor)
 
@@ -100,7 +100,7 @@ def scale_targets(problem: Problem, stream: IndexStream, power: int) -> Transfor
     InputError
         If a target cannot be multiplied exactly in float64, or the problem is no K-RR.
     """
-    targets = -_times(problem.targets, power, "the targets")
+    targets = -times_power(problem.targets, power, "the targets")
     changed = replace(problem, targets=targets, loss=problem.ridge)
     return Transformed(changed, stream, exponent=power, sign=-1)
 
@@ -147,33 +147,3 @@ def permute_features(problem: Problem, stream: IndexStream, seed: int) -> Transf
     """Put the features into another, seeded order; nothing else changes."""
     order, _ = relabelling(problem.features, seed)
     return Transformed(replace(problem, data=problem.data[:, order]), stream)
-
-
-def _scaled_kernel(kernel: Kernel, power: int) -> tuple[Kernel, int]:
-    """Kernel for data multiplied by ``2**power``, and the power of two its values gain."""
-    match kernel:
-        case LinearKernel():
-            return kernel, 2 * power
-        case PolynomialKernel():
-            offset = float(_times(kernel.offset, 2 * power, "the offset"))
-            return replace(kernel, offset=offset), 2 * power * kernel.degree
-        case RBFKernel():
-            return RBFKernel(float(_times(kernel.sigma, -2 * power, "sigma"))), 0
-        case _:
-            assert_never(kernel)
-
-
-def _times(values, power: int, what: str) -> np.ndarray:
-    """Values times ``2**power``, or an InputError where one would over- or underflow."""
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = np.ldexp(np.asarray(values, dtype=np.float64), power)
-        exact = np.array_equal(np.ldexp(scaled, -power), values)
-    if not exact:
-        largest = float(np.max(np.abs(values), initial=0.0))
-        nonzero = np.abs(values)[np.abs(values) > 0] if np.ndim(values) else np.abs(values)
-        smallest = float(np.min(nonzero, initial=math.inf))
-        raise InputError(
-            f"{what} (absolute values from {smallest:.3g} to {largest:.3g}) cannot be multiplied by "
-            f"2**{power} without over- or underflow in float64; choose a power closer to 0"
-        )
-    return scaled

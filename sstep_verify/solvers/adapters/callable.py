@@ -71,6 +71,10 @@ class CallableSolver:
         return replace(made, log=logs[-1]) if request.log and logs else made
 
     def _checked(self, returned: object, initial: np.ndarray) -> np.ndarray:
+        if isinstance(returned, np.ma.MaskedArray):
+            raise InputError(
+                f"{self.declaration.name}: the function returned a masked array; needed is a plain one"
+            )
         alpha = np.asarray(returned)
         if alpha.shape != initial.shape or alpha.dtype.kind not in "fiu":
             raise InputError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.launch import run
+from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
@@ -32,10 +33,11 @@ class DistributedSolver:
     Raises
     ------
     InputError
-        If an option is unusable.
+        If an option is unusable, or this machine cannot start so many ranks.
     """
 
     def __init__(self, ranks: int, *, limit: float = LIMIT, **options: Any):
+        refuse_too_many(ranks)
         self._ranks, self._limit, self._options = ranks, limit, Options(**options)
         self.declaration = self._options.declaration(ranks)
 

@@ -1,4 +1,4 @@
-"""What adapters share: start vector in a precision, trajectory from states made one by one, observers."""
+"""Parts of all adapters: start vector in a precision, trajectory from states made one by one, observers."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch import run
+from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.solver import Observer, RunRequest
@@ -51,6 +52,7 @@ class TrainingSolver:
     ):
         if interval < 1:
             raise InputError(f"interval = {interval}, but training measures after at least one window")
+        refuse_too_many(ranks)
         self._ranks, self._interval, self._tolerance, self._limit = ranks, interval, tolerance, limit
         self._options = Options(**options, columns="local")
         if self._options.recompute:

@@ -1,4 +1,4 @@
-"""What the solver says of its own result: duality gap, objectives and residual at a dual vector.
+"""Measurements by the solver of its own result: duality gap, objectives and residual at a dual vector.
 
 They need one product of the whole kernel matrix with a vector. With the linear kernel that is a product
 with the data and one with its transpose, and a reduction of m words; with a kept Gram matrix nothing is
@@ -18,7 +18,7 @@ from sstep_verify.parallel.communicator import Communicator, CountingCommunicato
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
-from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.problems import Problem
 from sstep_verify.trajectory import Claim
 
 PANEL_WORDS = 1 << 20
@@ -52,7 +52,7 @@ class Values(NamedTuple):
     relative: float
 
     def claims(self, iterations: int) -> dict[str, Claim]:
-        """What a trajectory of some iterations, with this end, reports about itself."""
+        """Claims of a trajectory of some iterations that ends here."""
         told = {"gap": self.gap, "primal": self.primal, "dual": self.dual}
         if not math.isnan(self.residual):
             told["residual"] = self.residual
@@ -121,7 +121,7 @@ class Monitor:
         """The kernel matrix times a vector, shape (m,)."""
         if gram is not None:
             return gram @ vector
-        if isinstance(self._problem.kernel, LinearKernel):
+        if self._problem.kernel.linear:
             return linear_product(self._problem.data, self._problem.data, vector, self._communicator)
         products, used = np.zeros(vector.size), np.flatnonzero(vector)
         self.columns += used.size
@@ -195,31 +195,38 @@ def svm_values(problem: Problem, margins: np.ndarray, alpha: np.ndarray) -> Valu
 
     The gap is summed from terms that are not negative for feasible a, so that it keeps its digits when it
     is small: with ``h_i = max(0, 1 - (Qa)_i)``, L1 ``(C - a_i) h_i`` where the margin is short, else
-    ``a_i ((Qa)_i - 1)``; L2 ``a_i max((Qa)_i - 1, 0) + (a_i - 2 C h_i)^2 / (4 C)``.
+    ``a_i ((Qa)_i - 1)``; L2 ``a_i max((Qa)_i - 1, 0) + C (h_i - a_i / (2 C))^2``. No square is taken of a
+    number that may be as small as C, so that nothing underflows where C is small.
     """
     hinge = problem.hinge
     short, excess = np.maximum(1.0 - margins, 0.0), np.maximum(margins - 1.0, 0.0)
     if hinge.power == 1:
         gap = float(np.sum((hinge.C - alpha) * short + alpha * excess))
     else:
-        gap = float(np.sum(alpha * excess + (alpha - 2 * hinge.C * short) ** 2 / (4 * hinge.C)))
+        gap = float(np.sum(alpha * excess + hinge.C * (short - alpha / (2 * hinge.C)) ** 2))
     half_square = float(alpha @ margins) / 2
     primal = half_square + hinge.C * float(np.sum(short**hinge.power))
-    dual = float(np.sum(alpha)) - half_square - hinge.shift / 2 * float(alpha @ alpha)
-    return Values(gap, primal, dual, math.nan, gap / dual if dual > 0 else _without_scale(gap))
+    dual = float(np.sum(alpha)) - half_square - float((hinge.shift * alpha) @ alpha) / 2
+    return Values(gap, primal, dual, math.nan, gap / dual if dual > 0 else math.inf)
 
 
 def ridge_values(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> Values:
     """Values of a K-RR from ``K a``, shape (m,); its gap is exactly ``||y - M a||^2 / (2 m)``."""
     samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
     misfit = targets - products / penalty
-    residual = float(np.linalg.norm(misfit - samples * alpha))
+    residual = _norm(misfit - samples * alpha)
     half_square = float(alpha @ products) / (2 * penalty)
     primal = half_square + float(misfit @ misfit) / (2 * samples)
     dual = float(targets @ alpha) - half_square - samples * float(alpha @ alpha) / 2
-    scale = float(np.linalg.norm(targets))
+    scale = _norm(targets)
     relative = residual / scale if scale > 0 else _without_scale(residual)
     return Values(residual * residual / (2 * samples), primal, dual, residual, relative)
+
+
+def _norm(vector: np.ndarray) -> float:
+    """The 2-norm, through a power of two that keeps squares from overflow and underflow."""
+    _, exponent = math.frexp(float(np.max(np.abs(vector), initial=0.0)))
+    return float(np.ldexp(np.linalg.norm(np.ldexp(vector, -exponent)), exponent))
 
 
 def _without_scale(value: float) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sstep_verify.compiled import AVAILABLE
+from sstep_verify.declaration import Distances, Update
 from sstep_verify.errors import InputError
-from sstep_verify.problems import LinearKernel, Problem
-from sstep_verify.solver import Declaration, Distances, Update
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
 
 GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""
@@ -103,7 +104,7 @@ class Options:
                 f"{problem.name}: a Gram matrix of {samples} x {samples} = {samples**2} words exceeds the "
                 f"limit of {self.gram_limit}; run without keep_gram or raise gram_limit"
             )
-        if self.exchange == "gram" and not isinstance(problem.kernel, LinearKernel):
+        if self.exchange == "gram" and not problem.kernel.linear:
             raise InputError(
                 f"{problem.name}: exchange 'gram' carries weights, which only the linear kernel has; "
                 "use 'allreduce' or 'reduce-scatter'"

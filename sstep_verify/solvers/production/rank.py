@@ -1,4 +1,4 @@
-"""What a launcher calls on every rank: a run of the production solver, or its training in intervals."""
+"""Functions that a launcher calls on every rank: a run of the solver, or its training in intervals."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 from sstep_verify.parallel.communicator import Communicator, communicator_of
 from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.monitor import Monitor
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
-from sstep_verify.solvers.production.training import Measured, Place, Plan, train
+from sstep_verify.solvers.production.training import Place, Plan, train
 from sstep_verify.trajectory import Trajectory
 
 
@@ -61,12 +60,11 @@ def train_request(
     place = None
     if request.start or request.initial is not None:
         initial = np.zeros(problem.samples) if request.initial is None else np.array(request.initial)
-        values = Monitor(problem, options.rbf, communicator).measure(initial)
-        place = Place(Measured(request.start, values), initial)
+        place = Place(request.start, initial)
     kept: dict[int, np.ndarray] = {}
 
     def keep(found: Place) -> None:
-        kept[found.found.iteration - request.start] = found.alpha
+        kept[found.iteration - request.start] = found.alpha
 
     made = train(
         problem, request.stream, plan, options, communicator, place=place, log=request.log, keep=keep
@@ -82,7 +80,7 @@ def train_request(
 
 
 def _of_rank(rank: int, trajectory: Trajectory) -> Trajectory:
-    """What a rank sends back: rank 0 all, the others no vectors."""
+    """The trajectory that a rank sends back: rank 0 all, the others no vectors."""
     if rank == 0:
         return trajectory
     nothing = np.empty((trajectory.iterations.size, 0))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 import numpy as np
 
-from sstep_verify.problems import Problem, Ridge
+from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production import ridge_window, svm_window
 
 
@@ -171,8 +173,17 @@ class RidgeRecurrence:
         return self._local[2, : columns.size]
 
 
-def recurrence_of(problem: Problem, alpha, width: int, block: int, frozen: bool):
+AnyRecurrence = SvmRecurrence | RidgeRecurrence
+
+
+def recurrence_of(
+    problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool
+) -> AnyRecurrence:
     """Choose the recurrence for the loss of the problem."""
-    if isinstance(problem.loss, Ridge):
-        return RidgeRecurrence(problem, alpha, width, block, frozen)
-    return SvmRecurrence(problem, alpha, width, frozen)
+    match problem.loss:
+        case Ridge():
+            return RidgeRecurrence(problem, alpha, width, block, frozen)
+        case Hinge() | SquaredHinge():
+            return SvmRecurrence(problem, alpha, width, frozen)
+        case _:
+            assert_never(problem.loss)

@@ -101,22 +101,9 @@ def row_products(rows, row_of, vector, products):
 
 @compiled
 def ridge_updates(
-    rows,
-    row_of,
-    blocks,
-    targets,
-    alpha,
-    stale,
-    delta,
-    touched,
-    system,
-    rhs,
-    samples,
-    penalty,
-    frozen,
-    fresh,
-    log,
-):
+    rows, row_of, blocks, targets, alpha, stale, delta, touched, system, rhs, samples, penalty, frozen,
+    fresh, log,
+):  # fmt: skip
     """Make the block updates of one window from the stale products in `stale`.
 
     Parameters
@@ -222,21 +209,9 @@ def ridge_stale_window(
 
 @compiled
 def ridge_panel_window(
-    panel,
-    positions,
-    blocks,
-    targets,
-    alpha,
-    reduced,
-    stale,
-    delta,
-    touched,
-    system,
-    rhs,
-    penalty,
-    frozen,
+    panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
     log,
-):
+):  # fmt: skip
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
     `reduced` is scratch of at least c values; the rest is as in `ridge_stale_window`.
@@ -255,22 +230,9 @@ def ridge_panel_window(
 
 @compiled
 def ridge_kept_windows(
-    rows,
-    slot_of,
-    blocks,
-    width,
-    targets,
-    alpha,
-    slots,
-    stale,
-    delta,
-    touched,
-    system,
-    rhs,
-    penalty,
-    frozen,
-    log,
-):
+    rows, slot_of, blocks, width, targets, alpha, slots, stale, delta, touched, system, rhs, penalty,
+    frozen, log,
+):  # fmt: skip
     """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` (s, b) is scratch.
 
     `blocks` are cut into windows of `width`; `log` has a value for each coordinate drawn.

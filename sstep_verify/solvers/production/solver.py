@@ -53,6 +53,7 @@ class ProductionSolver:
         self._options.refuse(request.problem)
         run = Run(self._options, self._communicator, request, self._kept_gram(request))
         if self._options.keep_gram:
+            assert run.gram is not None
             self._gram = (request.problem.digest, run.gram)
         record = _Record(request)
         stopped = "iterations"
@@ -72,7 +73,7 @@ class ProductionSolver:
 
 
 class _Record:
-    """What a run leaves."""
+    """Records of a run."""
 
     def __init__(self, request: RunRequest):
         self._request = request

@@ -121,21 +121,9 @@ def svm_kept_windows(
 
 @compiled
 def svm_small_window(
-    gram,
-    stale,
-    columns,
-    positions,
-    labels,
-    alpha,
-    weighted,
-    local,
-    gradient,
-    delta,
-    shift,
-    upper,
-    frozen,
+    gram, stale, columns, positions, labels, alpha, weighted, local, gradient, delta, shift, upper, frozen,
     log,
-):
+):  # fmt: skip
     """One window from the kernel entries among its distinct coordinates.
 
     Parameters

@@ -7,9 +7,10 @@ a kept Gram matrix lives longer: it is formed from the data alone, in the same o
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,15 +81,26 @@ class Measured(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where training stands: a measurement, and the dual vector measured, shape (m,)."""
+    """Where training stands.
 
-    found: Measured
+    Parameters
+    ----------
+    iteration : int
+        Iterations made, the end of an interval.
+    alpha : ndarray, shape (m,)
+        The dual vector there (a).
+    history : tuple of Measured
+        All measurements up to there; where training goes on, the last is made anew.
+    """
+
+    iteration: int
     alpha: np.ndarray
+    history: tuple[Measured, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What training leaves.
+    """Result of training.
 
     Parameters
     ----------
@@ -98,7 +110,7 @@ class Trained:
     monitoring : dict of str to int
         Counters of the measurements.
     history : tuple of Measured
-        All measurements.
+        All measurements, those before a resumption included.
     """
 
     trajectory: Trajectory
@@ -164,21 +176,12 @@ def train(
     """
     options.refuse(problem)
     training = _Training(problem, stream, plan.s, options, communicator, log)
-    if place is None:
-        zero = np.zeros(problem.samples)
-        place = Place(Measured(0, training.measure(0, zero)), zero)
-    start, first, alpha = place.found.iteration, place.alpha, place.alpha
-    if start > plan.iterations:
-        raise InputError(
-            f"training cannot go on from iteration {start}: asked are only {plan.iterations}; ask for more "
-            "(--iterations)"
-        )
-    if start % plan.interval:
-        raise InputError(
-            f"training cannot go on from iteration {start}: not the end of an interval of {plan.interval} "
-            "iterations"
-        )
-    history = [place.found]
+    place = place or Place(0, np.zeros(problem.samples))
+    start, first, alpha = place.iteration, place.alpha, place.alpha
+    refuse_start(start, plan)
+    training.prepare(start, plan.end(start), alpha)
+    earlier = [found for found in place.history if found.iteration < start]
+    history = [*earlier, Measured(start, training.measure(start, alpha))]
     while history[-1].iteration < plan.iterations and history[-1].values.relative > plan.tolerance:
         begin = history[-1].iteration
         end = plan.end(begin)
@@ -186,7 +189,7 @@ def train(
         history.append(Measured(end, training.measure(end, alpha)))
         measured(history[-1])
         if end % plan.interval == 0:
-            keep(Place(history[-1], alpha))
+            keep(Place(end, alpha, tuple(history)))
     made, values = history[-1].iteration - start, history[-1].values
     trajectory = Trajectory(
         s=plan.s,
@@ -202,8 +205,22 @@ def train(
     return Trained(trajectory, training.monitor.counters, tuple(history))
 
 
+def refuse_start(start: int, plan: Plan) -> None:
+    """Raise InputError unless training can begin at an iteration: an interval of the plan ends there."""
+    if start > plan.iterations:
+        raise InputError(
+            f"training cannot go on from iteration {start}, because it is to end at {plan.iterations}; ask "
+            "for more (--iterations)"
+        )
+    if start % plan.interval:
+        raise InputError(
+            f"training cannot go on from iteration {start}: not the end of an interval of {plan.interval} "
+            "iterations"
+        )
+
+
 class _Training:
-    """What lives longer than an interval: counters, seconds, a kept Gram matrix."""
+    """State that outlives an interval: counters, seconds, a kept Gram matrix."""
 
     def __init__(
         self,
@@ -220,10 +237,11 @@ class _Training:
         self.counters: Counter[str] = Counter()
         self.seconds = np.zeros(len(PHASES))
         self._gram: np.ndarray | None = None
+        self._prepared: Run | None = None
         self._log, self.logs = log, [np.empty((0, stream.block))]
 
     def measure(self, iteration: int, alpha: np.ndarray) -> Values:
-        """Measure; refuse to go on with what is no number."""
+        """Measure; raise InputError where an overflow leaves nothing to go on with."""
         values = self.monitor.measure(alpha, self._gram)
         if not math.isfinite(values.gap):
             raise InputError(
@@ -232,29 +250,50 @@ class _Training:
             )
         return values
 
+    def prepare(self, begin: int, end: int, alpha: np.ndarray) -> None:
+        """Form a Gram matrix that is to be kept, for the first measurement where training goes on.
+
+        So it is made of the same operations as in the run that was there before. The measurement of a = 0
+        needs no matrix.
+        """
+        if self._options.keep_gram and alpha.any():
+            self._prepared = self._run_of(begin, end, alpha)
+
     def advance(
         self, begin: int, end: int, alpha: np.ndarray, progress: Callable[[int], object]
     ) -> np.ndarray:
         """Make one interval; the dual vector at its end, shape (m,)."""
-        request = RunRequest(self._problem, self._stream, self._s, end - begin, begin, alpha, log=self._log)
         step = max(PROGRESS_DRAWS // (self._s * self._stream.block), 1) * self._s
-        try:
-            run = Run(self._options, self._communicator, request, self._gram)
+        with self._noted(begin):
+            run, self._prepared = self._prepared or self._run_of(begin, end, alpha), None
             for first in range(0, end - begin, step):
                 run.advance(first, min(first + step, end - begin))
                 progress(begin + min(first + step, end - begin))
             digests, _ = run.settle(stop=False)
             self._require_coherence(digests, run.windows)
-        except (WindowError, IncoherenceError) as error:
-            error.add_note(f"windows are counted from iteration {begin}, {self._s} iterations each")
-            raise
-        if self._options.keep_gram:
-            self._gram = run.gram
         self.counters.update(run.counters)
         self.seconds += run.clock.seconds
         if run.log is not None:
             self.logs.append(run.log)
         return run.alpha.copy()
+
+    def _run_of(self, begin: int, end: int, alpha: np.ndarray) -> Run:
+        request = RunRequest(self._problem, self._stream, self._s, end - begin, begin, alpha, log=self._log)
+        with self._noted(begin):
+            run = Run(self._options, self._communicator, request, self._gram)
+        if self._options.keep_gram:
+            self._gram = run.gram
+        return run
+
+    @contextlib.contextmanager
+    def _noted(self, begin: int) -> Iterator[None]:
+        """Say, with an error that counts windows, from where they are counted."""
+        try:
+            yield
+        except (WindowError, IncoherenceError) as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(f"windows are counted from iteration {begin}, {self._s} iterations each")
+            raise
 
     def _require_coherence(self, digests: tuple[str, ...], windows: int) -> None:
         usual = Counter(digests).most_common(1)

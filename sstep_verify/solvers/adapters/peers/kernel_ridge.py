@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sstep_verify.errors import require
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem
+from sstep_verify.errors import InputError, require
+from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.solvers.adapters.peers.solution import EXTRA, PeerSolution
 
 
@@ -44,8 +44,10 @@ def kernel_ridge(problem: Problem) -> PeerSolution:
 def _kernel(problem: Problem) -> dict[str, Any]:
     """The kernel in scikit-learn's words: ``(gamma <x, z> + coef0)^degree``, ``exp(-gamma |x - z|^2)``."""
     kernel = problem.kernel
-    if isinstance(kernel, LinearKernel):
+    if kernel.linear:
         return {"kernel": "linear"}
     if isinstance(kernel, PolynomialKernel):
         return {"kernel": "poly", "gamma": 1.0, "coef0": kernel.offset, "degree": kernel.degree}
-    return {"kernel": "rbf", "gamma": kernel.sigma}
+    if isinstance(kernel, RBFKernel):
+        return {"kernel": "rbf", "gamma": kernel.sigma}
+    raise InputError(f"{problem.label}: KernelRidge has no word for this kernel; use another referee")

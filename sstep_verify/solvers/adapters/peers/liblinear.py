@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from sstep_verify.errors import InputError, require
-from sstep_verify.problems import LinearKernel, Problem
+from sstep_verify.problems import Problem
 from sstep_verify.solvers.adapters.peers.solution import EXTRA, PeerSolution, check_tolerance
 
 MOST_PASSES = 1_000_000
@@ -42,7 +42,7 @@ def liblinear(problem: Problem, tolerance: float, seed: int = 0) -> PeerSolution
     MissingExtraError
         If scikit-learn is not installed.
     """
-    if not isinstance(problem.kernel, LinearKernel):
+    if not problem.kernel.linear:
         raise InputError(f"{problem.label}: LIBLINEAR solves linear K-SVM only; use piqp or osqp")
     check_tolerance("liblinear", tolerance)
     loss = "hinge" if problem.hinge.power == 1 else "squared_hinge"

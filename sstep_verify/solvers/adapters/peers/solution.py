@@ -1,4 +1,4 @@
-"""What a peer returns, and the box QP that two of them are given."""
+"""Solution of a peer, and the box QP that two of them are given."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.kernel_matrix import kernel_matrix
+from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.problems import Problem
 
 EXTRA = "peers"

@@ -1,4 +1,4 @@
-"""What the named data sets must hold: shape, label counts and a digest of the values, from registry.toml.
+"""Shape, label counts and digest of values of the named data sets, from registry.toml.
 
 The digest is taken over parsed values, not over bytes: copies of one data set differ in compression,
 layout and in whether zeros are written out, and none of that matters to a solver.
@@ -80,7 +80,7 @@ class Pinned:
 @cache
 def registry() -> dict[str, Pinned]:
     """All named data sets that are read from files, by name."""
-    text = files("sstep_verify.problems").joinpath("registry.toml").read_text(encoding="utf-8")
+    text = files("sstep_verify.problems.data").joinpath("registry.toml").read_text(encoding="utf-8")
     return {
         name: Pinned(
             name=name,

@@ -1,4 +1,4 @@
-"""What may stand on a line of LIBSVM / svmlight text, and the error that names a line at fault."""
+"""Rules of one line of LIBSVM / svmlight text, and the error that names a line at fault."""
 
 from __future__ import annotations
 
@@ -11,8 +11,19 @@ from sstep_verify.errors import DataError
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""
 
-LARGEST_INDEX = 2**31 - 1
-"""Largest index of a feature: scikit-learn keeps it in a C int."""
+LARGEST_INDEX = 2**27
+"""Largest index of a feature: one number for each feature takes 1 GiB already, whatever the file stores."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+SUSPICIOUS = re.compile(rb"_|qid|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
+"""Bytes that a parser may take in a way that is not meant: such a line is looked at by `line_fault`.
+
+Python reads "1_0" as ten; a leading qid pair would be dropped silently; of control characters only the tab
+is a separator of this format and CR, LF the end of a line, but Python splits at others as well.
+"""
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
 
 _SHOWN = 60
 
@@ -36,7 +47,7 @@ class LineError(DataError):
 
 
 def line_fault(line: bytes, largest: int) -> str | None:
-    """What is wrong with one line, or None.
+    """Fault of one line, or None.
 
     Parameters
     ----------
@@ -45,7 +56,16 @@ def line_fault(line: bytes, largest: int) -> str | None:
     largest : int
         Largest index allowed.
     """
-    tokens = line.split(b"#", 1)[0].split()
+    content = line.split(b"#", 1)[0]
+    if content.startswith(BYTE_ORDER_MARK):
+        return "begins with a byte order mark: save the file as plain ASCII or UTF-8 text without one"
+    if control := _CONTROL.search(content):
+        near = content[max(control.start() - 20, 0) : control.end() + 20].rstrip(b"\r\n")
+        return (
+            f"holds the control character {_show(control[0][:1])} in {_show(near)}; numbers are "
+            "separated by spaces or tabs, and lines end in LF or CR LF"
+        )
+    tokens = content.split()
     if not tokens:
         return None
     if b":" in tokens[0]:
@@ -64,7 +84,7 @@ def line_fault(line: bytes, largest: int) -> str | None:
         # Longer than any index allowed; int() itself refuses thousands of digits.
         number = int(index) if len(index) <= 18 else largest + 1
         if not 1 <= number <= largest:
-            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}"
+            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}{_why(largest)}"
         if number == previous:
             return f"index {number} occurs twice, the second time in {_show(pair)}"
         if number < previous:
@@ -73,6 +93,12 @@ def line_fault(line: bytes, largest: int) -> str | None:
             return f"value {_show(value)} in {_show(pair)} {fault}"
         previous = number
     return None
+
+
+def _why(largest: int) -> str:
+    if largest < LARGEST_INDEX:
+        return ""
+    return " (one number for each feature would take more than 1 GiB: number the features without gaps)"
 
 
 def _number_fault(token: bytes) -> str | None:

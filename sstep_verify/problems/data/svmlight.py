@@ -11,7 +11,6 @@ import bz2
 import gzip
 import lzma
 import os
-import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, require
-from sstep_verify.problems.svmlight_lines import FORM, LARGEST_INDEX, LineError, line_fault
+from sstep_verify.problems.data.files import require_regular, short_name
+from sstep_verify.problems.data.svmlight_lines import FORM, LARGEST_INDEX, SUSPICIOUS, LineError, line_fault
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
@@ -30,6 +30,7 @@ SUFFIXES = ("", ".bz2", ".xz", ".gz")
 _OPENERS = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 20  # bytes unpacked at once while the length of a text is found
+_LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,8 @@ def read_block(
     if failure is not None:
         _raise_first_fault(path, begin, end, features)
         raise LineError(path, lines.count, f"{failure}; {FORM}") from failure
-    if lines.suspicious or not (np.isfinite(matrix.data).all() and np.isfinite(targets).all()):
+    wide = features is None and matrix.shape[1] > LARGEST_INDEX
+    if wide or lines.suspicious or not (np.isfinite(matrix.data).all() and np.isfinite(targets).all()):
         _raise_first_fault(path, begin, end, features)
     return Block(_canonical(matrix), np.array(targets, dtype=np.float64), lines.count)
 
@@ -141,6 +143,23 @@ def require_content(path: str | Path, lines: int, samples: int, stored: int) -> 
         raise LineError(Path(path), 1, f"no sample in {lines} lines; {FORM}")
     if stored == 0:
         raise LineError(Path(path), 1, f"{samples} targets but not one feature; {FORM}")
+
+
+def cut_looks_alike(path: str | Path) -> bool:
+    """True if plain text ends without a newline: whole, or cut in the middle of its last number.
+
+    A compressed file that was cut cannot be unpacked, so there is no doubt about it.
+    """
+    if Path(path).suffix in _OPENERS:
+        return False
+    with _opened(Path(path)) as handle:
+        size = handle.seek(0, os.SEEK_END)
+        handle.seek(max(size - 1, 0))
+        return handle.read(1) not in (b"", b"\n")
+
+
+CUT = "the file ends without a newline, as it would if it were cut in its last number"
+"""Note on data for which `cut_looks_alike` is true."""
 
 
 def text_length(path: str | Path) -> int | None:
@@ -175,24 +194,28 @@ class _CountedLines:
             self._handle.seek(self._begin - 1)
             self._handle.readline()
         position = self._handle.tell()
-        for line in self._handle:
+        for line in iter(self._next, b""):
             if self._end is not None and position >= self._end:
                 return
             position += len(line)
             self.count += 1
-            # float() and int() read "1_0" as ten, and a leading qid pair would be dropped silently.
-            self.suspicious = self.suspicious or b"_" in line or b"qid" in line
+            self.suspicious = self.suspicious or SUSPICIOUS.search(line) is not None
             yield line
+
+    def _next(self) -> bytes:
+        line = self._handle.readline(_LONGEST_LINE)
+        if len(line) == _LONGEST_LINE:
+            raise EOFError(f"a line is longer than {_LONGEST_LINE >> 30} GiB")
+        return line
 
 
 def _opened(path: Path) -> BinaryIO:
+    require_regular(path, "a LIBSVM file")
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise DataError(f"{path}: is not a regular file; a LIBSVM file is needed")
         # The openers of the standard library differ in their declared types, not in what they yield.
         return _OPENERS.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
     except OSError as error:
-        raise DataError(f"{path}: cannot be opened: {error.strerror or error}") from error
+        raise DataError(f"{short_name(path)}: cannot be opened: {error.strerror or error}") from error
 
 
 def _unreadable(path: Path, line: int, error: BaseException) -> LineError:

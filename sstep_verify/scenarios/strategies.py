@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.problems.scenario_descent import TERMS
-from sstep_verify.problems.scenario_draws import (
+from sstep_verify.scenarios.descent import TERMS
+from sstep_verify.scenarios.draws import (
     CONDITIONS,
     DEGREES,
     EIGHTHS,
@@ -30,9 +30,9 @@ from sstep_verify.problems.scenario_draws import (
     acts,
     balanced,
 )  # fmt: skip
-from sstep_verify.problems.scenario_limits import ORDERS, PRECISIONS, SCALES, STARTS, TASKS
-from sstep_verify.problems.scenario_spectrum import SHAPES
-from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.scenarios.fields import ORDERS, PRECISIONS, SCALES, STARTS, TASKS
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.spectrum import SHAPES
 
 _SEEDS_TRIED = 16
 
@@ -146,7 +146,7 @@ def _degenerate(draw: st.DrawFn, drawn: dict[str, Any]) -> dict[str, Any]:
         fields["skew"] = draw(st.sampled_from([0.0, 1.0, 2.0]), label="skew")
     elif drawn["scale"] == "normal":
         # Far from the origin only the RBF kernel keeps values of moderate size.
-        offsets = [0.0, 1.0, 1e4, 1e6] if isinstance(drawn["kernel"], RBFKernel) else [0.0, 1.0]
+        offsets = [0.0, 1.0, 1e4, 1e6] if drawn["kernel"].of_distance else [0.0, 1.0]
         fields["offset"] = draw(st.sampled_from(offsets), label="offset")
     return fields
 
@@ -165,11 +165,11 @@ def acting_scenarios(
     starts: Collection[str] = ("zero", "mixed"),
     precisions: Collection[str] = ("float64",),
 ) -> Scenario:
-    """Draw scenarios in which correction terms carry weight.
+    """Draw scenarios in which correction terms have an effect.
 
     m <= 64, n <= 8; every C K_ii lies in [0.1, 10] (K-RR: every K_ii within a factor 10 of lambda m); some
-    window draws a coordinate twice; each of `terms` makes up at least 1 % of the gradient's size in some
-    step and has an effect at the end of its window (`scenario_descent.acting_terms`). Data are dense;
+    window draws a coordinate twice; a relative change of each of `terms` shows at the end of
+    some window, by 1 % of it at least (`descent.acting_terms`). Data are dense;
     samples have norm 1 up to rounding where the kernel's diagonal depends on it.
 
     Parameters
@@ -179,7 +179,7 @@ def acting_scenarios(
     kernels : collection of str
         Names of the kernels allowed.
     terms : collection of str
-        Terms that must act, of `scenario_descent.TERMS`; omega exists for svm-l2 only.
+        Terms that must act, of `descent.TERMS`; omega exists for svm-l2 only.
     max_samples, max_features, max_block, max_ranks : int
         Largest m (2..64), n (1..8), b, P >= 1.
     starts, precisions : collection of str
@@ -194,14 +194,14 @@ def acting_scenarios(
     fields: dict[str, Any] = {"task": draw(_tasks("svm-l2" if "omega" in terms else task), label="task")}
     fields["kernel"] = kernel = draw(_kernels(kernels), label="kernel")
     fields |= _sizes(draw, fields["task"], min(max_samples, 64), min(max_features, 8), max_block)
-    fields["unit_rows"] = not isinstance(kernel, RBFKernel)
+    fields["unit_rows"] = not kernel.of_distance
     # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
     least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
     fields["s"] = draw(st.integers(least, max(least, 32)), label="s")
     fields["iterations"] = draw(st.integers(fields["s"], 3 * fields["s"] + 1), label="H")
     fields["ranks"] = draw(st.integers(1, max_ranks), label="P")
     fields["precision"] = draw(_one_of(precisions, PRECISIONS, "precisions"), label="precision")
-    # Never near-converged: from there nothing moves by enough to carry weight.
+    # Never near-converged: from there nothing moves by enough for an effect.
     fields["start"] = draw(_one_of(starts, ("zero", "mixed"), "starts"), label="start")
     fields |= _spectrum(draw)
     seed = draw(st.integers(0, LARGEST_SEED), label="seed")

@@ -7,7 +7,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.problems.scenarios import TASKS, Scenario
+from sstep_verify.scenarios.scenario import TASKS, Scenario
 
 KERNELS: tuple[Kernel, ...] = (LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.5))
 _RBF = (RBFKernel(1.0),)
@@ -92,12 +92,6 @@ def compensated(scenario: Scenario) -> Scenario:
     The problem is then the one at scale "normal" in other units: RBF values are the same, others are
     multiplied by one power of two, C is divided by it and lambda multiplied.
     """
-    squared = 2 * scenario.data_exponent
-    kernel: Kernel = scenario.kernel
-    exponent = squared
-    if isinstance(kernel, RBFKernel):
-        kernel, exponent = replace(kernel, sigma=kernel.sigma * 2.0**-squared), 0
-    elif isinstance(kernel, PolynomialKernel):
-        kernel, exponent = replace(kernel, offset=kernel.offset * 2.0**squared), squared * kernel.degree
+    kernel, exponent = scenario.kernel.scaled(scenario.data_exponent)
     change = 2.0**exponent if scenario.task == "krr" else 2.0**-exponent
     return replace(scenario, kernel=kernel, parameter=scenario.parameter * change)

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.problems.scenario_descent import acting_terms, design_kernel
-from sstep_verify.problems.scenario_limits import ORDERS, STARTS
-from sstep_verify.problems.scenario_spectrum import SHAPES, condition_levels
-from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.scenarios.descent import acting_terms, design_diagonal
+from sstep_verify.scenarios.fields import ORDERS, STARTS
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.spectrum import SHAPES, condition_levels
 
 KERNEL_NAMES = ("linear", "polynomial", "rbf")
 
@@ -88,8 +88,8 @@ def draw_acting_scenario(
     """Draw scenarios until each of `terms` acts in one.
 
     As `strategies.acting_scenarios`: m <= 64, n <= 8, b <= 8; every C K_ii in [0.1, 10] (K-RR: every K_ii
-    within a factor 10 of lambda m); some window draws a coordinate twice; each term makes up at least 1 %
-    of a gradient's size in some step and has an effect that lasts (`scenario_descent.acting_terms`).
+    within a factor 10 of lambda m); some window draws a coordinate twice; a relative
+    change of each term shows at the end of some window, by 1 % of it at least (`descent.acting_terms`).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def draw_acting_scenario(
     task : {"svm-l1", "svm-l2", "krr"}
         The task.
     terms : collection of str
-        Terms that must act, of `scenario_descent.TERMS`; omega exists for svm-l2 only.
+        Terms that must act, of `descent.TERMS`; omega exists for svm-l2 only.
     starts : sequence of str
         Start vectors to choose from; near-converged ones are of no use, for nothing moves there.
 
@@ -116,7 +116,7 @@ def draw_acting_scenario(
         scenario = Scenario(
             task=task,
             kernel=kernel,
-            unit_rows=not isinstance(kernel, RBFKernel),
+            unit_rows=not kernel.of_distance,
             s=s,
             iterations=int(generator.integers(s, 3 * s + 2)),
             start=_one_of(generator, starts),
@@ -129,7 +129,7 @@ def draw_acting_scenario(
 
 def balanced(scenario: Scenario, place: float) -> Scenario:
     """The scenario with C or lambda at `place` (0..1) of its admitted range, on a logarithmic scale."""
-    diagonal = np.diag(design_kernel(scenario.problem()))
+    diagonal = design_diagonal(scenario.problem())
     if not diagonal.all():
         return scenario
     if scenario.task == "krr":
@@ -141,7 +141,7 @@ def balanced(scenario: Scenario, place: float) -> Scenario:
 
 def in_balance(scenario: Scenario) -> bool:
     """True if every C K_ii lies in [0.1, 10], or every K_ii within a factor 10 of lambda m."""
-    diagonal = np.diag(design_kernel(scenario.problem()))
+    diagonal = design_diagonal(scenario.problem())
     ratios = diagonal * scenario.parameter
     if scenario.task == "krr":
         ratios = diagonal / (scenario.parameter * scenario.samples)
@@ -149,7 +149,7 @@ def in_balance(scenario: Scenario) -> bool:
 
 
 def acts(scenario: Scenario, terms: Collection[str] = ("kernel-correction", "overlap")) -> bool:
-    """True if the scenario is balanced, has an overlap, and each of the terms carries weight."""
+    """True if the scenario is balanced, has an overlap, and each of the terms has an effect."""
     if not (scenario.overlaps and in_balance(scenario)):
         return False
     return set(terms) <= acting_terms(scenario.problem(), scenario.stream(), scenario.s, scenario.initial())
@@ -190,6 +190,6 @@ def _degenerate(generator: np.random.Generator, sizes: dict[str, Any], kernel: K
         fields["skew"] = _one_of(generator, (0.0, 1.0, 2.0))
     elif fields["scale"] == "normal":
         # Far from the origin only the RBF kernel keeps values of moderate size.
-        far = (0.0, 1.0, 1e4, 1e6) if isinstance(kernel, RBFKernel) else (0.0, 1.0)
+        far = (0.0, 1.0, 1e4, 1e6) if kernel.of_distance else (0.0, 1.0)
         fields["offset"] = _one_of(generator, far)
     return fields

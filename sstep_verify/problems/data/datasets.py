@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import DataError, InputError, MissingExtraError, require
-from sstep_verify.problems import embedded
-from sstep_verify.problems.labels import CLASSES, describe_mapping, two_classes
-from sstep_verify.problems.registry import Pinned, registry, values_digest
-from sstep_verify.problems.svmlight import SUFFIXES, read_svmlight
+from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
+from sstep_verify.problems.data import embedded
+from sstep_verify.problems.data.files import short_name
+from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
+from sstep_verify.problems.data.registry import Pinned, registry, values_digest
+from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
 
 FOLDER_VARIABLE = "SSTEP_VERIFY_DATA"
 """Environment variable that names the folder of LIBSVM files."""
@@ -109,12 +110,24 @@ def load(
     path = Path(name_or_path)
     if not os.path.exists(path):
         raise InputError(
-            f"data set {str(name_or_path)!r} is neither a known name nor an existing file; "
-            f"known: {', '.join(names())}"
+            f"data set {short_name(name_or_path)!r} is neither a known name nor an existing file"
+            f"{closest(name_or_path, names())}; known: {', '.join(names())}"
         )
     data, targets = read_svmlight(path)
-    inferred = "classification" if np.unique(targets).size == 2 else "regression"
-    return _data_set(path.name, data, targets, task or inferred, str(path), _file_sha256(path))
+    task = task or ("classification" if np.unique(targets).size == 2 else "regression")
+    notes = [CUT] if cut_looks_alike(path) else []
+    return _data_set(path.name, data, targets, task, str(path), _file_sha256(path), notes)
+
+
+def stored_file(name_or_path: str, directory: str | None) -> Path | None:
+    """File in the folders of data sets, or at a path, that `load` reads; None if there is none."""
+    if name_or_path in embedded.NAMES:
+        return None
+    folders = [folder for folder in (directory, os.environ.get(FOLDER_VARIABLE)) if folder]
+    names = [name_or_path + suffix for suffix in SUFFIXES]
+    named = (os.path.join(os.path.expanduser(folder), name) for folder in folders for name in names)
+    found = next((path for path in (*named, name_or_path) if os.path.exists(path)), None)
+    return Path(found) if found else None
 
 
 def _named(pinned: Pinned, directory: str | Path | None, task: str | None) -> DataSet:

@@ -1,62 +1,22 @@
-"""Prediction: what a trained dual vector says of new samples, each rank holding its columns of both."""
+"""Prediction: values of new samples by a trained dual vector, each rank holding its columns of both."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.partition import Partition
-from sstep_verify.parallel.redistribute import Entries
-from sstep_verify.parallel.shares import parse_shares
-from sstep_verify.problems import LinearKernel, Problem
-from sstep_verify.problems.labels import CLASSES
-from sstep_verify.problems.svmlight import require_content
+from sstep_verify.problems import Problem
+from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.solvers.production.monitor import kernel_rows, linear_product
-
-
-class NewSamples(NamedTuple):
-    """Samples to predict.
-
-    Parameters
-    ----------
-    data : csr_array, shape (t, n_local)
-        This rank's columns.
-    targets : ndarray, shape (t,)
-        Targets as the file has them, on every rank.
-    """
-
-    data: sp.csr_array
-    targets: np.ndarray
-
-
-def read_new_samples(path: Path, partition: Partition, communicator: Communicator) -> NewSamples:
-    """Read a LIBSVM file by all ranks together, each ending with the columns it was trained on.
-
-    Raises
-    ------
-    DataError
-        As `parallel.reading.read_local` does, also for a feature that the training data do not have.
-    MissingExtraError
-        If scikit-learn is not installed.
-    ReadingError
-        If a rank failed for another reason.
-    """
-    block, reports = parse_shares(path, communicator, int(partition.starts[-1]))
-    samples = sum(report.samples for report in reports)
-    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
-    targets = np.concatenate(communicator.allgather(block.targets))
-    entries = Entries(block.matrix, sum(report.samples for report in reports[: communicator.rank]))
-    entries.exchange(partition, communicator)
-    local: Any = entries.assembled(samples, partition.columns(communicator.rank), dense=False)
-    return NewSamples(local, targets)
+from sstep_verify.training.samples import NewSamples, padded, with_zeros
 
 
 def predict(
-    problem: Problem, alpha: np.ndarray, new: sp.csr_array, rbf: str, communicator: Communicator
+    problem: Problem, alpha: np.ndarray, new: NewSamples, rbf: str, communicator: Communicator
 ) -> np.ndarray:
     """Values of new samples x: ``sum a_i y_i K(a_i, x)`` (K-SVM), ``sum a_i K(a_i, x) / lambda`` (K-RR).
 
@@ -66,7 +26,7 @@ def predict(
         What was trained on; its data are this rank's columns.
     alpha : ndarray, shape (m,)
         Dual vector (a).
-    new : csr_array, shape (t, n_local)
+    new : NewSamples
         This rank's columns of the new samples.
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
@@ -82,16 +42,19 @@ def predict(
     WindowError
         If a rank could not form its share.
     """
-    vector = problem.targets * alpha if problem.is_svm else alpha
+    vector = problem.signs * alpha
+    columns: Any = padded(new.data)
+    if columns.shape[1] > problem.data.shape[1]:
+        problem = replace(problem, data=with_zeros(problem.data))
     used = np.flatnonzero(vector)
-    if isinstance(problem.kernel, LinearKernel):
-        values = linear_product(new, problem.data, vector, communicator)
+    if problem.kernel.linear:
+        values = linear_product(columns, problem.data, vector, communicator)
     else:
-        values = np.zeros(new.shape[0])
+        values = np.zeros(columns.shape[0])
         # One matrix of both, so that the rows of the used samples hold their kernel with the new ones.
-        joined = _joined(problem, used, new)
-        for columns, rows in kernel_rows(joined, rbf, np.arange(used.size), communicator):
-            values += vector[used[columns]] @ rows[:, used.size :]
+        joined = _joined(problem, used, columns)
+        for some, rows in kernel_rows(joined, rbf, np.arange(used.size), communicator):
+            values += vector[used[some]] @ rows[:, used.size :]
     return values if problem.is_svm else values / problem.ridge.penalty
 
 

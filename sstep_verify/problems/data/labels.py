@@ -7,7 +7,7 @@ import numpy as np
 from sstep_verify.errors import InputError
 
 CLASSES = (-1.0, 1.0)
-"""What the labels -1 and +1 stand for where nothing was mapped."""
+"""Values that the labels -1 and +1 stand for where nothing was mapped."""
 
 _SHOWN = 6
 

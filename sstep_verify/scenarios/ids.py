@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel, kernel_from
-
-if TYPE_CHECKING:
-    from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.problems.kernels import Kernel, kernel_from
+from sstep_verify.scenarios.fields import Fields
 
 _SIZES = {
     "m": "samples",
@@ -48,7 +46,7 @@ _KERNEL_KEYS: dict[str, dict[str, str]] = {
 }
 
 
-def to_text(scenario: Scenario) -> str:
+def to_text(scenario: Fields) -> str:
     """The id of a scenario; floats are written with all the digits that tell them apart."""
     parts = [scenario.task, *_kernel_parts(scenario.kernel)]
     parts += [f"{key}={getattr(scenario, name)}" for key, name in _SIZES.items()]
@@ -60,11 +58,8 @@ def to_text(scenario: Scenario) -> str:
 
 
 def _kernel_parts(kernel: Kernel) -> list[str]:
-    if isinstance(kernel, PolynomialKernel):
-        return ["polynomial", f"degree={kernel.degree}", f"c={_written(kernel.offset)}"]
-    if isinstance(kernel, RBFKernel):
-        return ["rbf", f"sigma={_written(kernel.sigma)}"]
-    return [LinearKernel.name]
+    keys = _KERNEL_KEYS[kernel.name].items()
+    return [kernel.name, *(f"{key}={_written(getattr(kernel, field))}" for key, field in keys)]
 
 
 def _written(value: object) -> str:

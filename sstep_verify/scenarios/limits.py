@@ -1,34 +1,12 @@
-"""What the fields of a scenario may be: names, scales, ranges, and which exclude each other."""
+"""Limits of the fields of a scenario: known names, ranges, and which exclude each other."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.scenario_spectrum import SHAPES
-
-if TYPE_CHECKING:
-    from sstep_verify.problems.scenarios import Scenario
-
-TASKS = ("svm-l1", "svm-l2", "krr")
-PRECISIONS = ("float64", "float32")
-STARTS = ("zero", "near", "mixed")
-ORDERS = ("uniform", "epochs", "cyclic")
-
-SCALES: dict[str, dict[str, int]] = {
-    "normal": {"float64": 0, "float32": 0},
-    "small": {"float64": -40, "float32": -40},
-    "large": {"float64": 40, "float32": 40},
-    "near-underflow": {"float64": -1016, "float32": -120},
-    "near-overflow": {"float64": 960, "float32": 96},
-}
-"""Power of two by which inner products (to the kernel's degree) are scaled, per precision of the data.
-
-Near underflow the smaller kernel entries, a factor 2**6 below the typical one, are subnormal (below
-2**-1022, 2**-126) and lose digits; near overflow (2**1024, 2**128) a factor of 2**64 (2**32) is left for
-row norms, sums over samples and divisions by lambda.
-"""
+from sstep_verify.scenarios.fields import ORDERS, PRECISIONS, SCALES, STARTS, TASKS, Fields
+from sstep_verify.scenarios.spectrum import SHAPES
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "task": TASKS,
@@ -54,7 +32,7 @@ REALS = (*_RANGES, "parameter")
 """Fields that hold real numbers."""
 
 
-def check(scenario: Scenario) -> None:
+def check(scenario: Fields) -> None:
     """Refuse fields out of range or at odds with each other.
 
     Raises
@@ -72,7 +50,7 @@ def check(scenario: Scenario) -> None:
     _check_combinations(scenario)
 
 
-def _check_sizes(scenario: Scenario) -> None:
+def _check_sizes(scenario: Fields) -> None:
     least, largest = (1, scenario.samples) if scenario.task == "krr" else (2, 1)
     limits = {
         "samples": (least, math.inf),
@@ -92,7 +70,7 @@ def _check_sizes(scenario: Scenario) -> None:
             )
 
 
-def _check_combinations(scenario: Scenario) -> None:
+def _check_combinations(scenario: Fields) -> None:
     offset, skew, density = scenario.offset, scenario.skew, scenario.density
     if density < 1 and offset:
         raise InputError(f"scenario: offset = {offset!r} needs dense data; set density = {density!r} to 1")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.errors import InputError, require
-from sstep_verify.problems import generated
+from sstep_verify.problems.data import generated
 
 REAL = ("breast_cancer", "breast_cancer_scale", "diabetes_regression", "diabetes_regression_scale")
 """Names of the real ones."""

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Shape(NamedTuple):
-    """What is generated.
+    """Size and seed of a generated set.
 
     Parameters
     ----------

@@ -1,0 +1,139 @@
+"""Claims: output paths that belong to one process for as long as it works."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sstep_verify.errors import InputError
+from sstep_verify.outputs.paths import (
+    SHOWN,
+    Output,
+    check,
+    is_hidden_path,
+    lock_path,
+    require_distinct,
+    shortened,
+)
+from sstep_verify.outputs.writing import flocked
+
+
+@contextlib.contextmanager
+def claim(
+    outputs: Iterable[Output], inputs: Iterable[tuple[str, str | Path]] = ()
+) -> Iterator[tuple[Path, ...]]:
+    """Take some outputs for this process until the end of a ``with`` block.
+
+    Parameters
+    ----------
+    outputs : iterable of Output
+        All that the command will write, derived names included.
+    inputs : iterable of (str, str or Path)
+        Words and path of each file that it reads; those that are absent do no harm.
+
+    Yields
+    ------
+    tuple of Path
+        Absolute paths of the outputs, links resolved.
+
+    Raises
+    ------
+    InputError
+        If a path cannot be used, is an input or another output, or another process is writing there; what
+        is there stays as it is.
+    """
+    outputs = tuple(outputs)
+    targets = tuple(check(output) for output in outputs)
+    require_distinct(outputs, inputs)
+    with contextlib.ExitStack() as held:
+        for output, target in zip(outputs, targets, strict=True):
+            held.enter_context(_locked(output, target))
+            _clear(target)
+            check(output)  # Another process may have written it before it let go of the lock.
+        yield targets
+
+
+def _clear(target: Path) -> None:
+    """Put back, or remove, what a killed process left beside a target; leave what lives."""
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in list(entries):
+            with contextlib.suppress(OSError):
+                if is_hidden_path(entry.name, target, "old") and not target.exists():
+                    os.rename(entry.path, target)
+                elif any(is_hidden_path(entry.name, target, ending) for ending in ("old", "partial")):
+                    with flocked(entry.path):
+                        _remove(entry)
+
+
+def _remove(entry: os.DirEntry[str]) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path, ignore_errors=True)
+    else:
+        os.unlink(entry.path)
+
+
+@contextlib.contextmanager
+def _locked(output: Output, target: Path) -> Iterator[None]:
+    """Hold the lock beside a target; its file is removed at the end, after a kill by the next holder."""
+    path = lock_path(target)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = _open_lock(path)
+    except BlockingIOError as error:
+        raise InputError(
+            f"{output}: {_holder(path)} writes there; wait for its end, or name another"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or error
+        lock = shortened(path.name)
+        raise InputError(f"{output}: its lock {lock} cannot be taken: {reason}; name another") from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _open_lock(path: Path) -> int:
+    """Open and lock a file that still has its name once it is locked."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    while True:
+        descriptor = os.open(path, flags, 0o644)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(0, "it is no file")
+            if _lock(descriptor) and os.fstat(descriptor).st_nlink == 0:
+                os.close(descriptor)
+                continue
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+            return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file; False where the file system has no locks, which is no reason not to run."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _holder(path: Path) -> str:
+    """Who holds a lock, in the words that it left there."""
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as handle:
+        if words := handle.readline(SHOWN).strip():
+            return f"another run ({shortened(words)})"
+    return "another run"

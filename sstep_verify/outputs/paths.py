@@ -1,0 +1,189 @@
+"""Paths that may be written: of the right kind, with room for a temporary name, and each its own file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sstep_verify.errors import InputError
+
+LONGEST_NAME = 255
+"""Bytes of a name, where the file system does not say."""
+
+SHOWN = 80
+"""Characters of a path that a message shows."""
+
+_ROOM = len("..12345678.partial")
+
+_KINDS = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISREG: "a file",
+    stat.S_ISLNK: "a link to itself",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+}
+
+
+class Output(NamedTuple):
+    """A file or folder to be written.
+
+    Parameters
+    ----------
+    option : str
+        Words for it in messages, such as ``--out``.
+    path : str or Path
+        Where.
+    replace : bool
+        Whether what is there may be replaced.
+    folder : bool
+        Whether it is a folder.
+    otherwise : str
+        The way out where something is there that may not be replaced.
+    """
+
+    option: str
+    path: str | Path
+    replace: bool = False
+    folder: bool = False
+    otherwise: str = "name another, or pass --force to replace it"
+
+    def __str__(self) -> str:
+        return f"{self.option} {shortened(self.path)}"
+
+    @property
+    def kind(self) -> str:
+        """File or folder, in words."""
+        return "folder" if self.folder else "file"
+
+
+def check(output: Output) -> Path:
+    """See, before hours of work, that an output can be written and nothing is lost by it.
+
+    Returns
+    -------
+    Path
+        Its absolute path, links resolved.
+
+    Raises
+    ------
+    InputError
+        If the name is empty or unusable, its folder cannot be written, or something is there that is of
+        another kind or may not be replaced.
+    """
+    kind = output.kind
+    if not os.fspath(output.path):
+        raise InputError(f"{output.option}: the name is empty; name a {kind}")
+    if os.fspath(output.path).endswith(os.sep) and not output.folder:
+        raise InputError(f"{output}: names a folder, but a file is to be written; name a file")
+    try:
+        target = Path(os.path.realpath(output.path))
+        found, parent = _mode(target), target.parent
+        if output.folder:
+            parent = next(place for place in (parent, *parent.parents) if place.exists())
+        writable = parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+        longest = _longest_name(parent)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{output}: cannot be written: {reason}; name another {kind}") from error
+    if found is not None and not (stat.S_ISDIR if output.folder else stat.S_ISREG)(found):
+        there = next((words for test, words in _KINDS.items() if test(found)), "something else")
+        raise InputError(f"{output}: is {there}, but a {kind} is to be written; name another {kind}")
+    if not writable:
+        raise InputError(f"{output}: {shortened(parent)} is no folder to write in; name another {kind}")
+    if (size := len(os.fsencode(target.name))) > longest - _ROOM:
+        raise InputError(
+            f"{output}: the name has {size} bytes, but at most {longest - _ROOM} leave room for a "
+            f"temporary name; name another {kind}"
+        )
+    if found is not None and not output.replace:
+        raise InputError(f"{output}: is there already; {output.otherwise}")
+    return target
+
+
+def require_distinct(outputs: Iterable[Output], inputs: Iterable[tuple[str, str | Path]] = ()) -> None:
+    """Refuse two names for one file, whatever the spelling, and through links of either kind.
+
+    Raises
+    ------
+    InputError
+        If an output is an input, another output or its lock, or a folder that an input lies in.
+    """
+    taken: dict[Any, str] = {}
+    read = [(words, os.path.realpath(path)) for words, path in inputs if path and _exists(path)]
+    for words, real in read:
+        taken.update(dict.fromkeys(_identities(real), f"{words} {shortened(real)}, which is read"))
+    for output in outputs:
+        real = os.path.realpath(output.path)
+        lock = str(lock_path(Path(real)))
+        for identity in (*_identities(real), lock):
+            if identity in taken:
+                raise InputError(
+                    f"{output}: is the same file as {taken[identity]}; one would be lost, name another"
+                )
+        if output.folder:
+            for words, source in read:
+                if Path(source).is_relative_to(real):
+                    raise InputError(
+                        f"{output}: holds {words} {shortened(source)}, which is read; name another folder"
+                    )
+        taken.update(dict.fromkeys((*_identities(real), lock), str(output)))
+
+
+def lock_path(target: Path) -> Path:
+    """The file beside a target that whoever writes the target holds a lock on."""
+    return target.with_name(f".{target.name}.lock")
+
+
+def hidden_path(target: Path, ending: str) -> Path:
+    """A fresh temporary name beside a target; see `is_hidden_path`."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{ending}")
+
+
+def is_hidden_path(name: str, target: Path, ending: str) -> bool:
+    """Whether a name is one that `hidden_path` gives."""
+    token = name.removeprefix(f".{target.name}.").removesuffix(f".{ending}")
+    made = f".{target.name}.{token}.{ending}"
+    return name == made and len(token) == 8 and set(token) <= set("0123456789abcdef")
+
+
+def shortened(path: str | Path) -> str:
+    """A path for a message: on one line, its middle left out where it is long."""
+    text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in os.fspath(path))
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
+
+
+def _identities(real: str) -> list[Any]:
+    """How one file is known under several names: by its path without links, and by its inode."""
+    with contextlib.suppress(OSError, ValueError):
+        found = os.stat(real)
+        return [real, (found.st_dev, found.st_ino)]
+    return [real]
+
+
+def _exists(path: str | Path) -> bool:
+    try:
+        return os.path.exists(path)
+    except ValueError:
+        return False
+
+
+def _mode(path: Path) -> int | None:
+    """Mode bits of what is there; None if nothing is."""
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _longest_name(parent: Path) -> int:
+    try:
+        return os.pathconf(parent, "PC_NAME_MAX")
+    except (OSError, ValueError):
+        return LONGEST_NAME

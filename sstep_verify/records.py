@@ -1,0 +1,155 @@
+"""Records in files: a strict type for each dataclass, values checked against it, and its JSON schema.
+
+The dataclasses of this package know nothing of files. `strict` derives from one of them the type that its
+record must have in a file: the same fields, no others, and no value that is turned into another type
+("1" is not 1, true is not 1, 1.0 is not an integer). msgspec reads by these types and writes their schemas.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import cleandoc
+from typing import Any
+
+import msgspec
+
+from sstep_verify.errors import InputError
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+LONGEST_MESSAGE = 400
+
+_AT = re.compile(r"(?P<fault>.*?) - at (?:`key` in )?`\$\.?(?P<place>.*)`", re.DOTALL)
+
+
+def strict(hint: Any, instead: Mapping[Any, Any], tagged: bool = False) -> Any:
+    """The type that values of a type hint have in a file.
+
+    Parameters
+    ----------
+    hint : type hint
+        A dataclass, or what stands in the fields of one.
+    instead : mapping of type hint to type
+        What takes the place of a hint, wherever it stands.
+    tagged : bool
+        Whether a record names its dataclass, in the field ``record``, so that unions can be told apart.
+
+    Returns
+    -------
+    type
+        For a dataclass a `msgspec.Struct` of the same name that forbids unknown fields; its attribute
+        ``stands_for`` is the dataclass.
+    """
+    return _strict(hint, {object: Any, **instead}, tagged)
+
+
+def _strict(hint: Any, known: dict[Any, Any], tagged: bool) -> Any:
+    if hint in known:
+        return known[hint]
+    if is_dataclass(hint):
+        known[hint] = _struct(hint, known, tagged)
+        return known[hint]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return functools.reduce(operator.or_, (_strict(one, known, tagged) for one in arguments))
+    if origin is None or origin is typing.Literal:
+        return hint
+    parts = tuple(one if one is ... else _strict(one, known, tagged) for one in arguments)
+    return (tuple if origin is tuple else dict)[parts]
+
+
+def _struct(kind: Any, known: dict[Any, Any], tagged: bool) -> type[msgspec.Struct]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    held: list[Any] = []
+    for item in fields(kind):
+        entry = (item.name, _strict(hints[item.name], known, tagged))
+        if item.default is not MISSING:
+            held.append((*entry, item.default))
+        elif item.default_factory is not MISSING:
+            held.append((*entry, msgspec.field(default_factory=item.default_factory)))
+        else:
+            held.append(entry)
+    tag = {"tag_field": "record", "tag": kind.__name__} if tagged else {}
+    about = {"__doc__": cleandoc(kind.__doc__ or "").partition("\n\n")[0], "stands_for": kind}
+    return msgspec.defstruct(kind.__name__, held, namespace=about, forbid_unknown_fields=True, **tag)
+
+
+def decode(content: bytes, where: str) -> Any:
+    """Plain values of strict JSON.
+
+    Raises
+    ------
+    InputError
+        If it is not JSON, or holds NaN, Infinity or a number beyond float64, or is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except RecursionError as error:
+        raise InputError(f"{where} is nested too deeply to be one of ours") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{where} is not strict JSON: {error}") from error
+
+
+def convert(values: Any, kind: Any, where: str) -> Any:
+    """Build a type from plain values, none of which is turned into another type.
+
+    Parameters
+    ----------
+    values : object
+        Plain values, as JSON or TOML give them.
+    kind : type
+        From `strict`, to refuse unknown fields, or a dataclass.
+    where : str
+        Name of the document, which begins the message.
+
+    Raises
+    ------
+    InputError
+        If a field is missing, unknown or of another type, or a record refuses its values; the message names
+        the field, its value and what is expected.
+    """
+    try:
+        return msgspec.convert(values, kind, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{where}: {one_line(_worded(str(error), values))}") from error
+    except RecursionError as error:
+        raise InputError(f"{where}: is nested too deeply to be one of ours") from error
+
+
+def json_schema(kind: Any, name: str, version: int) -> dict[str, Any]:
+    """JSON schema of a type; its ``$id`` holds name and version of the form."""
+    identifier = f"urn:sstep-verify:schema:{name}:{version}"
+    return {"$schema": DRAFT, "$id": identifier, **msgspec.json.schema(kind)}
+
+
+def one_line(message: str) -> str:
+    """A message that quotes what a file holds, cut to a length that can be read and with no line breaks."""
+    whole = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)
+
+
+def _worded(message: str, values: Any) -> str:
+    """A message of msgspec, place first, with the value that stands there."""
+    found = _AT.fullmatch(message)
+    fault, place = (found["fault"], found["place"]) if found else (message, "")
+    fault = fault.replace("Object contains unknown field", "unknown field")
+    fault = fault.replace("Object missing required field", "missing field")
+    if fault.startswith(("Expected", "Invalid", "Number")):
+        fault = f"{_at(values, place)}{fault[0].lower()}{fault[1:]}"
+    return f"{place}: {fault}" if place else fault
+
+
+def _at(values: Any, place: str) -> str:
+    """The value at a place such as ``cases[0].samples``; empty where msgspec does not say which it is."""
+    for key, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place.replace("[...]", "[0].?")):
+        try:
+            values = values[int(number)] if number else values[key]
+        except (LookupError, TypeError):
+            return ""
+    return f"{values!r:.60} is refused: "

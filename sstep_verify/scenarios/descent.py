@@ -1,0 +1,161 @@
+"""Runs in float64 for the design of scenarios: near-converged starts, and which terms of a step act.
+
+They come from the reference and from the mutable recurrence of `sstep_verify.defects`. Nothing is judged
+by these numbers: they choose inputs. A wrong one makes an input less telling, never a verdict wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sstep_reference import Kernel, dcd_ksvm
+from sstep_reference.arithmetic import Float
+from sstep_reference.inputs import svm_constants
+
+from sstep_verify import quantities
+from sstep_verify.defects.mutation import NONE, Mutation, off_by
+from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
+from sstep_verify.defects.recurrence_svm import mutable_svm_window
+from sstep_verify.defects.window import LocalWindow, local_window
+from sstep_verify.problems.problem import Problem
+from sstep_verify.problems.streams import IndexStream
+
+SWEEPS = 64
+"""Passes over all coordinates behind a near-converged start of a K-SVM."""
+
+SHARE = 0.01
+"""Part of a term's relative change that must show in what a window adds to a, for the term to act."""
+
+CHANGE = Fraction(1, 2**10)
+"""Relative change of a term, either way, whose effect at the window's end is looked at."""
+
+TERMS = (quantities.KERNEL, quantities.OVERLAP, quantities.OMEGA)
+
+_FLOAT = Float("float64")
+
+Window = Callable[[LocalWindow, Mutation], np.ndarray]
+
+
+def design_kernel(problem: Problem) -> np.ndarray:
+    """Kernel matrix (K), shape (m, m), float64, distances by direct difference."""
+    return np.array(_kernel(problem).matrix())
+
+
+def design_diagonal(problem: Problem) -> np.ndarray:
+    """Diagonal of the kernel matrix, shape (m,), float64."""
+    kernel = _kernel(problem)
+    return np.array([kernel.values(i, i + 1)[i] for i in range(problem.samples)])
+
+
+def _kernel(problem: Problem) -> Kernel:
+    data: Any = problem.dense
+    # The fields of a description are the parameters of the reference's kernel of that name.
+    return Kernel(_FLOAT, data, problem.kernel.name, **asdict(problem.kernel))
+
+
+def near_converged(problem: Problem, precision: str) -> np.ndarray:
+    """A start vector close to the optimum (a0), shape (m,), feasible, rounded to 24 bits.
+
+    K-SVM: the result of `SWEEPS` cyclic sweeps of the reference from zero. K-RR: the solution of
+    ``(K/lambda + m I) a = y`` in float64. Rounding leaves it a distance of about 2**-24 from there, and
+    hides most of what differs between linear algebra libraries.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    precision : {"float64", "float32"}
+        With float32 the vector is representable there.
+    """
+    upper = np.inf
+    if problem.is_svm:
+        upper, m = problem.hinge.upper, problem.samples
+        options: dict[str, Any] = {"loss": problem.loss.task, "C": problem.hinge.C}
+        cyclic = [i for _ in range(SWEEPS) for i in range(m)]
+        with np.errstate(over="ignore"):  # a step beyond the range of numbers ends at the box all the same
+            labels, zeros = problem.targets.tolist(), [0] * m
+            vector = dcd_ksvm(_FLOAT, _kernel(problem), labels, zeros, cyclic, **options)
+    else:
+        vector = _ridge_solution(problem, design_kernel(problem), problem.targets)
+    mantissas, exponents = np.frexp(vector)
+    vector = np.minimum(np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24), upper)
+    return vector.astype(np.float32).astype(np.float64) if precision == "float32" else vector
+
+
+def _ridge_solution(problem: Problem, kernel: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solution of ``(K/lambda + m I) x = right`` for a positive semidefinite K, however large.
+
+    By eigenvalues: m would be lost in the sum if K/lambda is large, and elimination meet a zero pivot.
+    """
+    values, vectors = np.linalg.eigh(kernel / problem.ridge.penalty)
+    return vectors @ ((vectors.T @ right) / (np.maximum(values, 0.0) + problem.samples))
+
+
+def acting_terms(
+    problem: Problem, stream: IndexStream, s: int, initial: np.ndarray | None = None
+) -> frozenset[str]:
+    """Terms of the s-step recurrence (the paper's form) that have an effect somewhere in a run.
+
+    A term has an effect in a window if making it larger or smaller by `CHANGE` throughout the window moves
+    a at the window's end, either way, by at least ``SHARE CHANGE`` times what the window moved it (by
+    largest coordinates). Its size says less: an overlap that only moves a free K-SVM step has size but no
+    effect, and a clip may swallow any effect.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, small.
+    stream : IndexStream
+        Its index stream; the run goes through all of it.
+    s : int
+        Steps per window.
+    initial : ndarray, shape (m,), optional
+        Start vector (a0).
+
+    Returns
+    -------
+    frozenset of str
+        Some of `TERMS`.
+    """
+    kernel, replay = _kernel(problem), _window(problem)
+    vector = np.zeros(problem.samples) if initial is None else initial.copy()
+    missing = {term for term in TERMS if term != quantities.OMEGA or problem.loss.task == "svm-l2"}
+    acting: set[str] = set()
+    for begin in range(0, stream.length, s):
+        draws = stream.blocks(begin, min(begin + s, stream.length)).tolist()
+        window = local_window(_FLOAT, kernel, problem.targets, vector, draws, signed=problem.is_svm)
+        end = replay(window, NONE)
+        least = SHARE * float(CHANGE) * np.abs(end - window.start).max()
+        for term in sorted(missing - acting) if least else ():
+            mutations = [off_by(term, change) for change in (-CHANGE, CHANGE)]
+            effect = min(np.abs(replay(window, mutation or NONE) - end).max() for mutation in mutations)
+            if effect >= least:
+                acting.add(term)
+        vector[window.coordinates] = end
+    return frozenset(acting)
+
+
+def _window(problem: Problem) -> Window:
+    """The mutable recurrence of the problem's task: a at the end of a window, on its coordinates."""
+
+    def of_svm(window: LocalWindow, mutation: Mutation) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return mutable_svm_window(_FLOAT, window, omega, upper, mutation)
+
+    def of_ridge(window: LocalWindow, mutation: Mutation) -> np.ndarray:
+        def solve(step: int, right: np.ndarray) -> np.ndarray:
+            block = window.draws[step]
+            return _ridge_solution(problem, np.array([window.gram[i][block] for i in block]), right)
+
+        return mutable_ridge_window(
+            _FLOAT, window, problem.ridge.penalty, problem.samples, mutation, solve=solve
+        )
+
+    if problem.is_svm:
+        upper, omega = svm_constants(_FLOAT, problem.loss.task, problem.hinge.C)
+        return of_svm
+    return of_ridge

@@ -1,0 +1,201 @@
+"""Checkpoint: from where a killed run goes on.
+
+It holds the dual vector at the end of an interval, all measurements up to there, and how far the index
+stream was used; the stream's seed is among the options, so its place is its whole state. Whatever else a
+run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
+need not be kept: a resumed run makes the same operations in the same order. It does so on the same number
+of ranks, on a machine of the same kind with the same libraries.
+
+Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
+the dual vector anew before it claims anything of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.outputs import write_whole
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.monitor import Values
+from sstep_verify.solvers.production.training import Measured, Place
+
+FORMAT = "sstep-verify solve checkpoint 2"
+
+_TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values")
+_UNREADABLE = (
+    ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, MemoryError, RecursionError,
+    NotImplementedError, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """Where a run stands.
+
+    Parameters
+    ----------
+    place : Place
+        Iterations made (blocks of the index stream used), dual vector (a), measurements.
+    options : mapping of str to str or int
+        What decides every bit of the run, by the words for it.
+    data : str
+        `data_digest` of what it was trained on.
+    """
+
+    place: Place
+    options: Mapping[str, Any]
+    data: str
+
+
+def data_digest(problem: Problem, communicator: Communicator) -> str:
+    """SHA-256 over the parts of a problem that the ranks hold (hexadecimal); called by all together."""
+    return hashlib.sha256("".join(communicator.allgather(problem.digest)).encode()).hexdigest()
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, whole, in the place of an earlier one.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    place = checkpoint.place
+    parts: dict[str, Any] = {
+        "format": FORMAT,
+        "alpha": place.alpha,
+        "iterations": np.array([found.iteration for found in place.history], dtype=np.int64),
+        "values": np.array([tuple(found.values) for found in place.history]),
+        "options": json.dumps(dict(checkpoint.options)),
+        "data": checkpoint.data,
+    }
+    write_arrays(path, **parts, sha256=_digest(parts))
+
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """Write a whole ``.npz`` file of numbers and texts; see `outputs.write_whole`."""
+    write_whole(path, lambda handle: np.savez(handle, allow_pickle=False, **arrays))
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read what `write_checkpoint` wrote.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is truncated, or is not a checkpoint as this version writes it.
+    """
+    try:
+        parts = _parts(path)
+        iterations, values = parts["iterations"], parts["values"]
+        _require(parts["format"] == FORMAT, f"its format is {parts['format']!r}, not {FORMAT!r}")
+        _require(_digest(parts) == parts["sha256"], "its content does not have the digest that it states")
+        _require(iterations.ndim == 1 and iterations.dtype == np.int64, "its iterations are not a list")
+        _require(values.shape == (iterations.size, len(Values._fields)), f"its values are {values.shape}")
+        _require(values.dtype == np.float64, f"its values are {values.dtype}, not float64")
+        rising = iterations.size and iterations[0] >= 0 and bool(np.all(np.diff(iterations) > 0))
+        _require(rising, "its iterations do not rise")
+        options = json.loads(parts["options"])
+        _require(isinstance(options, dict), "its options are not an object")
+        rows = zip(iterations.tolist(), values.tolist(), strict=True)
+        history = tuple(Measured(iteration, Values(*row)) for iteration, row in rows)
+        return Checkpoint(Place(history[-1].iteration, parts["alpha"], history), options, parts["data"])
+    except _UNREADABLE as error:
+        raise InputError(
+            f"{path}: is not a whole checkpoint of sstep-verify solve ({error}); "
+            "remove it and run without --resume"
+        ) from error
+
+
+def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
+    """Refuse a checkpoint of another run.
+
+    Parameters
+    ----------
+    path : Path
+        Where it was found.
+    found : Checkpoint
+        What was found.
+    options, data
+        Of the run that is to go on, as in `Checkpoint`.
+
+    Raises
+    ------
+    InputError
+        Naming what differs, both values, and the way out.
+    """
+    for name in (*options, *(name for name in found.options if name not in options)):
+        theirs, ours = found.options.get(name, "not set"), options.get(name, "not set")
+        if theirs != ours:
+            raise InputError(
+                f"{path}: was made with {name} = {theirs!s:.80}, but this run has {name} = {ours}; "
+                f"resume with {theirs!s:.80}, or run with another --out"
+            )
+    if found.data != data:
+        raise InputError(
+            f"{path}: was made from data with digest {found.data[:16]}, but this run's have {data[:16]}; "
+            "resume with the same file, or run with another --out"
+        )
+
+
+def refuse_impossible(path: Path, found: Checkpoint, problem: Problem) -> None:
+    """Refuse a dual vector that no run on a problem can have reached.
+
+    Raises
+    ------
+    InputError
+        If its type or shape is wrong, or an entry is not finite or outside the box.
+    """
+    alpha = found.place.alpha
+    faults = ""
+    if alpha.dtype != np.float64 or alpha.shape != (problem.samples,):
+        faults = f"{alpha.dtype} of shape {alpha.shape}, not {problem.samples} entries of float64"
+    elif not np.isfinite(alpha).all():
+        faults = f"not finite at entry {int(np.argmin(np.isfinite(alpha)))}"
+    elif problem.is_svm and not np.all(inside := (alpha >= 0) & (alpha <= problem.hinge.upper)):
+        place = int(np.argmin(inside))
+        faults = f"{alpha[place]!s} at entry {place}, outside the box 0..{problem.hinge.upper:g}"
+    if faults:
+        raise InputError(
+            f"{path}: its dual vector is {faults}; the file was changed: remove it and run without --resume"
+        )
+
+
+def _parts(path: Path) -> dict[str, Any]:
+    """The members of a file, as many bytes as the file has and no more; texts as such."""
+    with zipfile.ZipFile(path) as archive:
+        packed = [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
+        _require(not packed, f"{packed[:1]} is compressed")
+    with np.load(path, allow_pickle=False) as file:
+        _require(set(file) == {*_TEXTS, *_NUMBERS}, f"it holds {', '.join(sorted(file))[:80]}")
+        parts = {name: file[name] for name in (*_TEXTS, *_NUMBERS)}
+    for name in _TEXTS:
+        _require(parts[name].ndim == 0 and parts[name].dtype.kind == "U", f"{name} is not a text")
+        parts[name] = str(parts[name])
+    return parts
+
+
+def _digest(parts: Mapping[str, Any]) -> str:
+    """SHA-256 over everything but the digest (hexadecimal)."""
+    found = hashlib.sha256()
+    for name in sorted({*_TEXTS, *_NUMBERS} - {"sha256"}):
+        value = np.asarray(parts[name])
+        found.update(f"{name} {value.dtype.str} {value.shape}\n".encode())
+        found.update(np.ascontiguousarray(value).tobytes())
+    return found.hexdigest()
+
+
+def _require(true: object, otherwise: str) -> None:
+    if not true:
+        raise ValueError(otherwise)

@@ -1,0 +1,64 @@
+"""Summary of a training run: what was done, what it took, and why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sstep_verify.parallel.clock import PHASES
+from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.training import Measured, Trained
+from sstep_verify.training.pipeline import Outcome
+
+
+def history_line(problem: Problem, found: Measured) -> str:
+    """A measurement in few words."""
+    return f"{measure_of(problem)} {found.values.relative:.3g}"
+
+
+def measure_of(problem: Problem) -> str:
+    """What is measured relative to something, in words."""
+    return "relative gap" if problem.is_svm else "relative residual"
+
+
+def summary_lines(outcome: Outcome) -> Iterator[str]:
+    """Say what was done, what it took, and how it ended."""
+    problem, local, decided, trained = outcome.problem, outcome.local, outcome.decided, outcome.trained
+    trajectory, options, timers = trained.trajectory, decided.options, outcome.timers
+    loads = local.partition.loads
+    yield (
+        f"{problem.label}: {problem.samples} samples, {local.features} features, {len(timers)} rank(s), "
+        f"largest over mean nonzeros of a rank {local.partition.imbalance:.3f} "
+        f"({loads.max()} over {loads.mean():.6g})"
+    )
+    yield from local.notes
+    kept = "; all kernel rows kept" if options.keep_gram else ""
+    kept = f"; {options.cached_rows(problem.samples)} kernel rows kept" if options.cache else kept
+    yield f"exchange {options.exchange}{kept}: {decided.reason}"
+    made = trajectory.counters
+    if made:
+        yield (
+            f"windows: {made['windows']} of {trajectory.s} iterations, {made['panel columns']} kernel rows"
+            f", {made['collectives']} collectives, {made['words']} words handed over by a rank "
+            "(set-up of every interval included)"
+        )
+    seen = trained.monitoring
+    yield (
+        f"monitoring: every {decided.plan.interval} iterations, {seen['panel columns']} kernel rows, "
+        f"{seen['collectives']} collectives, {seen['words']} words"
+    )
+    yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
+    for phase in PHASES:
+        seconds = [one[phase] for one in timers]
+        if any(seconds):
+            figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
+            yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
+    yield _ending(problem, trained)
+
+
+def _ending(problem: Problem, trained: Trained) -> str:
+    values = trained.values
+    reason = "tolerance reached" if trained.trajectory.stopped == "tolerance" else "cap reached"
+    told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
+    if not problem.is_svm:
+        told += f", residual = {values.residual:.6g}"
+    return f"{reason}, {told}, after {trained.iteration} iterations"
