@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import TypeVar
 
 from sstep_verify import __version__
 
@@ -36,7 +37,6 @@ PACKAGES = (
     "hypothesis",
     "pytest",
     "threadpoolctl",
-    "matplotlib",
     "jinja2",
     "junitparser",
 )
@@ -104,7 +104,10 @@ def without_names(text: str) -> str:
     return text
 
 
-def _quietly(function: Callable, *arguments):
+Made = TypeVar("Made")
+
+
+def _quietly(function: Callable[..., Made], *arguments: object) -> Made | None:
     """Call it; None if it fails, since provenance must never end a campaign."""
     with contextlib.suppress(Exception):
         return function(*arguments)

@@ -8,27 +8,30 @@ and ``SHA256SUMS``, which ``sha256sum -c`` reads as well.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import secrets
 import shutil
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.campaign.artefact_values import Arrays, from_plain, to_plain
+from sstep_verify.campaign.artefact_arrays import Arrays, array_header, load_arrays
+from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form, from_form, to_plain
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
+from sstep_verify.inputs import open_regular, read_whole
 from sstep_verify.problems import IndexStream
+from sstep_verify.records import convert, decode, one_line
 from sstep_verify.reporting.plain import plain
 from sstep_verify.trajectory import Trajectory
 
-SCHEMA = 1
 DOCUMENT, PROBLEM, TRAJECTORIES, STREAM = "artefact.json", "problem.npz", "trajectories.npz", "stream.npy"
 SUMS = "SHA256SUMS"
 NEEDED = (DOCUMENT, PROBLEM, TRAJECTORIES)
@@ -37,6 +40,15 @@ LONGEST_NAME = 160
 """Characters of a folder's name; file systems allow 255."""
 
 BLOCKS_AT_ONCE = 1 << 14
+
+MOST_SUMS, MOST_DOCUMENT = 1 << 16, 64 << 20
+"""Bytes of the list of digests, which names four files, and of the document, which has no arrays."""
+
+MOST_BLOCKS = 1 << 28
+"""Blocks of an index stream that are drawn again to compare them: some seconds."""
+
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
+"""Errors of code that trusts the values of an artefact, which may have been changed, digests and all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,25 +133,47 @@ def read_artefact(folder: str | Path) -> Artefact:
     path = Path(folder)
     _compare_digests(path)
     try:
-        document = json.loads((path / DOCUMENT).read_text("utf-8"))
-        schema = document.get("schema")
-        if schema != SCHEMA:
-            raise InputError(
-                f"{path}: has schema version {schema!r}, but this version reads schema {SCHEMA}; read it "
-                f"with the version of sstep-verify that wrote it ({document.get('version')})"
-            )
-        if "path" in document["case"]["stream"] and document["case"]["stream"]["kind"] == "file":
-            document["case"]["stream"]["path"] = str(path / STREAM)
-        case = from_plain(document["case"], _load(path / PROBLEM), "case")
-        runs = from_plain(document["trajectories"], _load(path / TRAJECTORIES), "trajectories")
-        _compare_stream(path, case.stream, document["stream"])
-        return Artefact(
-            document["check"], document["s"], case, runs, tuple(document["verdicts"]), document["version"]
-        )
+        return _read(path)
     except InputError as error:
-        raise InputError(f"{path}: {error}" if str(path) not in str(error) else str(error)) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: cannot be read as an artefact: {error!r}") from error
+        raise InputError(
+            str(error) if str(path) in str(error) else f"{path}: {one_line(str(error))}"
+        ) from error
+    except (*MALFORMED, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read as an artefact: {one_line(repr(error))}") from error
+
+
+def _read(path: Path) -> Artefact:
+    values = decode(read_whole(path / DOCUMENT, MOST_DOCUMENT, "an artefact", follow=False), DOCUMENT)
+    said = values if isinstance(values, dict) else {}
+    if said.get("schema") != SCHEMA:
+        raise InputError(
+            f"has schema version {said.get('schema')!r:.60}, but this version reads schema {SCHEMA}; "
+            f"read it with the version of sstep-verify that wrote it ({said.get('version')!s:.60})"
+        )
+    found = convert(values, form(), DOCUMENT)
+    stream = found.case.stream
+    if stream.kind == "file":
+        found = msgspec.structs.replace(
+            found, case=msgspec.structs.replace(found.case, stream=_own_stream(stream, path / STREAM))
+        )
+    drawn, arrays = found.stream, load_arrays(path / PROBLEM)
+    runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES))
+    case = from_form(found.case, arrays)
+    _compare_stream(path, case.stream, drawn, _used(case.stream, runs))
+    return Artefact(found.check, found.s, case, runs, from_form(found.verdicts, {}), found.version)
+
+
+def _own_stream(stream, path: Path):
+    """The description of a stream from a file, which the artefact has a copy of."""
+    with open_regular(path, "an index stream", follow=False) as file:
+        array_header(file, os.fstat(file.fileno()).st_size, str(path))
+    return msgspec.structs.replace(stream, path=str(path))
+
+
+def _used(stream: IndexStream, runs: Mapping[str, Trajectory]) -> int:
+    """Blocks that the runs drew; a broken run may say that it began elsewhere."""
+    used = max((run.start + run.length for run in runs.values()), default=0)
+    return min(max(used, 0), stream.length)
 
 
 def _write_files(artefact: Artefact, folder: Path) -> None:
@@ -149,41 +183,29 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
     described = to_plain(case, "case", arrays)
     if case.stream.kind == "file":
         described["stream"]["path"] = STREAM
-        drawn = replace(case.stream, relabel=None).blocks(0, case.stream.length)
-        np.save(folder / STREAM, drawn, allow_pickle=False)
-    # A run that says that it began elsewhere, as a broken one may, need not have been there.
-    used = max((run.start + run.length for run in artefact.trajectories.values()), default=0)
-    used = min(max(used, 0), case.stream.length)
+        whole = replace(case.stream, relabel=None).blocks(0, case.stream.length)
+        np.save(folder / STREAM, whole, allow_pickle=False)
+    used = _used(case.stream, artefact.trajectories)
+    drawn = Drawn(used, stream_digest(case.stream, used), np.__version__)
     document = {
+        "record": Document.__name__,
         "schema": SCHEMA,
         "version": artefact.version,
         "check": artefact.check,
         "s": artefact.s,
         "verdicts": [plain(verdict) for verdict in artefact.verdicts],
         "case": described,
-        "stream": {"blocks": used, "sha256": stream_digest(case.stream, used), "numpy": np.__version__},
+        "stream": to_plain(drawn, "stream", {}),
         "trajectories": to_plain(dict(artefact.trajectories), "run", recorded),
     }
-    _save(folder / PROBLEM, arrays)
-    _save(folder / TRAJECTORIES, recorded)
-    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
-    (folder / DOCUMENT).write_text(text + "\n", encoding="utf-8")
+    np.savez_compressed(folder / PROBLEM, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(folder / TRAJECTORIES, **recorded)  # type: ignore[arg-type]
+    content = msgspec.json.encode(document)
+    convert(decode(content, DOCUMENT), form(), DOCUMENT)  # What could not be read is not written.
+    (folder / DOCUMENT).write_bytes(msgspec.json.format(content, indent=1) + b"\n")
     names = sorted(entry.name for entry in folder.iterdir())
     sums = "".join(f"{_digest(folder / name)}  {name}\n" for name in names)
     (folder / SUMS).write_text(sums, encoding="ascii")
-
-
-def _save(path: Path, arrays: Arrays) -> None:
-    """A ``.npz`` file whose members are numbered: their names in the document may hold any character."""
-    names = json.dumps(list(arrays)).encode()
-    numbered = {f"a{place}": array for place, array in enumerate(arrays.values())}
-    np.savez_compressed(path, names=np.frombuffer(names, dtype=np.uint8), **numbered)  # type: ignore[arg-type]
-
-
-def _load(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as file:
-        names = json.loads(file["names"].tobytes())
-        return {name: file[f"a{place}"] for place, name in enumerate(names)}
 
 
 def stream_digest(stream: IndexStream, blocks: int) -> str:
@@ -195,20 +217,25 @@ def stream_digest(stream: IndexStream, blocks: int) -> str:
     return found.hexdigest()
 
 
-def _compare_stream(path: Path, stream: IndexStream, recorded: dict) -> None:
-    found = stream_digest(stream, recorded["blocks"])
-    if found != recorded["sha256"]:
+def _compare_stream(path: Path, stream: IndexStream, drawn: Drawn, used: int) -> None:
+    if drawn.blocks != used or used > MOST_BLOCKS:
         raise InputError(
-            f"{path}: the first {recorded['blocks']} blocks of the {stream.kind} index stream have SHA-256 "
-            f"{found}, but the artefact's had {recorded['sha256']}: NumPy {np.__version__} draws other "
-            f"numbers than NumPy {recorded['numpy']}; read it with that version"
+            f"{path}: says that {drawn.blocks} blocks of the index stream were used; its runs use {used}, "
+            f"and at most {MOST_BLOCKS} are drawn again"
+        )
+    found = stream_digest(stream, used)
+    if found != drawn.sha256:
+        raise InputError(
+            f"{path}: the first {used} blocks of the {stream.kind} index stream have SHA-256 "
+            f"{found}, but the artefact's had {drawn.sha256}: NumPy {np.__version__} draws other "
+            f"numbers than NumPy {drawn.numpy}; read it with that version"
         )
 
 
 def _compare_digests(path: Path) -> None:
     try:
-        lines = (path / SUMS).read_text("ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_whole(path / SUMS, MOST_SUMS, "an artefact", follow=False).decode("ascii").splitlines()
+    except ValueError as error:  # An InputError too.
         raise InputError(
             f"{path}: is no artefact, for {SUMS} cannot be read in it; name a folder that a report holds "
             "under artefacts/"
@@ -220,7 +247,7 @@ def _compare_digests(path: Path) -> None:
             raise InputError(
                 f"{path / SUMS}: {listed} {name}; the artefact was changed after it was written"
             )
-        if not (path / name).is_file():
+        if not os.path.lexists(path / name):
             raise InputError(f"{path / name}: is missing, but {SUMS} lists it (SHA-256 {recorded[name]})")
         found = _digest(path / name)
         if found != recorded[name]:
@@ -231,7 +258,7 @@ def _compare_digests(path: Path) -> None:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path, "part of an artefact", follow=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sstep_verify.campaign.artefact import Artefact
+from sstep_verify.campaign.artefact import MALFORMED, Artefact
 from sstep_verify.checks.registry import checks_of
-from sstep_verify.errors import require
+from sstep_verify.errors import InputError, require
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting.plain import plain
 from sstep_verify.verdict import Status, Verdict
@@ -56,13 +56,19 @@ def rejudge(artefact: Artefact) -> Rejudged:
     Raises
     ------
     InputError
-        If its check is unknown to this version.
+        If its check is unknown to this version, or cannot judge such values.
     MissingExtraError
         If exact arithmetic is not installed.
     """
     require("flint", "exact")
     (check,) = checks_of((artefact.check,))
-    found = check.judge(artefact.case, artefact.trajectories, Oracle(artefact.case.problem))
+    try:
+        found = check.judge(artefact.case, artefact.trajectories, Oracle(artefact.case.problem))
+    except MALFORMED as error:
+        raise InputError(
+            f"the check {artefact.check} cannot judge what the artefact holds: {error!r}; it holds "
+            "other values than a campaign writes, or this is a defect of sstep_verify"
+        ) from error
     verdicts = tuple(verdict for verdict in found if verdict.s == artefact.s)
     return Rejudged(verdicts, *_compare(artefact.verdicts, [plain(v.as_dict()) for v in verdicts]))
 

@@ -1,144 +1,200 @@
-"""Records as plain values and arrays: what JSON and ``.npz`` files hold, with no pickle, and back again."""
+"""Records of an artefact: the dataclasses they stand for, as plain values and arrays, and back again.
+
+A record names its dataclass and has its fields; arrays stand in a ``.npz`` file beside the document, by the
+names of its members. There is no pickle: nothing is built from a file but the dataclasses of `Document`.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.campaign.artefact_arrays import Arrays
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.problems import (
-    Hinge,
-    IndexStream,
-    LinearKernel,
-    PolynomialKernel,
-    Problem,
-    RBFKernel,
-    Ridge,
-    SquaredHinge,
-)
-from sstep_verify.solver import Declaration
-from sstep_verify.trajectory import Asked, Claim, Panel, Trajectory
+from sstep_verify.problems.kernels import KERNELS, Kernel
+from sstep_verify.records import strict
+from sstep_verify.reporting.plain import plain
+from sstep_verify.reporting.results import VERDICT, Stored
+from sstep_verify.trajectory import Trajectory
 
-RECORDS = {
-    record.__name__: record
-    for record in (
-        Case, Problem, IndexStream, Declaration, Trajectory, Asked, Panel, Claim, LinearKernel,
-        PolynomialKernel, RBFKernel, Hinge, SquaredHinge, Ridge,
-    )
-}  # fmt: skip
-"""What an artefact may hold; nothing else is built from a file."""
-
-Arrays = dict[str, np.ndarray]
+SCHEMA: Literal[2] = 2
 
 
-def to_plain(value, name: str, arrays: Arrays):
-    """Turn a record into values that strict JSON holds; its arrays go to `arrays` under dotted names.
+class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="record", tag="array"):
+    """An array: a member of the ``.npz`` file."""
 
-    Records become ``{"record": name, field: ...}``, arrays ``{"array": name}``, CSR matrices ``{"csr":
-    [...], "shape": [...]}``, mappings ``{"pairs": [[key, value], ...]}``, tuples lists, infinite or
-    undefined numbers ``{"float": "inf"}``. Finite numbers keep every bit.
+    member: str
+
+
+class Sparse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="record", tag="csr"):
+    """A matrix in compressed sparse rows."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+
+
+class NotFinite(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="record", tag="float"):
+    """A number that JSON has no word for."""
+
+    value: Literal["inf", "-inf", "nan"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The part of the index stream that the runs used.
+
+    Parameters
+    ----------
+    blocks : int
+        Blocks used, from the stream's beginning.
+    sha256 : str
+        Their digest, see `sstep_verify.campaign.artefact.stream_digest`.
+    numpy : str
+        Version of NumPy that drew them.
+    """
+
+    blocks: int
+    sha256: str
+    numpy: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that an artefact says, arrays apart.
+
+    Parameters
+    ----------
+    schema : int
+        Version of the form.
+    version : str
+        Version of the package that wrote it.
+    check : str
+        Check id.
+    s : int
+        Iterations per window of the run judged.
+    verdicts : tuple of dict
+        The verdicts as they were.
+    case : Case
+        The case.
+    stream : Drawn
+        What was drawn.
+    trajectories : dict of str to Trajectory
+        The runs, by key.
+    """
+
+    schema: Literal[2]
+    version: str
+    check: str
+    s: int
+    verdicts: tuple[Stored, ...]
+    case: Case
+    stream: Drawn
+    trajectories: dict[str, Trajectory]
+
+
+def form() -> Any:
+    """The document in a file, with the kernels registered so far."""
+    return _form(tuple(KERNELS.values()))
+
+
+@functools.cache
+def _form(kernels: tuple[type[Kernel], ...]) -> Any:
+    instead: dict[Any, Any] = {
+        Stored: VERDICT,
+        float: float | NotFinite,
+        np.ndarray: Array,
+        np.ndarray | sp.csr_array: Array | Sparse,
+    }
+    of_kernels = (strict(kernel, instead, tagged=True) for kernel in kernels)
+    instead[Kernel] = functools.reduce(operator.or_, of_kernels)
+    return strict(Document, instead, tagged=True)
+
+
+def to_plain(value: Any, where: str, arrays: Arrays) -> Any:
+    """Turn a record into values that JSON holds; its arrays go to `arrays`. Finite numbers keep every bit.
 
     Parameters
     ----------
     value : object
-        One of `RECORDS`, or whatever stands in their fields.
-    name : str
+        A record, or whatever stands in its fields.
+    where : str
         Where it stands, such as ``case.problem``.
     arrays : dict
-        Filled.
+        Filled, by the names of members.
 
     Raises
     ------
     InputError
         If a part has no such form, as an array of Python objects.
     """
-    if isinstance(value, np.generic) and not isinstance(value, (str, float, bool)):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"float": repr(float(value))}
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        arrays[name] = value
-        return {"array": name}
-    if isinstance(value, sp.csr_array):
-        parts = [(part, getattr(value, part)) for part in ("data", "indices", "indptr")]
-        return {
-            "csr": [to_plain(array, f"{name}.{part}", arrays) for part, array in parts],
-            "shape": [int(size) for size in value.shape],
-        }
-    if isinstance(value, Mapping):
-        pairs = [
-            [to_plain(key, name, arrays), to_plain(item, f"{name}.{key}", arrays)]
-            for key, item in value.items()
-        ]
-        return {"pairs": pairs}
-    if isinstance(value, (list, tuple)):
-        return [to_plain(item, f"{name}.{place}", arrays) for place, item in enumerate(value)]
-    if is_dataclass(value) and RECORDS.get(type(value).__name__) is type(value):
+    match value:
+        case np.ndarray() if not value.dtype.hasobject:
+            member = f"a{len(arrays)}"
+            arrays[member] = value
+            return {"record": "array", "member": member}
+        case sp.csr_array():
+            parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+            shape = [int(size) for size in value.shape]
+            return {"record": "csr", **to_plain(parts, where, arrays), "shape": shape}
+        case np.bool_() | np.integer():
+            return value.item()
+        case float():
+            number = float(value)
+            return number if math.isfinite(number) else {"record": "float", "value": str(number)}
+        case None | bool() | int() | str():
+            return value
+        case Mapping():
+            return {key: to_plain(item, f"{where}.{key}", arrays) for key, item in value.items()}
+        case list() | tuple():
+            return [to_plain(item, f"{where}.{place}", arrays) for place, item in enumerate(value)]
+    if is_dataclass(value):
         held = {item.name: getattr(value, item.name) for item in fields(value)}
-        return {
-            "record": type(value).__name__,
-            **{key: to_plain(item, f"{name}.{key}", arrays) for key, item in held.items()},
-        }
+        return {"record": type(value).__name__, **to_plain(held, where, arrays)}
     kind = f"{value.dtype} array" if isinstance(value, np.ndarray) else type(value).__name__
-    raise InputError(f"{name}: a {kind} cannot be kept in an artefact, which holds no pickle")
+    raise InputError(f"{where}: a {kind} cannot be kept in an artefact, which holds no pickle")
 
 
-def from_plain(value, arrays: Mapping[str, np.ndarray], where: str):
-    """Build what `to_plain` took apart; lists come back as tuples.
+def from_form(value: Any, arrays: Arrays) -> Any:
+    """Build the dataclass, or what stands in its fields, from its form in a file.
 
     Raises
     ------
     InputError
-        If a part is unknown, an array is missing, or a record refuses its values.
+        If an array is missing, or a record refuses its values.
+    ValueError
+        If the parts of a sparse matrix do not fit together.
     """
-    if isinstance(value, list):
-        return tuple(from_plain(item, arrays, where) for item in value)
-    if not isinstance(value, dict):
-        return value
-    if "float" in value:
-        return float(value["float"])
-    if "array" in value:
-        return _array(arrays, value["array"], where)
-    if "csr" in value:
-        parts = from_plain(value["csr"], arrays, where)
-        return sp.csr_array(parts, shape=tuple(value["shape"]))
-    if "pairs" in value:
-        return {
-            from_plain(key, arrays, where): from_plain(item, arrays, f"{where}.{key}")
-            for key, item in value["pairs"]
-        }
-    return _record(value, arrays, where)
-
-
-def _array(arrays: Mapping[str, np.ndarray], name: str, where: str) -> np.ndarray:
-    if name not in arrays:
-        raise InputError(f"{where}: the array {name!r} is missing; it holds {', '.join(sorted(arrays))}")
-    return arrays[name]
-
-
-def _record(value: dict, arrays: Mapping[str, np.ndarray], where: str):
-    kind = RECORDS.get(value.get("record", ""))
-    if kind is None:
-        raise InputError(
-            f"{where}: the record {value.get('record')!r} is unknown; known: {', '.join(sorted(RECORDS))}"
-        )
-    known = {item.name for item in fields(kind)}
-    unknown = sorted(set(value) - known - {"record"})
-    if unknown:
-        raise InputError(
-            f"{where}: the field {unknown[0]!r} of {value['record']} is unknown to this version; read the "
-            "artefact with the version that wrote it"
-        )
-    parts = {
-        key: from_plain(item, arrays, f"{where}.{key}") for key, item in value.items() if key != "record"
-    }
-    return kind(**parts)
+    match value:
+        case Array():
+            if value.member not in arrays:
+                raise InputError(f"the array {value.member!r} is missing")
+            return arrays[value.member]
+        case Sparse():
+            parts = tuple(from_form(part, arrays) for part in (value.data, value.indices, value.indptr))
+            matrix = sp.csr_array(parts, shape=value.shape)
+            # SciPy would read outside the arrays by an index that is too large.
+            matrix.check_format(full_check=True)
+            return matrix
+        case NotFinite():
+            return float(value.value)
+        case VERDICT():
+            return plain(value)
+        case msgspec.Struct():
+            held = {name: from_form(getattr(value, name), arrays) for name in value.__struct_fields__}
+            return type(value).stands_for(**held)  # type: ignore[attr-defined]
+        case dict():
+            return {key: from_form(item, arrays) for key, item in value.items()}
+        case tuple():
+            return tuple(from_form(item, arrays) for item in value)
+    return value

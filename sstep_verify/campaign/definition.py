@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from dataclasses import dataclass, field, fields
-from importlib import resources
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
-from sstep_verify.campaign.certified_definition import OptimumFamily, read_optimum
-from sstep_verify.campaign.family import Family, read_family
-from sstep_verify.campaign.stability_definition import ScenarioFamily, read_scenario
-from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
+from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.shipped import shipped
+from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""Names of campaigns: the default folder of the report is named after them."""
+
+LARGEST = 1 << 20
+"""Bytes of the largest campaign file."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +29,8 @@ class Definition:
     ----------
     name, title, description : str
         For the report.
-    families : tuple of Family
-        What is run.
+    families : tuple
+        Its tables, as the kind reads them.
     notes : tuple of str
         Remarks that the report prints.
     tolerated_vacuous : tuple of str
@@ -35,30 +41,22 @@ class Definition:
         named. None: not limited by check.
     source : str
         Where the definition was read from: a name or a path.
-    scenarios : tuple of ScenarioFamily
-        What is run on generated data instead: a campaign has families of one kind.
-    optima : tuple of OptimumFamily
-        What is certified instead; no solver is run.
+    kind : str
+        Name of the tables, one of `kinds.KINDS`: a campaign has families of one kind.
+    text : str
+        The file, from which a merger reads it again.
     """
 
     name: str
     title: str
     description: str
-    families: tuple[Family, ...]
+    families: tuple[Any, ...]
     notes: tuple[str, ...] = ()
     tolerated_vacuous: tuple[str, ...] = ()
     tolerated_vacuous_per_check: dict[str, tuple[str, ...]] | None = None
     source: str = field(default="", compare=False)
-    scenarios: tuple[ScenarioFamily, ...] = ()
-    optima: tuple[OptimumFamily, ...] = ()
-
-
-def shipped() -> list[str]:
-    """Names of the campaigns that come with the package."""
-    folder = resources.files("sstep_verify.campaign") / "campaigns"
-    return sorted(
-        item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")
-    )
+    kind: str = "family"
+    text: str = field(default="", compare=False, repr=False)
 
 
 def read_definition(name_or_path: str) -> Definition:
@@ -69,69 +67,91 @@ def read_definition(name_or_path: str) -> Definition:
     InputError
         If there is none, or the file has a syntax error, an unknown key or an unusable value.
     """
-    if name_or_path in shipped():
-        folder = resources.files("sstep_verify.campaign") / "campaigns"
-        text = (folder / f"{name_or_path}.toml").read_text("utf-8")
-    else:
-        path = Path(name_or_path)
+    known = shipped()
+    if name_or_path in known:
+        return parse_definition(known[name_or_path].read_text("utf-8"), name_or_path)
+    path = Path(name_or_path)
+    try:
         if path.suffix != ".toml" and not path.exists():
             raise InputError(
-                f"campaign {name_or_path!r} is unknown; shipped: {', '.join(shipped())}; "
-                "any other must be the path of a .toml file"
+                f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
+                f"{', '.join(known)}; any other must be the path of a .toml file"
             )
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read as a campaign file: {error}") from error
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is no regular file, which a campaign file must be")
+        if path.stat().st_size > LARGEST:
+            raise InputError(
+                f"{path}: has {path.stat().st_size} bytes, but a campaign file has at most {LARGEST}"
+            )
+        text = path.read_text("utf-8")
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name, bytes that are no text
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{name_or_path:.200}: cannot be read as a campaign file: {reason}") from error
+    return parse_definition(text, name_or_path)
+
+
+def parse_definition(text: str, source: str) -> Definition:
+    """The campaign of a file's text.
+
+    Raises
+    ------
+    InputError
+        As `read_definition`.
+    """
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name_or_path}: not a TOML file: {error}") from error
-    return _definition(table, name_or_path)
+    except RecursionError as error:
+        raise InputError(f"{source}: its values are nested too deeply for a campaign file") from error
+    except ValueError as error:  # TOMLDecodeError, and integers of more digits than Python reads
+        raise InputError(f"{source}: not a TOML file: {error}") from error
+    return replace(_definition(table, source), text=text)
 
 
 def _definition(table: dict, source: str) -> Definition:
     head = take(table, "campaign", dict, source)
-    families = take(table, "family", list, source) if "family" in table else []
-    scenarios = take(table, "scenario", list, source) if "scenario" in table else []
-    optima = take(table, "optimum", list, source) if "optimum" in table else []
-    kinds = {"[[family]]": families, "[[scenario]]": scenarios, "[[optimum]]": optima}
-    held = [name for name, tables in kinds.items() if tables]
+    tables = {name: take(table, name, list, source) for name in KINDS if name in table}
+    held = [name for name, items in tables.items() if items]
     if not held:
-        raise InputError(f"{source}: holds none of {', '.join(kinds)}, so there is nothing to run")
+        listed = ", ".join(f"[[{name}]]" for name in KINDS)
+        raise InputError(f"{source}: holds none of {listed}, so there is nothing to run")
     if len(held) > 1:
-        raise InputError(f"{source}: holds both {held[0]} and {held[1]}; make two campaigns of it")
+        raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     refuse_rest(table, source, "top level")
-    known = {item.name for item in fields(Definition)} - {"families", "scenarios", "optima", "source"}
-    unknown = sorted(set(head) - known)
-    if unknown:
-        raise InputError(f"{source}: [campaign] has the unknown key {unknown[0]!r}; known: {sorted(known)}")
-    for key, kind in (("name", str), ("title", str), ("description", str)):
-        expect(head.get(key), kind, f"{source}: [campaign] {key}")
-    tolerated = _patterns(head.get("tolerated_vacuous", []), f"{source}: [campaign] tolerated_vacuous")
+    known = {item.name for item in fields(Definition)} - {"families", "kind", "source", "text"}
+    for key in head:
+        if key not in known:
+            raise InputError(
+                f"{source}: [campaign] has the unknown key {key!r}{closest(key, known)}; "
+                f"known: {sorted(known)}"
+            )
+    for key in ("name", "title", "description"):
+        expect(head.get(key), str, f"{source}: [campaign] {key}")
+    if not re.fullmatch(NAME, head["name"]):
+        raise InputError(
+            f"{source}: [campaign] name = {head['name']!r:.80}, but it names a folder: 1 to 64 letters, "
+            "digits and -_. only, the first a letter or digit"
+        )
+    tolerated = _texts(head.get("tolerated_vacuous", []), f"{source}: [campaign] tolerated_vacuous")
     per_check = head.get("tolerated_vacuous_per_check")
     if per_check is not None:
         per_check = _by_check(per_check, f"{source}: [campaign] tolerated_vacuous_per_check")
-    notes = head.get("notes", [])
-    expect(notes, list, f"{source}: [campaign] notes")
+    families = []
+    for place, item in enumerate(tables[held[0]], 1):
+        where = f"{source}: {held[0]} {place}"
+        expect(item, dict, where)
+        families.append(KINDS[held[0]].read(dict(item), where))
     return Definition(
         name=head["name"],
         title=head["title"],
         description=head["description"],
-        notes=tuple(str(note) for note in notes),
+        notes=_texts(head.get("notes", []), f"{source}: [campaign] notes"),
         tolerated_vacuous=tolerated,
         tolerated_vacuous_per_check=per_check,
-        families=tuple(
-            read_family(dict(item), f"{source}: family {k}") for k, item in enumerate(families, 1)
-        ),
+        families=tuple(families),
         source=source,
-        scenarios=tuple(
-            read_scenario(dict(item), f"{source}: scenario {k}", read_kernel)
-            for k, item in enumerate(scenarios, 1)
-        ),
-        optima=tuple(
-            read_optimum(dict(item), f"{source}: optimum {k}") for k, item in enumerate(optima, 1)
-        ),
+        kind=held[0],
     )
 
 
@@ -140,12 +160,15 @@ def _by_check(table, where: str) -> dict[str, tuple[str, ...]]:
     expect(table, dict, where)
     for check in table:
         if check not in CHECKS:
-            raise InputError(f"{where}: check {check!r} is unknown; known: {', '.join(sorted(CHECKS))}")
-    return {check: _patterns(items, f"{where}, {check}") for check, items in table.items()}
+            raise InputError(
+                f"{where}: check {check!r} is unknown{closest(check, CHECKS)}; known: "
+                f"{', '.join(sorted(CHECKS))}"
+            )
+    return {check: _texts(items, f"{where}, {check}") for check, items in table.items()}
 
 
-def _patterns(items, where: str) -> tuple[str, ...]:
-    """A list of case ids or patterns of them, as TOML gives it."""
+def _texts(items, where: str) -> tuple[str, ...]:
+    """A list of texts, such as patterns of case ids, as TOML gives it."""
     expect(items, list, where)
     for item in items:
         expect(item, str, where)

@@ -1,9 +1,11 @@
-"""Which cases of a campaign a text selects: part of an id, in which no number is cut in two."""
+"""Selection of cases of a campaign by a text: part of an id, in which no number is cut in two."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+from sstep_verify.errors import InputError, closest
 
 
 def matches(text: str, case_id: str) -> bool:
@@ -31,3 +33,12 @@ def selected(text: str, case_ids: Iterable[str]) -> set[str]:
     """
     known = set(case_ids)
     return {text} if text in known else {case_id for case_id in known if matches(text, case_id)}
+
+
+def chosen(text: str, case_ids: Collection[str]) -> set[str]:
+    """Ids that a text selects, as `selected`; InputError if there is none."""
+    found = selected(text, case_ids)
+    if not found:
+        near = closest(text, case_ids) or f"; ids look like {next(iter(case_ids))!r}"
+        raise InputError(f"no case has an id that contains {text!r:.100}{near}; --list shows them all")
+    return found

@@ -1,13 +1,16 @@
-"""Which VACUOUS cases and verdicts a campaign tolerates, by the ids of the cases."""
+"""VACUOUS cases and verdicts that a campaign does not tolerate, by the ids of the cases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.definition import Definition
 from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
 
 
 def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:

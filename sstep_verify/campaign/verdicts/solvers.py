@@ -1,12 +1,13 @@
-"""Which solver a family tests: its name, its options, and the variants that some checks compare with."""
+"""Solver under test of a family, by name and options, with the variants that some checks compare with."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.adapters.foreign import is_foreign, load_solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
@@ -38,8 +39,9 @@ def make_solvers(
 
     Parameters
     ----------
-    name : {"production", "training", "reference", "reference-classical"}
-        Which solver; training is what `solve` runs: the production solver in intervals, with its monitor.
+    name : str
+        production, training (what `solve` runs: the production solver in intervals, with its monitor),
+        reference, reference-classical, or ``module:object``, see `load_solver`.
     precision : {"float32", "float64", "longdouble"}
         Arithmetic of the reference; the production solver has float64 only.
     update : {"in-place", "frozen"}
@@ -61,10 +63,30 @@ def make_solvers(
         If the name is unknown, the production solver is asked for another precision, the reference for
         ranks or an exchange, which it does not have, or intervals are not those of training.
     """
+    if is_foreign(name):
+        own = (
+            precision,
+            update,
+            keep_gram,
+            rbf,
+            ranks,
+            exchange,
+            cache,
+            recompute,
+            separate_timers,
+            interval,
+        )
+        if own != ("float64", "in-place", False, "norm-expansion", 1, "allreduce", 0, 0, False, 0):
+            raise InputError(
+                f"solver {name!r} declares itself what it does: precision, update, keep_gram, rbf, ranks, "
+                "exchange, cache, recompute, separate_timers and interval are for the shipped solvers"
+            )
+        return {"": load_solver(name)}
     if name not in NAMES:
-        raise InputError(f"solver {name!r} is unknown; known: {', '.join(NAMES)}")
-    if ranks < 1:
-        raise InputError(f"ranks = {ranks}, but a run needs at least one")
+        raise InputError(
+            f"solver {name!r} is unknown{closest(name, NAMES)}; known: {', '.join(NAMES)}, and any of your "
+            'own as "module:object"'
+        )
     if (name == "training") != bool(interval):
         raise InputError(
             f"solver {name!r} with interval = {interval}: 'training' needs the windows between two "

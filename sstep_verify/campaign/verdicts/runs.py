@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.campaign.monitor import Monitor
-from sstep_verify.campaign.references import Reference
+from sstep_verify.campaign.loop.messages import tell
+from sstep_verify.campaign.verdicts.monitor import Monitor
+from sstep_verify.campaign.verdicts.references import Reference
 from sstep_verify.checks import contract
 from sstep_verify.checks.case import Case, merge_requests, run_key
 from sstep_verify.checks.check import Check
@@ -47,13 +48,18 @@ class RunsMade:
 
 
 def make_runs(
-    case: Case, checks: list[Check], solvers: dict[str, Solver], reference: Reference, tolerance: float
+    case: Case,
+    checks: list[Check],
+    solvers: dict[str, Solver],
+    reference: Reference,
+    tolerance: float,
+    time_limit: float = 0.0,
 ) -> RunsMade:
     """Make every run that some check needs, once.
 
     Plain runs are measured at the case's points and end early for a stated reason; others are short
     and run to their end, and some of these begin from what earlier ones recorded, if that is what was
-    asked for.
+    asked for. A process of its own is ended where a run takes longer than `time_limit` seconds (0: never).
     """
     trajectories: dict[str, Trajectory] = {}
     broken: dict[str, str] = {}
@@ -66,7 +72,9 @@ def make_runs(
         if fault := contract.broken(case, key, trajectory):
             broken[key] = fault
 
-    for key, request in merge_requests(check.runs(case) for check in checks).items():
+    requests = merge_requests(check.runs(case) for check in checks)
+    for place, (key, request) in enumerate(requests.items()):
+        tell(case.id, place / len(requests) / 2, f"run {key}", time_limit)
         if key not in plain:
             keep(key, make_run(solvers[request.variant], request))
             continue
@@ -87,6 +95,7 @@ def make_runs(
     sound = [(check, sound_case(check, case, trajectories, broken)) for check in checks]
     continued = merge_requests(check.continued(part, trajectories) for check, part in sound if part)
     for key, request in continued.items():
+        tell(case.id, 0.5, f"run {key}", time_limit)
         keep(key, make_run(solvers[request.variant], request))
     return RunsMade(trajectories, runs, series, attainable, broken)
 

@@ -1,20 +1,33 @@
-"""A family of problems in a campaign file: its keys, their types, and which values are refused."""
+"""Family of problems in a campaign file: its keys, their types, and the values that are refused."""
 
 from __future__ import annotations
 
-import math
+import os
+import sys
 from dataclasses import dataclass
 
-from sstep_verify.campaign.solvers import make_solvers
-from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
-from sstep_verify.checks.registry import CHECKS, checks_of
-from sstep_verify.errors import InputError
-from sstep_verify.problems import Kernel, LinearKernel
+from sstep_verify.campaign.ranges import (
+    LONG,
+    WORDS,
+    Range,
+    kernel_of,
+    known,
+    most_ranks,
+    refuse_lists,
+    within,
+)
+from sstep_verify.campaign.toml_values import expect, take
+from sstep_verify.campaign.verdicts.solvers import make_solvers
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.errors import InputError, closest
+from sstep_verify.problems import Kernel
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters.foreign import is_foreign
 
 TASKS = ("svm-l1", "svm-l2", "krr")
+STREAMS = ("uniform", "cyclic", "epochs")
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,7 @@ class Family:
         0 for none.
     start : int
         Iterations of the stream that are skipped: the runs then begin from a seeded vector and not from 0;
-        see `sstep_verify.campaign.starts`.
+        see `sstep_verify.campaign.verdicts.starts`.
     stream : str
         Kind of the index stream.
     seed : int
@@ -74,12 +87,14 @@ class Family:
     interval : int
         Windows between two measurements of solver "training".
     solver, precision : str
-        Solver under test and its arithmetic; see `sstep_verify.campaign.solvers`.
+        Solver under test (name, or ``module:object``) and arithmetic; see `campaign.verdicts.solvers`.
     storage : {"as-is", "dense", "csr"}
         How the data are held.
     memory : float
         GiB that a process may take for a case; what needs more is left out or refused, see
-        `campaign.memory`.
+        `campaign.verdicts.memory`.
+    time_limit : float
+        Seconds that a run of a solver ``module:object`` may take.
     bias : float
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
@@ -114,6 +129,7 @@ class Family:
     precision: str = "float64"
     storage: str = "as-is"
     memory: float = 4.0
+    time_limit: float = 600.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
 
@@ -121,6 +137,7 @@ class Family:
     def label(self) -> str:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
+        parts = [self.solver] if is_foreign(self.solver) else parts
         parts += [] if self.storage == "as-is" else [self.storage]
         parts += [f"bias={shortest(self.bias)}"] if self.bias else []
         parts += [] if self.update == "in-place" else [self.update]
@@ -186,11 +203,9 @@ def read_family(table: dict, where: str) -> Family:
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
         "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
         "cache": int, "recompute": int, "separate_timers": bool, "start": int, "interval": int,
-        "bias": (int, float), "memory": (int, float),
+        "bias": (int, float), "memory": (int, float), "time_limit": (int, float),
     }  # fmt: skip
-    values: dict = {
-        "kernel": tuple(read_kernel(item, where) for item in take(table, "kernel", list, where))
-    }
+    values: dict = {"kernel": tuple(kernel_of(item, where) for item in take(table, "kernel", list, where))}
     for key, kind in lists.items():
         if key in table:
             items = take(table, key, list, where)
@@ -200,7 +215,9 @@ def read_family(table: dict, where: str) -> Family:
     for key, kind in scalars.items():
         if key in table:
             values[key] = take(table, key, kind, where)
-    refuse_rest(table, where, "family")
+    for key in table:
+        raise InputError(f"{where}: unknown key {key!r} in the family{closest(key, (*lists, *scalars))}")
+    refuse_lists(where, values)
     for key in ("data", "task", "kernel", "s"):
         if not values.get(key):
             raise InputError(f"{where}: {key} is missing or empty")
@@ -209,38 +226,55 @@ def read_family(table: dict, where: str) -> Family:
     return family
 
 
+def _ranges(family: Family) -> dict[str, Range]:
+    """Range of every number, those of lists included."""
+    cores = f"this machine has {os.cpu_count()} cores, four ranks a core are the most, or 16"
+    long = Range(1, LONG, "a run of more would not end within weeks")
+    count, any_count = Range(1, WORDS), Range(0, WORDS)
+    window = f"iterations = {family.iterations}, and a window holds no more"
+    return {
+        "s": Range(1, family.iterations, window),
+        "block": count,
+        "iterations": long,
+        "parameter": Range(0, open=True),
+        "tolerance": Range(0, open=True),
+        "memory": Range(0, 1 << 20, "GiB", open=True),
+        "time_limit": Range(0, 10**8, "seconds; three years", open=True),
+        "bias": Range(-sys.float_info.max),
+        "ranks": Range(1, most_ranks(), cores),
+        "replay_limit": count,
+        "windows": Range(0, 1 << 20, "each is replayed in exact arithmetic"),
+        "minimum_windows": Range(
+            1,
+            family.windows + 2,
+            f"windows = {family.windows}, and the first and the last are replayed too",
+        ),
+        "seed": any_count,
+        "start": Range(0, LONG),
+        **dict.fromkeys(("drift", "cache", "recompute", "interval"), any_count),
+    }
+
+
 def _refuse_unusable(family: Family, where: str) -> None:
-    checks_of(family.checks)
-    if family.storage not in ("as-is", "dense", "csr"):
-        raise InputError(f"{where}: storage {family.storage!r} is unknown; known: as-is, dense, csr")
-    family.solvers()
-    if not 0 < family.memory < math.inf:
-        raise InputError(f"{where}: memory = {family.memory} GiB, but it must be finite and > 0")
-    for kernel in family.kernel:
-        try:
-            require_usable(family.bias, kernel)
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-    if family.exchange == "gram" and any(not isinstance(kernel, LinearKernel) for kernel in family.kernel):
-        raise InputError(f"{where}: exchange 'gram' is for the linear kernel; use another for the others")
+    within(where, vars(family), _ranges(family))
+    for check in family.checks:
+        known(where, "check", check, tuple(CHECKS))
     for task in family.task:
-        if task not in TASKS:
-            raise InputError(f"{where}: task {task!r} is unknown; known: {', '.join(TASKS)}")
+        known(where, "task", task, TASKS)
+    known(where, "storage", family.storage, ("as-is", "dense", "csr"))
+    known(where, "stream", family.stream, STREAMS)
+    try:
+        family.solvers()
+        for kernel in family.kernel:
+            require_usable(family.bias, kernel)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if family.exchange == "gram" and any(not kernel.linear for kernel in family.kernel):
+        raise InputError(f"{where}: exchange 'gram' is for the linear kernel; use another for the others")
     if "krr" in family.task and len(family.task) > 1:
         raise InputError(f"{where}: krr needs other data than a K-SVM; put it in a family of its own")
     if "krr" not in family.task and family.block != (1,):
         raise InputError(f"{where}: block = {list(family.block)}, but a K-SVM draws one coordinate a step")
-    for name, values in (("s", family.s), ("block", family.block)):
-        if min(values) < 1:
-            raise InputError(f"{where}: {name} = {min(values)}, but it must be >= 1")
-    if min(family.parameter) <= 0:
-        name = "lambda" if "krr" in family.task else "C"
-        raise InputError(f"{where}: {name} = {min(family.parameter)}, but it must be > 0")
-    for name in ("iterations", "minimum_windows", "replay_limit"):
-        if getattr(family, name) < 1:
-            raise InputError(f"{where}: {name} = {getattr(family, name)}, but it must be >= 1")
-    if not family.tolerance > 0 or min(family.drift, family.seed, family.windows, family.start) < 0:
-        raise InputError(f"{where}: tolerance must be > 0; drift, seed, start and windows >= 0")
     if family.start and family.drift:
         raise InputError(
             f"{where}: start = {family.start} and drift = {family.drift}, but drift is measured from zero "

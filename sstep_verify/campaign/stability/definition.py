@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import lcm
 
-from sstep_verify.campaign.selection import matches
-from sstep_verify.errors import InputError
+from sstep_verify.campaign.ranges import WORDS, Range, kernel_of, known, refuse_lists, within
+from sstep_verify.campaign.selection import chosen
+from sstep_verify.errors import InputError, closest
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.kernels import identify
-from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.scenarios.scenario import Scenario
 
 FORMS = {"float64": ("in-place", "frozen"), "float32": ("frozen",)}
 """Forms of the s-step recurrence that a solver of each precision has."""
+
+MOST_SCENARIOS = 10_000
+"""Most scenarios of a campaign: a report of more can be neither read nor drawn."""
 
 EVERY = 8
 """Iterations from one recorded state to the next, in windows no longer than that."""
@@ -46,7 +50,7 @@ class ScenarioFamily:
     samples, features, iterations : int
         m, n and H.
     spectrum : str
-        Shape of the spectrum, one of `scenario_spectrum.SHAPES`.
+        Shape of the spectrum, one of `scenarios.spectrum.SHAPES`.
     replay : tuple of int
         Values of s whose windows are replayed, on the first seed; H stands for any that exceeds it.
     replay_draws : int
@@ -91,8 +95,8 @@ class ScenarioFamily:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One scenario of a family: what one process works on at a time."""
+class ScenarioUnit:
+    """One scenario of a family, run in some of its forms."""
 
     family: ScenarioFamily
     task: str
@@ -100,6 +104,13 @@ class Unit:
     block: int
     condition: float
     seed: int
+    forms: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What sets its outcome apart; one of fewer forms is another one."""
+        cases = " + ".join(map(self.case, self.forms))
+        return f"{cases}, condition {float(self.condition)!r}, seed {self.seed}"
 
     @property
     def scenario(self) -> Scenario:
@@ -125,8 +136,8 @@ class Unit:
         return "/".join([self.family.precision, form, self.task, *block, identify(self.kernel)])
 
 
-def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
-    """All units with a case whose id contains `only`, in the order of the file.
+def scenario_units(families: Sequence[ScenarioFamily], only: str = "") -> list[ScenarioUnit]:
+    """All units with a case that `only` selects, in those forms, in the order of the file.
 
     Raises
     ------
@@ -134,38 +145,35 @@ def units(families: tuple[ScenarioFamily, ...], only: str = "") -> list[Unit]:
         If two families make the same case, or no case is left.
     """
     owners: dict[str, int] = {}
-    found = []
+    every: list[ScenarioUnit] = []
     for place, family in enumerate(families):
         for unit in _product(family):
-            cases = [unit.case(form) for form in family.form]
-            for case in cases:
+            for case in map(unit.case, unit.forms):
                 if owners.setdefault(case, place) != place:
                     raise InputError(f"case {case} stands in two [[scenario]] tables")
-            if any(matches(only, case) for case in cases):
-                found.append(unit)
-    if not found:
-        raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(owners))!r}")
-    return found
+            every.append(unit)
+            if len(every) > MOST_SCENARIOS:
+                raise InputError(f"more than {MOST_SCENARIOS:,} scenarios; make several campaigns of them")
+    wanted = chosen(only, owners)
+    left = [
+        replace(unit, forms=tuple(form for form in unit.forms if unit.case(form) in wanted))
+        for unit in every
+    ]
+    return [unit for unit in left if unit.forms]
 
 
-def case_ids(families: tuple[ScenarioFamily, ...], only: str = "") -> list[str]:
-    """Ids of the cases that contain `only`, each once, in the order of the report."""
-    ids = {unit.case(form): None for unit in units(families, only) for form in unit.family.form}
-    return [case for case in ids if matches(only, case)]
-
-
-def _product(family: ScenarioFamily) -> list[Unit]:
-    return [
-        Unit(family, task, kernel, block, condition, seed)
+def _product(family: ScenarioFamily) -> Iterator[ScenarioUnit]:
+    return (
+        ScenarioUnit(family, task, kernel, block, condition, seed, family.form)
         for task in family.task
         for block in family.block
         for kernel in family.kernel
         for condition in family.condition
         for seed in family.seed
-    ]
+    )
 
 
-def read_scenario(table: dict, where: str, kernel_of: Callable[[object, str], Kernel]) -> ScenarioFamily:
+def read_scenario(table: dict, where: str) -> ScenarioFamily:
     """The family of one ``[[scenario]]`` table.
 
     Parameters
@@ -174,8 +182,6 @@ def read_scenario(table: dict, where: str, kernel_of: Callable[[object, str], Ke
         The table, as TOML gives it.
     where : str
         File and place, for messages.
-    kernel_of : callable
-        Reads one entry of `kernel`.
 
     Raises
     ------
@@ -185,7 +191,9 @@ def read_scenario(table: dict, where: str, kernel_of: Callable[[object, str], Ke
     values: dict = {}
     for key, value in table.items():
         if key not in _KINDS:
-            raise InputError(f"{where}: unknown key {key!r}; known: {', '.join(_KINDS)}")
+            raise InputError(
+                f"{where}: unknown key {key!r}{closest(key, _KINDS)}; known: {', '.join(_KINDS)}"
+            )
         kind, several = _KINDS[key]
         items = value if several and isinstance(value, list) else [value]
         if (several and not isinstance(value, list)) or not all(_is(item, kind) for item in items):
@@ -220,22 +228,27 @@ def _is(value: object, kind: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
+_SIZE = Range(1, 1 << 20, "the trajectory is computed exactly")
+_COUNT = Range(1, WORDS)
+
+_RANGES = {
+    **dict.fromkeys(("samples", "features", "iterations"), _SIZE),
+    **dict.fromkeys(("s", "replay", "block", "replay_draws"), _COUNT),
+    "seed": Range(0, WORDS),
+    "condition": Range(1),
+    "parameter": Range(0, open=True),
+    "windows": Range(0, 1 << 20, "each is replayed in exact arithmetic"),
+}
+
+
 def _check(family: ScenarioFamily, where: str) -> None:
-    if family.precision not in FORMS:
-        raise InputError(f"{where}: precision {family.precision!r} is unknown; known: {', '.join(FORMS)}")
+    values = {key: value for key, value in vars(family).items() if key != "replay" or value}
+    refuse_lists(where, values)
+    least = Range(1, family.windows + 2, f"windows = {family.windows}, with the first and the last")
+    within(where, values, {**_RANGES, "minimum_windows": least})
+    known(where, "precision", family.precision, tuple(FORMS))
     for form in family.form:
-        if form not in FORMS[family.precision]:
-            raise InputError(
-                f"{where}: form {form!r} is unknown for {family.precision}; "
-                f"known: {', '.join(FORMS[family.precision])}"
-            )
-    for name in ("s", "replay", "iterations", "replay_draws", "minimum_windows"):
-        values = getattr(family, name)
-        smallest = min(values, default=1) if isinstance(values, tuple) else values
-        if smallest < 1:
-            raise InputError(f"{where}: {name} = {smallest}, but it must be >= 1")
-    if not family.seed or not family.block or family.windows < 0:
-        raise InputError(f"{where}: seed and block must not be empty, and windows must be >= 0")
+        known(where, f"{family.precision} form", form, FORMS[family.precision])
     for unit in _product(family):
         try:
             _ = unit.scenario

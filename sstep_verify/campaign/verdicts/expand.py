@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import scipy.sparse as sp
 
-from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.family import Family
-from sstep_verify.campaign.monitor import measuring_points
-from sstep_verify.campaign.selection import selected
-from sstep_verify.campaign.solvers import offered
-from sstep_verify.campaign.starts import seeded_start
+from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.solvers import offered
+from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
-from sstep_verify.problems.datasets import DataSet
+from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.solver import Declaration
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+
+MOST_CASES = 10_000
+"""Most problems of a campaign: a report of more can be neither read nor drawn."""
 
 
 @dataclass(frozen=True)
@@ -88,30 +93,30 @@ def expand(definition: Definition, only: str = "") -> list[Group]:
     specs: dict[str, CaseSpec] = {}
     for spec in (spec for family in definition.families for spec in _product(family)):
         if spec.id in specs:
-            raise InputError(f"{definition.source}: case {spec.id} stands in two families")
+            where = "two families" if spec.family is not specs[spec.id].family else "one family twice"
+            raise InputError(f"{definition.source}: case {spec.id} stands in {where}")
         specs[spec.id] = spec
-    chosen = selected(only, specs)
+        if len(specs) > MOST_CASES:
+            raise InputError(
+                f"{definition.source}: has more than {MOST_CASES:,} problems; make several campaigns of it"
+            )
+    wanted = chosen(only, specs)
     groups: dict[tuple, list[CaseSpec]] = {}
     for spec in specs.values():
-        if spec.id in chosen:
+        if spec.id in wanted:
             groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
-    if not groups:
-        raise InputError(
-            f"no case of campaign {definition.name!r} has an id that contains {only!r}; "
-            f"ids look like {sorted(specs)[0]!r}"
-        )
     return [Group(data, kernel, tuple(specs)) for (data, kernel, _), specs in groups.items()]
 
 
-def _product(family: Family) -> list[CaseSpec]:
-    return [
+def _product(family: Family) -> Iterator[CaseSpec]:
+    return (
         CaseSpec(data, task, kernel, parameter, block, family)
         for data in family.data
         for kernel in family.kernel
         for task in family.task
         for parameter in family.parameter
         for block in family.block
-    ]
+    )
 
 
 def make_case(
@@ -169,6 +174,11 @@ def make_case(
         seed=family.seed,
         replay_command=(shlex.join(command) + " " + options).strip(),
     )
+
+
+def replay_options(directory: str | None) -> str:
+    """Options of a replay command that finds the data again."""
+    return shlex.join(["--data", directory]) if directory else ""
 
 
 def _stored(data: Any, storage: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a campaign showed: the roll-up of each case, one sentence, the exit code.
+"""Sums up a campaign: the status of each case, one sentence, the exit code.
 
 An s is right on a case if a primary check passed its run and no check says otherwise; the headline never
 says more than that.
@@ -7,14 +7,19 @@ says more than that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.headline import headline, right_up_to
-from sstep_verify.campaign.tolerated import vacuous_lines
+from sstep_verify.campaign.loop.messages import REFUSED
+from sstep_verify.campaign.summary.headline import headline, right_up_to
+from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, Verdict, worst
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.loop.messages import State
 
 
 def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
@@ -49,11 +54,7 @@ def summarise(
     planned_cases: int,
     steps: int,
     too_few: Sequence[str],
-    errors: Sequence[str],
-    disagreements: Sequence[str],
-    seconds: float,
-    peak_memory: int | None,
-    interrupted: bool,
+    state: State,
 ) -> Summary:
     """Sum up a campaign.
 
@@ -69,14 +70,8 @@ def summarise(
         Iterations made by all runs whose s the campaign speaks of.
     too_few : sequence of str
         Lines on checks and runs with fewer executed comparisons than their minimum.
-    errors, disagreements : sequences of str
-        Internal errors, and contradictions between oracles.
-    seconds : float
-        Wall time.
-    peak_memory : int or None
-        Largest resident memory in bytes, over all processes.
-    interrupted : bool
-        Whether the campaign was stopped early.
+    state : State
+        Errors, and whether the campaign was stopped early.
 
     Returns
     -------
@@ -86,7 +81,9 @@ def summarise(
     incomplete = [*too_few, *vacuous_lines(definition, cases, verdicts)]
     if len(cases) < planned_cases:
         incomplete.append(f"{planned_cases - len(cases)} of {planned_cases} problems not finished")
-    if errors or disagreements:
+    if refused := state.errors[REFUSED]:
+        incomplete.insert(0, f"{REFUSED}: {refused[0]}")
+    if state.internal:
         code = 4
     elif Status.FAIL in statuses:
         code = 1
@@ -95,24 +92,23 @@ def summarise(
     else:
         code = 0
     sentence = headline(cases, verdicts)
-    if interrupted:
+    if state.interrupted:
         sentence = f"interrupted: {sentence}"
     if incomplete:
         more = f" and {len(incomplete) - 1} more" if incomplete[1:] else ""
         sentence += f"; incomplete: {incomplete[0]}{more}"
-    if count := len(errors) + len(disagreements):
+    if count := len(state.internal):
         sentence += f"; {count} internal error{'s' if count > 1 else ''}"
+    counted = tally(verdicts)
     return Summary(
         sentence=sentence,
         exit_code=code,
-        seconds=seconds,
-        interrupted=interrupted,
-        peak_memory_bytes=peak_memory,
         steps_judged=steps_judged(verdicts),
         steps=steps,
         right_up_to={case.id: right_up_to(case, verdicts) for case in cases},
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
-        **tally(verdicts),
+        counts=counted["counts"],
+        coverage=counted["coverage"],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the runs of a group are measured against: the optimum, found once, and the measure made of it."""
+"""Measures of the runs of a group: against the optimum, which is found once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.measures.error import ErrorMeasure
 from sstep_verify.measures.gap import GapMeasure
-from sstep_verify.measures.kernel_matrix import KernelSums
+from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.reporting.results import ERROR, GAP

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sstep_verify.campaign.selection import selected
-from sstep_verify.campaign.toml_values import expect, read_kernel, refuse_rest, take
+from sstep_verify.campaign.ranges import Range, kernel_of, known, refuse_lists, within
+from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
 from sstep_verify.problems.kernels import identify, shortest
 
 TASKS = ("krr", "svm-l1", "svm-l2")
+
+RANGES = {
+    "digits": Range(1, 130, "the search ends there"),
+    "memory": Range(0, 1 << 20, "GiB", open=True),
+    "parameter": Range(0, open=True),
+}
+"""Ranges of the numbers of a table."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class OptimumUnit:
         return loss_from(self.task, C=self.parameter, penalty=self.parameter)
 
 
-def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[OptimumUnit]:
+def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[OptimumUnit]:
     """All units whose case id `only` selects, in the order of the file.
 
     Raises
@@ -76,11 +84,8 @@ def optimum_units(families: tuple[OptimumFamily, ...], only: str = "") -> list[O
         if unit.case in found:
             raise InputError(f"case {unit.case} stands twice in the [[optimum]] tables")
         found[unit.case] = unit
-    chosen = selected(only, found)
-    left = [unit for case, unit in found.items() if case in chosen]
-    if not left:
-        raise InputError(f"no case has an id that contains {only!r}; ids look like {next(iter(found))!r}")
-    return left
+    wanted = chosen(only, found)
+    return [unit for case, unit in found.items() if case in wanted]
 
 
 def _product(family: OptimumFamily) -> list[OptimumUnit]:
@@ -110,18 +115,16 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
     """
     data = _several(table, "data", str, where)
     task = _several(table, "task", str, where)
-    kernel = tuple(read_kernel(item, where) for item in _several(table, "kernel", dict, where))
+    kernel = tuple(kernel_of(item, where) for item in _several(table, "kernel", dict, where))
     parameter = _several(table, "parameter", (int, float), where)
     digits = take(table, "digits", int, where) if "digits" in table else 30
     memory = take(table, "memory", (int, float), where) if "memory" in table else 4.0
     refuse_rest(table, where, "[[optimum]] table")
-    if not 0 < memory < math.inf:
-        raise InputError(f"{where}: memory = {memory} GiB, but it must be finite and > 0")
+    values = {"digits": digits, "memory": memory, "parameter": parameter, "data": data, "kernel": kernel}
+    refuse_lists(where, values | {"task": task})
+    within(where, values, RANGES)
     for name in task:
-        if name not in TASKS:
-            raise InputError(f"{where}: task {name!r} is unknown; known: {', '.join(TASKS)}")
-    if not 1 <= digits <= 130:
-        raise InputError(f"{where}: digits = {digits}, but it must be in 1..130")
+        known(where, "task", name, TASKS)
     family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits, memory)
     for unit in _product(family):
         try:

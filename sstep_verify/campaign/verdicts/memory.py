@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sstep_verify.campaign.expand import CaseSpec
+from sstep_verify.campaign.verdicts.expand import CaseSpec
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
-from sstep_verify.measures.kernel_matrix import ROWS, matrix_bytes
+from sstep_verify.numerics.kernel_matrix import ROWS, matrix_bytes
 from sstep_verify.oracle.memory import BALL, gibibytes, optimum_bytes
 
 CACHED_BALLS = 2_000_000
@@ -102,6 +102,18 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
             f"{case.id}: takes {found.words}; raise it (memory = GiB), or lower replay_limit, drift or s"
         )
     return found
+
+
+def require_cache(spec: CaseSpec, case: Case) -> None:
+    """Raise InputError if the cache of kernel rows cannot hold those of one window."""
+    family, m = spec.family, case.problem.samples
+    needed = min(max(case.s_values) * spec.block, m)
+    if 0 < family.cache < needed * m:
+        raise InputError(
+            f"{case.id}: cache = {family.cache} words, but the {needed} kernel rows of {m} values that a "
+            f"window of s = {max(case.s_values)} may need take {needed * m}; raise it to that, lower s, or "
+            "set cache = 0"
+        )
 
 
 def _runs(spec: CaseSpec, case: Case) -> dict[str, int]:

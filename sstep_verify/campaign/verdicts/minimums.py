@@ -1,4 +1,4 @@
-"""How many comparisons every check must have executed, by the level of the solver under test.
+"""Least number of comparisons that every check must have executed, by the level of the solver under test.
 
 A check that silently compared nothing would leave a green report. So every run that a check applies to,
 at the solver's level and within the replay limit, must have led to at least one executed comparison, and

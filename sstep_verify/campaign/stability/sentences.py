@@ -1,4 +1,4 @@
-"""Plain sentences on what a stability campaign shows, for each precision and task, computed from its data.
+"""Plain sentences on a stability campaign, for each precision and task, computed from its data.
 
 Three things keep them from quoting noise. A classical run whose relative error is below the unit roundoff u
 is as near to the exact vector as rounding that vector would bring it (``|fl(a_i) - a_i| <= u |a_i|`` for
@@ -14,11 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.campaign.stability_exponents import finite_losses, fitted_exponent, mean_exponent
+from sstep_verify.campaign.stability.exponents import finite_losses, fitted_exponent, mean_exponent
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.panels import TASK_WORDS
-from sstep_verify.reporting.stability_document import DIGITS, StabilityRun
-from sstep_verify.reporting.stability_summary import (
+from sstep_verify.reporting.figures.panels import TASK_WORDS
+from sstep_verify.reporting.stability.summary import (
     ROUNDOFF,
     form_of,
     middle,
@@ -26,6 +25,7 @@ from sstep_verify.reporting.stability_summary import (
     precision_of,
     short_name,
 )
+from sstep_verify.reporting.stability_document import DIGITS, StabilityRun
 
 Losses = list[float | None]
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import keep_artefacts
-from sstep_verify.campaign.expand import CaseSpec, Group, make_case
-from sstep_verify.campaign.memory import Memory, memory_of
-from sstep_verify.campaign.minimums import left_out, nothing_compared, too_few
-from sstep_verify.campaign.pool import Finished, attempted
-from sstep_verify.campaign.references import Reference, SharedReferences
-from sstep_verify.campaign.runs import RunsMade, drift_series, make_runs, sound_case
-from sstep_verify.campaign.summary import roll_up
+from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
+from sstep_verify.campaign.summary.summary import roll_up
+from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
+from sstep_verify.campaign.verdicts.magnitude import out_of_range
+from sstep_verify.campaign.verdicts.memory import Memory, memory_of
+from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, too_few
+from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
+from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.case import Case
 from sstep_verify.checks.check import Check
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
-from sstep_verify.problems.datasets import load
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Declaration, Solver
+from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -39,14 +41,11 @@ class CaseOutcome:
         Its verdicts.
     too_few : tuple of str
         Lines on checks and runs with fewer executed comparisons than their minimum.
-    failures : tuple of Finished
-        Errors of checks that gave no verdict on it.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
-    failures: tuple[Finished, ...] = ()
 
 
 def execute_group(
@@ -72,25 +71,33 @@ def execute_group(
     artefacts : Path or None
         Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
     finished : collection of str
-        Ids of cases that are left out, as they are finished; what the others share is as if they were not.
+        Ids of cases that are left out; what the others share is as if they were not.
 
     Yields
     ------
     Finished
-        With a `CaseOutcome`, or an error that names the case.
+        With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict.
     """
-    data = load(group.data, directory=directory)
+    data = load_data(group.data, directory)
     solvers = group.specs[0].family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
     for spec in group.specs:
         case = make_case(spec, data, declarations, campaign, options)
+        if told := out_of_range(case.problem):
+            if spec.id not in finished:
+                yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)
+            continue
         if oracle is None:
             oracle = Oracle(case.problem, tuple(dict.fromkeys(item.parameter for item in group.specs)))
             shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
         if spec.id in finished:
             continue
-        yield attempted(partial(_execute_case, spec, case, solvers, shared, oracle, artefacts), spec.id)
+        failures: list[Finished] = []
+        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, failures)
+        message = attempted(work, spec.id)
+        yield from failures
+        yield replace(message, keep=not failures)
 
 
 def _execute_case(
@@ -100,14 +107,17 @@ def _execute_case(
     shared: SharedReferences,
     oracle: Oracle,
     artefacts: Path | None,
+    failures: list[Finished],
 ) -> CaseOutcome:
+    """The outcome of a case; a check that raises is left out and added to the failures."""
     family, reference = spec.family, shared.reference(case.problem)
     checks = [check for check in CHECKS.values() if check.all_runs or check.id in family.checks]
     ids = [check.id for check in checks]
-    made = make_runs(case, checks, solvers, reference, family.tolerance)
+    limit = family.time_limit if is_foreign(family.solver) else 0.0
+    made = make_runs(case, checks, solvers, reference, family.tolerance, limit)
     verdicts: list[Verdict] = []
-    failures: list[Finished] = []
-    for check in checks:
+    for place, check in enumerate(checks):
+        tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
         message = attempted(partial(_judged, check, case, made, oracle), f"{case.id}, check {check.id}")
         if message.outcome is None:
             failures.append(message)
@@ -141,7 +151,7 @@ def _execute_case(
         lines=tuple(lines),
     )
     short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
-    return CaseOutcome(outcome, tuple(verdicts), short, tuple(failures))
+    return CaseOutcome(outcome, tuple(verdicts), short)
 
 
 def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle) -> list[Verdict]:

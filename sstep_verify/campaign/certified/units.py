@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sstep_verify.campaign.certified_definition import OptimumUnit
-from sstep_verify.campaign.pool import Finished, finished
+from sstep_verify.campaign.certified.definition import OptimumUnit
+from sstep_verify.campaign.data import load_data
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
@@ -19,7 +18,7 @@ from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
 from sstep_verify.problems import Problem, kernels, losses
-from sstep_verify.problems.datasets import DataSet, load
+from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.provenance import peak_memory
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.certified_document import CertifiedRow
@@ -28,7 +27,7 @@ from sstep_verify.verdict import Status
 
 @dataclass(frozen=True)
 class OptimumOutcome:
-    """What one unit yields.
+    """Outcome of one unit.
 
     Parameters
     ----------
@@ -45,12 +44,7 @@ class OptimumOutcome:
     sha256: str
 
 
-def run_unit(unit: OptimumUnit, directory: str | None) -> Iterator[Finished]:
-    """Run one unit as a piece of a campaign; see `execute_unit`."""
-    yield from finished(execute_unit(unit, directory), unit.case)
-
-
-def execute_unit(unit: OptimumUnit, directory: str | None) -> Iterator[OptimumOutcome]:
+def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     """Certify one optimum and prove the certificate anew.
 
     Parameters
@@ -60,18 +54,18 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> Iterator[OptimumOu
     directory : str or None
         Folder of the data sets.
 
-    Yields
-    ------
+    Returns
+    -------
     OptimumOutcome
-        One.
 
     Raises
     ------
     OracleDisagreementError
         If the certificate cannot be proved anew.
     """
-    loaded = load_data(unit, directory)
+    loaded = load_for(unit, directory)
     problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, unit.loss)
+    problem = problem.with_finite_kernel()
     _forget_peak()
     begin = time.perf_counter()
     certificate = _certified(problem, unit.digits)
@@ -82,13 +76,13 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> Iterator[OptimumOu
     except CertificateError as error:
         raise OracleDisagreementError(f"{problem.label}: {error}") from error
     row = _row(unit, certificate, seconds, time.perf_counter() - begin, memory)
-    yield OptimumOutcome(_case(unit, problem, row), row, loaded.sha256)
+    return OptimumOutcome(_case(unit, problem, row), row, loaded.sha256)
 
 
-def load_data(unit: OptimumUnit, directory: str | None) -> DataSet:
+def load_for(unit: OptimumUnit, directory: str | None) -> DataSet:
     """The data set of a unit, with the targets that its task needs."""
     task = "regression" if unit.task == "krr" else "classification"
-    return load(unit.data, directory=directory, task=task)
+    return load_data(unit.data, directory, task)
 
 
 def _certified(problem: Problem, digits: int) -> Certificate:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.bounds.rounding import unit_roundoff
 from sstep_verify.campaign.artefact_keep import keep_artefacts
-from sstep_verify.campaign.pool import Finished, finished
-from sstep_verify.campaign.selection import matches
-from sstep_verify.campaign.stability_definition import Unit
+from sstep_verify.campaign.loop.messages import tell
+from sstep_verify.campaign.stability.definition import ScenarioUnit
 from sstep_verify.checks.case import Case, plain_request, run_key
 from sstep_verify.checks.check import Check
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory
 from sstep_verify.problems import IndexStream, Problem
@@ -42,7 +40,7 @@ REORDERED = 4
 
 @dataclass(frozen=True)
 class UnitOutcome:
-    """What one unit yields.
+    """Outcome of one unit.
 
     Parameters
     ----------
@@ -56,31 +54,21 @@ class UnitOutcome:
     verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())
 
 
-def run_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -> Iterator[Finished]:
-    """Run one unit as a piece of a campaign; see `execute_unit`."""
-    yield from finished(
-        execute_unit(unit, only, campaign, artefacts), unit.case("|".join(unit.family.form))
-    )
-
-
-def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -> Iterator[UnitOutcome]:
-    """Run one scenario in every form whose case id contains `only`.
+def execute_unit(unit: ScenarioUnit, campaign: str, artefacts: Path | None) -> UnitOutcome:
+    """Run one scenario in its forms.
 
     Parameters
     ----------
-    unit : Unit
+    unit : ScenarioUnit
         The scenario.
-    only : str
-        Part of the ids of the cases to run; all if empty.
     campaign : str
         Name or path of the campaign, for replay commands.
     artefacts : Path or None
         Where artefacts of FAIL and INCONCLUSIVE are collected.
 
-    Yields
-    ------
+    Returns
+    -------
     UnitOutcome
-        One.
     """
     family = unit.family
     problem, stream = unit.scenario.problem(), unit.scenario.stream()
@@ -89,13 +77,13 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
     attained = float(np.linalg.cond(problem.dense))
     noise = None
     runs, verdicts = [], []
-    for form in family.form:
+    for place, form in enumerate(unit.forms):
         case_id = unit.case(form)
-        if not matches(only, case_id):
-            continue
         form_runs = _FormRuns(unit, form, problem, stream, exact)
         ratios: dict[int, float] = {}
         for s in family.steps:
+            part = (place + family.steps.index(s) / len(family.steps)) / len(unit.forms)
+            tell(unit.key, part, f"{form}, s = {s}")
             case = _case(unit, form, s, problem, stream, campaign, form_runs.solver(s))
             trajectory = form_runs.make(case, s)
             checks = ("contract", "step-replay", *(["window-replay"] if _is_replayed(unit, s) else []))
@@ -105,10 +93,10 @@ def execute_unit(unit: Unit, only: str, campaign: str, artefacts: Path | None) -
         # The classical solver is the same in every form.
         noise = form_runs.noise() if noise is None else noise
         runs.append(form_runs.summary(case_id, attained, ratios, noise))
-    yield UnitOutcome(tuple(runs), tuple(verdicts))
+    return UnitOutcome(tuple(runs), tuple(verdicts))
 
 
-def _is_replayed(unit: Unit, s: int) -> bool:
+def _is_replayed(unit: ScenarioUnit, s: int) -> bool:
     family = unit.family
     first = unit.seed == family.seed[0]
     return first and s in family.replayed and s * unit.block <= family.replay_draws
@@ -126,7 +114,7 @@ def _judged(
 
 
 def _case(
-    unit: Unit,
+    unit: ScenarioUnit,
     form: str,
     s: int,
     problem: Problem,
@@ -156,7 +144,7 @@ class _FormRuns:
     """The runs of one form on one scenario, and their errors."""
 
     def __init__(
-        self, unit: Unit, form: str, problem: Problem, stream: IndexStream, exact: ExactTrajectory
+        self, unit: ScenarioUnit, form: str, problem: Problem, stream: IndexStream, exact: ExactTrajectory
     ):
         self._unit, self._problem, self._stream, self._exact = unit, problem, stream, exact
         self._classical: Solver

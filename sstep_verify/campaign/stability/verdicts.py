@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sstep_verify.reporting.stability_summary import power
+from sstep_verify.reporting.stability.summary import power
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
 
 

@@ -1,0 +1,80 @@
+"""Arrays of an artefact: ``.npy`` and ``.npz`` files whose sizes are compared before allocation."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import open_regular
+
+MOST_BYTES = 4 << 30
+"""Bytes of all arrays of a file together: what a campaign lets a process take for a case by default."""
+
+Arrays = dict[str, np.ndarray]
+
+
+def load_arrays(path: Path) -> Arrays:
+    """The members of a ``.npz`` file; each header is compared with its member's size before allocation.
+
+    Raises
+    ------
+    InputError
+        If it is not a regular file, a member is no array or not as long as it says, or they are larger than
+        `MOST_BYTES` together.
+    zipfile.BadZipFile, EOFError, ValueError
+        If it is no such file.
+    """
+    with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        size = sum(member.file_size for member in members)
+        if size > MOST_BYTES:
+            raise InputError(f"{path}: holds {size} bytes of arrays, but at most {MOST_BYTES} are read")
+        found = {}
+        for member in members:
+            with archive.open(member) as content:
+                found[member.filename.removesuffix(".npy")] = _array(
+                    content, member.file_size, f"{path}, {member.filename}"
+                )
+        return found
+
+
+def _array(file: Any, size: int, where: str) -> np.ndarray:
+    shape, by_columns, dtype, data = array_header(file, size, where)
+    flat = np.frombuffer(bytearray(file.read(data)), dtype)
+    return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def array_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Shape, order, type and bytes of the array of a ``.npy`` file, whose header is read.
+
+    Parameters
+    ----------
+    file : binary file
+        At its beginning.
+    size : int
+        Its bytes.
+    where : str
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+        If it holds Python objects, or the header claims more or fewer bytes than there are.
+    ValueError
+        If it is no such file.
+    """
+    read = npy.read_array_header_2_0 if npy.read_magic(file)[0] > 1 else npy.read_array_header_1_0
+    shape, by_columns, dtype = read(file)
+    there, claimed = size - file.tell(), math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or claimed != there:
+        raise InputError(
+            f"{where}: says that it is an array of shape {shape} and type {dtype}, {claimed} bytes, but "
+            f"holds {there}"
+        )
+    return shape, by_columns, dtype, claimed

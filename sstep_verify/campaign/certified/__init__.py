@@ -1,0 +1,1 @@
+"""The kind of campaign that certifies optima; no solver is run."""

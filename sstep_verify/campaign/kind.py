@@ -1,0 +1,154 @@
+"""Kind of a campaign: the units it is made of, how one is run, and what becomes of them in the report.
+
+The loop (`campaign.loop`) has everything else: processes, ranks, shards, progress, what is kept of an
+interrupted run. A new kind is a file with a class like those of `campaign.verdicts.kind` or
+`campaign.certified.kind`, a line in `campaign.kinds`, and a campaign file with its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sstep_verify.reporting import results as report
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.loop.messages import State
+    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of a campaign: what one process works on at a time.
+
+    Parameters
+    ----------
+    keys : tuple of str
+        Names of the outcomes that it yields, each once in the campaign.
+    work : object
+        What it is about; for the kind alone, and sent to other processes.
+    cases : tuple of str
+        Ids of its cases, where they are not the keys.
+    data : tuple of str
+        Names of the data sets that it needs, as the campaign file has them.
+    cost : float
+        Rough relative cost; the largest begin first.
+    ranks : int
+        MPI ranks that it starts itself; 1 for none.
+    foreign : bool
+        Whether it runs code that is not of this package, and so always in a process of its own.
+    """
+
+    keys: tuple[str, ...]
+    work: Any
+    cases: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    cost: float = 0.0
+    ranks: int = 1
+    foreign: bool = False
+
+    def parts(self) -> list[Unit]:
+        """The unit cut up into one for every outcome; each yields what the whole would."""
+        return [replace(self, keys=(key,)) for key in self.keys]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every unit of a campaign is run with.
+
+    Parameters
+    ----------
+    campaign : str
+        Name or path of the campaign, for replay commands.
+    directory : str or None
+        Folder of the data sets.
+    artefacts : Path or None
+        Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
+    finished : frozenset of str
+        Keys of outcomes that are not wanted again.
+    """
+
+    campaign: str
+    directory: str | None = None
+    artefacts: Path | None = None
+    finished: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Units that can be run, with their cost, and the SHA-256 of every data set by its name."""
+
+    units: list[Unit]
+    data: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What a kind makes of the outcomes; the loop adds times, errors and provenance.
+
+    Parameters
+    ----------
+    summary : Summary
+        Sentence and exit code, and what is counted.
+    cases, verdicts : sequences
+        For the report.
+    notes : sequence of str
+        Remarks, beside those of the campaign file.
+    parameters : mapping
+        What governed the campaign.
+    seeds : mapping of str to int
+        For the provenance.
+    documents : mapping
+        Further parts of `Results`, by their names.
+    """
+
+    summary: report.Summary
+    cases: Sequence[report.Case] = ()
+    verdicts: Sequence[Verdict] = ()
+    notes: Sequence[str] = ()
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    documents: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Kind(Protocol):
+    """A kind of campaign, without state: it is sent to other processes.
+
+    Attributes
+    ----------
+    table : str
+        Name of its tables in a campaign file: ``[[table]]``.
+    outcome : type
+        Record that an outcome is; it is kept as JSON, see `campaign.loop.partial`.
+    """
+
+    table: str
+    outcome: type
+
+    def read(self, table: dict, where: str) -> Any:
+        """The family of one table, which is emptied; InputError, with `where`, if it cannot be used."""
+        ...
+
+    def units(self, definition: Definition, only: str = "") -> list[Unit]:
+        """The units whose case `only` selects, in the order of the report; InputError if there is none."""
+        ...
+
+    def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
+        """Load the data and refuse what cannot be run, with InputError, before anything is."""
+        return Prepared(units)
+
+    def run(self, unit: Unit, setting: Setting) -> Iterator[Any]:
+        """Yield the outcomes of a unit, or messages (`loop.messages.Finished`), one after the other."""
+        ...
+
+    def key(self, outcome: Any) -> str:
+        """Key of an outcome."""
+        ...
+
+    def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
+        """Make a report of the outcomes (``state.outcomes``, in the order of the keys)."""
+        ...

@@ -1,0 +1,97 @@
+"""One kept outcome in its file: what it must share with the run that reads it back, and what it names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from sstep_verify.campaign.artefact_keep import REPLAY
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.errors import InputError
+from sstep_verify.provenance import collect
+from sstep_verify.records import convert
+from sstep_verify.reporting.write import ARTEFACTS
+
+Outcome = TypeVar("Outcome")
+
+
+def identity(definition: Definition, directory: str | None) -> dict[str, object]:
+    """What must be the same for an outcome to be read back, besides the data of its own problem.
+
+    Parameters
+    ----------
+    definition : Definition
+        The campaign, solver options included; its source is named by replay commands.
+    directory : str or None
+        Folder of the data sets, named by replay commands too.
+
+    Returns
+    -------
+    dict
+        Plain values by the words a message uses for them.
+    """
+    made = collect()
+    return {
+        "content or path of the campaign file": digest(repr(definition)),
+        "folder of data (--data)": str(directory) if directory else None,
+        "version of sstep-verify": made["package"],
+        "commit of the checkout": made["git"],
+        "version of Python": made["python"],
+        "version of a package": made["packages"],
+    }
+
+
+def read_outcome(
+    folder: Path, key: str, kind: type[Outcome], wanted: Mapping[str, object]
+) -> tuple[Outcome, str]:
+    """Read a kept outcome, and give its text too.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it was kept.
+    key : str
+        Its key.
+    kind : type
+        Record that it is.
+    wanted : mapping
+        What must be the same as when it was kept; more may have been.
+
+    Raises
+    ------
+    InputError
+        If it is of another identity, was changed, or lacks an artefact.
+    OSError, ValueError, LookupError, TypeError, AttributeError
+        If it cannot be read.
+    """
+    document = json.loads(outcome_path(folder, key).read_text("utf-8"))
+    found = document["identity"]
+    for name, value in json.loads(json.dumps(wanted)).items():
+        if found.get(name) != value:
+            raise InputError(f"other {name}: {found.get(name)!r:.80}, now {value!r:.80}")
+    text = json.dumps(document["outcome"])
+    if digest(text) != document["sha256"]:
+        raise InputError("it was changed after it was written: its SHA-256 differs")
+    for name in artefact_names(text):
+        if not (folder / ARTEFACTS / name).is_dir():
+            raise InputError(f"its artefact {name} is not there")
+    return convert(document["outcome"], kind, "outcome"), text
+
+
+def outcome_path(folder: Path, key: str) -> Path:
+    """File of the outcome of a key."""
+    return folder / f"{digest(key)[:32]}.json"
+
+
+def artefact_names(text: str) -> set[str]:
+    """Names of the artefacts that verdicts name in their replay commands; the text is JSON."""
+    return set(re.findall(f'"{REPLAY}([^"]+)"', text))
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()

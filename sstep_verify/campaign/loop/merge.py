@@ -1,0 +1,114 @@
+"""Merges the shards of a campaign into the report that one run would have made."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sstep_verify.campaign.definition import parse_definition
+from sstep_verify.campaign.loop.kept import artefact_names, read_outcome
+from sstep_verify.campaign.loop.messages import State
+from sstep_verify.campaign.loop.run import Plan, summed_up
+from sstep_verify.campaign.loop.shards import read_shard
+from sstep_verify.errors import InputError
+from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.write import ARTEFACTS
+
+
+def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str] = ()) -> Results:
+    """Read all shards of a campaign and sum them up.
+
+    Parameters
+    ----------
+    folders : sequence of str or Path
+        What ``run --shard I/N`` left, I = 1..N, in any order.
+    artefacts : Path
+        Folder into which their artefacts are copied; made if there are any.
+    command : sequence of str
+        The command line, for the provenance.
+
+    Returns
+    -------
+    Results
+        Verdict for verdict that of an undivided run.
+
+    Raises
+    ------
+    InputError
+        If shards are missing, stand twice, were interrupted, are damaged, or belong to different
+        campaigns, versions, commits, data or selections.
+    """
+    shards = {Path(folder): read_shard(Path(folder)) for folder in folders}
+    if len(shards) < len(folders):
+        raise InputError("a folder is named twice; name every shard once")
+    _same(shards)
+    _whole(shards)
+    first = next(iter(shards.values()))
+    definition = parse_definition(first["campaign"]["text"], first["campaign"]["source"])
+    plan = Plan(
+        definition,
+        first["directory"],
+        first["only"],
+        max(document["jobs"] for document in shards.values()),
+        tuple(command),
+    )
+    units = plan.units()
+    planned = [key for unit in units for key in unit.keys]
+    if sorted(planned) != sorted(key for document in shards.values() for key in document["keys"]):
+        raise InputError("the shards do not hold every problem of their campaign once; run them again")
+    state = State()
+    data: dict[str, str] = {}
+    for place, (folder, document) in enumerate(shards.items()):
+        data |= document["data"]
+        state.memory[place] = document["memory"]
+        for kind, lines in document["errors"].items():
+            state.errors[kind] += lines
+        for key in document["finished"]:
+            outcome: Any
+            try:
+                outcome, text = read_outcome(folder, key, plan.kind.outcome, document["identity"])
+            except (InputError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+                raise InputError(f"{folder}, {key}: {error}; run this shard again") from error
+            state.outcomes.append(outcome)
+            for name in artefact_names(text):
+                shutil.copytree(folder / ARTEFACTS / name, artefacts / name, dirs_exist_ok=True)
+    seconds = sum(document["seconds"] for document in shards.values())
+    used = {name: data[name] for name in dict.fromkeys(name for unit in units for name in unit.data)}
+    return summed_up(plan, units, used, state, seconds)
+
+
+def _same(shards: Mapping[Path, dict[str, Any]]) -> None:
+    """Raise InputError unless all shards are of one campaign, version, commit and selection."""
+    (first, wanted), *others = shards.items()
+    for folder, document in others:
+        pairs = {"number of shards": (document["shard"][1], wanted["shard"][1])}
+        pairs["--only"] = document["only"], wanted["only"]
+        for name in wanted["identity"]:
+            pairs[name] = document["identity"].get(name), wanted["identity"][name]
+        for name, (found, other) in pairs.items():
+            if found != other:
+                raise InputError(
+                    f"{folder} and {first} are not shards of one run: other {name}: {found!r:.80} and "
+                    f"{other!r:.80}; run all shards with the same campaign, options and installation"
+                )
+
+
+def _whole(shards: Mapping[Path, dict[str, Any]]) -> None:
+    """Raise InputError unless every shard is there once, run to its end."""
+    places: dict[int, Path] = {}
+    for folder, document in shards.items():
+        index, count = document["shard"]
+        if index in places:
+            raise InputError(f"{places[index]} and {folder} both hold shard {index}/{count}; name it once")
+        places[index] = folder
+        if document["interrupted"]:
+            raise InputError(
+                f"{folder}: shard {index}/{count} was interrupted; run it to its end with --resume"
+            )
+    if missing := [index for index in range(1, count + 1) if index not in places]:
+        listed = ", ".join(f"{index}/{count}" for index in missing[:8]) + ", ..." * (len(missing) > 8)
+        raise InputError(
+            f"{len(missing)} of {count} shards are missing: {listed}; run them, then merge all"
+        )

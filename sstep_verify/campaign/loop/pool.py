@@ -1,0 +1,180 @@
+"""Spreads units over local processes; one that vanishes or hangs loses its case and no other."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+
+from sstep_verify.campaign.kind import Setting, Unit
+from sstep_verify.campaign.loop.messages import INTERNAL, REFUSED, Finished, Step, heard_by
+
+POLL_SECONDS = 0.2
+GRACE_SECONDS = 5.0
+THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+Run = Callable[[Unit, Setting], Iterator[Finished]]
+"""Runs a unit; sent to other processes, so a function of a module or a bound method."""
+
+Heard = Callable[[Step], None]
+
+
+def spread(
+    run: Run,
+    key: Callable[[object], str],
+    units: Sequence[Unit],
+    setting: Setting,
+    jobs: int,
+    heard: Heard = lambda _: None,
+) -> Iterator[Finished]:
+    """Run units and yield their messages, in any order.
+
+    Parameters
+    ----------
+    run : callable
+        Runs a unit.
+    key : callable
+        Key of an outcome.
+    units : sequence of Unit
+        In the order in which they begin.
+    setting : Setting
+        What they are run with.
+    jobs : int
+        Processes; 1 works in this one, unless a unit runs foreign code.
+    heard : callable
+        Hears how far outcomes have come.
+    """
+    if jobs == 1 and not any(unit.foreign for unit in units):
+        with heard_by(heard):
+            for unit in units:
+                yield from run(unit, setting)
+        return
+    for variable in THREAD_VARIABLES:
+        os.environ.setdefault(variable, "1")
+    waiting = deque((unit, setting) for unit in units)
+    workers = [_Worker(run, key, heard) for _ in range(min(jobs, len(units)))]
+    try:
+        while waiting or any(worker.busy for worker in workers):
+            for worker in workers:
+                if waiting and not worker.busy:
+                    worker.begin(*waiting.popleft())
+            busy = [worker for worker in workers if worker.busy]
+            ready = wait([worker.pipe for worker in busy], POLL_SECONDS)
+            for worker in busy:
+                if worker.pipe in ready or worker.overdue:
+                    yield from worker.hear(waiting)
+        for worker in workers:
+            worker.pipe.send(None)
+    except BaseException:
+        for worker in workers:
+            worker.process.terminate()
+        raise
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+class _Worker:
+    """A process that runs one unit after the other, and is replaced if it is lost."""
+
+    def __init__(self, run: Run, key: Callable[[object], str], heard: Heard):
+        self._run, self._key, self._heard = run, key, heard
+        self.busy = False
+        self._step: Step | None = None
+        self._deadline = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_serve, args=(other, self._run), daemon=True)
+        self.process.start()
+        other.close()  # So that the end of the process is the end of the pipe.
+
+    def begin(self, unit: Unit, setting: Setting) -> None:
+        """Hand a unit over."""
+        self.busy, self._step, self._deadline = True, None, 0.0
+        self._unit, self._setting, self._done = unit, setting, set(setting.finished)
+        with contextlib.suppress(OSError):  # of a process that is gone, whose end `hear` finds
+            self.pipe.send((unit, setting))
+
+    @property
+    def overdue(self) -> bool:
+        """Whether what it does now takes longer than it may."""
+        return bool(self._deadline) and time.monotonic() > self._deadline
+
+    def hear(self, waiting: deque[tuple[Unit, Setting]]) -> Iterator[Finished]:
+        """Take one message; of a process that is lost, give the rest of its unit back."""
+        try:
+            if self.overdue and not self.pipe.poll():
+                self.process.kill()
+                raise EOFError
+            message = self.pipe.recv()
+        except (EOFError, OSError):
+            yield self._lost(waiting)
+            return
+        self._deadline = 0.0
+        if message is None:
+            self.busy = False
+        elif isinstance(message, Step):
+            self._step = message
+            self._deadline = time.monotonic() + message.limit if message.limit else 0.0
+            self._heard(message)
+        else:
+            if message.outcome is not None:
+                self._done.add(self._key(message.outcome))
+            yield message
+
+    def _lost(self, waiting: deque[tuple[Unit, Setting]]) -> Finished:
+        overdue, step = self.overdue, self._step
+        self.process.join(GRACE_SECONDS)
+        code = self.process.exitcode
+        self.end()
+        self.busy = False
+        self._start()
+        left = [key for key in self._unit.keys if key not in self._done]
+        lost = [step.key] if step and step.key in left else left
+        if rest := [key for key in left if key not in lost]:
+            waiting.appendleft((replace(self._unit, keys=tuple(rest)), self._setting))
+        where = f"{lost[0] if lost else self._unit.keys[0]}{f', {step.what}' if step else ''}"
+        if overdue and step:
+            told = f"did not end within {step.limit:g} s (time_limit), so its process was ended"
+            return Finished(error=f"{where}: {told}", kind=REFUSED)
+        told = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        if self._unit.foreign:
+            return Finished(error=f"{where}: the solver ended its process ({told})", kind=REFUSED)
+        return Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)
+
+    def end(self) -> None:
+        """Wait for the end of the process; one that does not come to it is killed."""
+        self.process.join(GRACE_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        self.pipe.close()
+
+
+def _serve(pipe: Connection, run: Run) -> None:
+    """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+    with heard_by(pipe.send):
+        while (task := pipe.recv()) is not None:
+            for message in run(*task):
+                pipe.send(message)
+            pipe.send(None)
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the parent, which may have been killed with no chance to say so."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

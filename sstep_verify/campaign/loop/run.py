@@ -1,0 +1,208 @@
+"""Runs a campaign of any kind: units spread out, finished outcomes kept whatever happens, one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.kind import Kind, Setting, Unit
+from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.loop.kept import identity
+from sstep_verify.campaign.loop.messages import Finished, State, Step, finished
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.pool import spread
+from sstep_verify.campaign.loop.ranks import refuse_own_ranks, spread_over_ranks
+from sstep_verify.campaign.loop.shards import Shard, enough, keep_shard
+from sstep_verify.provenance import collect, peak_memory
+from sstep_verify.reporting.results import Campaign, Results
+
+Progress = Callable[[float, int, str], None]
+"""Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run and how.
+
+    Parameters
+    ----------
+    definition : Definition
+        The campaign.
+    directory : str or None
+        Folder of the data sets.
+    only : str
+        Part of the ids of the cases to run; all if empty.
+    jobs : int
+        Processes, or ranks that work; 1 runs in this one.
+    command : tuple of str
+        The command line, for the provenance.
+    artefacts : Path or None
+        Where an artefact of every FAIL and INCONCLUSIVE is collected for the report; None for nowhere.
+    partial : Partial or None
+        Where finished outcomes are kept, and may be found; None for nowhere.
+    say : callable
+        Called with a line of text before the work begins.
+    shard : Shard or None
+        The part of the campaign that is run; all of it if None.
+    executor : Executor or None
+        Ranks of a job that run the units instead of local processes.
+    """
+
+    definition: Definition
+    directory: str | None = None
+    only: str = ""
+    jobs: int = 1
+    command: tuple[str, ...] = ()
+    artefacts: Path | None = None
+    partial: Partial | None = None
+    say: Callable[[str], None] = lambda line: None
+    shard: Shard | None = None
+    executor: Executor | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the campaign."""
+        return KINDS[self.definition.kind]
+
+    def units(self) -> list[Unit]:
+        """The units that `only` selects; InputError if there is none."""
+        return self.kind.units(self.definition, self.only)
+
+
+def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
+    """Run a campaign to its end, or until interrupted, and sum it up.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is run and how.
+    progress : callable
+        See `Progress`.
+
+    Returns
+    -------
+    Results
+        The document; `summary.exit_code` is the exit code. Only times and memory depend on the processes,
+        ranks or shards that made it.
+
+    Raises
+    ------
+    InputError
+        If the campaign's data or parameters cannot be used; found before anything is run.
+    """
+    begin = time.perf_counter()
+    units = plan.units()
+    if plan.shard:
+        units = plan.shard.of(units)
+    if plan.executor:
+        refuse_own_ranks(units)
+    prepared = plan.kind.prepare(plan, units)
+    units = prepared.units
+    state = State()
+    kept: dict[str, object] = {}
+    if plan.partial:
+        digests = {
+            key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
+        }
+        kept = plan.partial.open(plan.kind.outcome, identity(plan.definition, plan.directory), digests)
+        state.outcomes += kept.values()
+    try:
+        for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
+            state.add(message)
+            if plan.partial and message.outcome is not None and message.keep:
+                plan.partial.keep(plan.kind.key(message.outcome), message.outcome)
+    except KeyboardInterrupt:
+        state.interrupted = True
+    seconds = time.perf_counter() - begin
+    if plan.shard and plan.partial:
+        keep_shard(plan, units, prepared.data, state, seconds)
+    return summed_up(plan, units, prepared.data, state, seconds)
+
+
+class _Counter:
+    """Counts outcomes, and the parts of those that are not finished."""
+
+    def __init__(self, units: list[Unit], state: State, progress: Progress):
+        self._state, self._progress = state, progress
+        self._planned = sum(len(unit.keys) for unit in units)
+        self._begun: dict[str, float] = {}
+
+    def finish(self, key: str) -> None:
+        """An outcome is there, or an error in its place."""
+        self._begun.pop(key, None)
+        self._progress(len(self._state.outcomes) + sum(self._begun.values()), self._planned, key or "error")
+
+    def heard(self, step: Step) -> None:
+        """An outcome has come so far."""
+        self._begun[step.key] = step.part
+        done = len(self._state.outcomes) + sum(self._begun.values())
+        self._progress(done, self._planned, f"{step.key}, {step.what}")
+
+
+def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Counter) -> Iterator[Finished]:
+    """Messages of all units that are not finished; the counter hears of each once it is filed."""
+    setting = Setting(plan.definition.source, plan.directory, plan.artefacts, kept)
+    left = [unit for unit in units if not kept.issuperset(unit.keys)]
+    left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
+    run = _Run(plan.kind)
+    if plan.executor:
+        messages = spread_over_ranks(plan.executor, run, left, setting)
+    else:
+        messages = spread(run, plan.kind.key, left, setting, plan.jobs, counter.heard)
+    for message in messages:
+        yield message
+        counter.finish(plan.kind.key(message.outcome) if message.outcome is not None else "")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Runs a unit; an error ends this unit, not the campaign."""
+
+    kind: Kind
+
+    def __call__(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
+        more = f" and {len(unit.keys) - 1} more" if unit.keys[1:] else ""
+        return finished(self.kind.run(unit, setting), unit.keys[0] + more)
+
+
+def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> Results:
+    """The document of what has been found.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was run.
+    units : list of Unit
+        All of them, finished or not.
+    data : dict of str to str
+        SHA-256 of the data sets by name.
+    state : State
+        Outcomes and errors, in any order.
+    seconds : float
+        Wall time.
+    """
+    kind, definition = plan.kind, plan.definition
+    order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
+    state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
+    made = kind.assemble(plan, units, state)
+    notes = (*definition.notes, *made.notes, *state.notes)
+    parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
+    if plan.shard:
+        parameters["shard"] = plan.shard.words
+    return Results(
+        campaign=Campaign(definition.name, definition.title, definition.description, notes, parameters),
+        summary=replace(
+            made.summary,
+            seconds=seconds,
+            interrupted=state.interrupted,
+            peak_memory_bytes=sum(state.memory.values()) or peak_memory(),
+        ),
+        provenance=collect(plan.command, made.seeds, data),
+        cases=tuple(made.cases),
+        verdicts=tuple(verdict.as_dict() for verdict in made.verdicts),
+        **made.documents,
+    )

@@ -1,0 +1,1 @@
+"""The kind of campaign that runs solvers on problems and judges them by checks."""

@@ -1,0 +1,111 @@
+"""Campaigns that run solvers on problems and judge every run: the tables ``[[family]]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
+from sstep_verify.campaign.loop.messages import Finished, State
+from sstep_verify.campaign.summary.summary import summarise
+from sstep_verify.campaign.verdicts.execute import CaseOutcome, execute_group
+from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
+from sstep_verify.campaign.verdicts.family import Family, read_family
+from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
+from sstep_verify.campaign.verdicts.minimums import minimum_table
+from sstep_verify.solvers.adapters.foreign import is_foreign
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.loop.run import Plan
+
+
+class Verdicts(Kind):
+    """A unit is a group of cases on the same data and kernel; an outcome is that of one case."""
+
+    table = "family"
+    outcome = CaseOutcome
+
+    def read(self, table: dict, where: str) -> Family:
+        """See `read_family`."""
+        return read_family(table, where)
+
+    def units(self, definition: Definition, only: str = "") -> list[Unit]:
+        """The groups."""
+        return [
+            Unit(
+                keys=tuple(spec.id for spec in group.specs),
+                work=group,
+                data=(group.data,),
+                ranks=group.specs[0].family.ranks,
+                foreign=is_foreign(group.specs[0].family.solver),
+            )
+            for group in expand(definition, only)
+        ]
+
+    def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
+        """Load every data set and build every case once, so that bad input ends the run at once."""
+        loaded, takes, prepared = {}, [], []
+        for unit in units:
+            group = unit.work
+            if group.data not in loaded:
+                loaded[group.data] = load_data(group.data, plan.directory)
+            data = loaded[group.data]
+            declaration = group.specs[0].family.solvers()[""].declaration
+            for spec in (spec for spec in group.specs if spec.id in unit.keys):
+                case = make_case(spec, data, {"": declaration}, plan.definition.source, "")
+                require_cache(spec, case)
+                takes.append((memory_of(spec, case), spec.id))
+            prepared.append(replace(unit, cost=expected_cost(group, data.data.shape[0])))
+        largest, name = max(takes, key=lambda item: item[0].total)
+        plan.say(f"memory: {name} {largest.words}; {plan.jobs} processes at a time")
+        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()})
+
+    def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
+        """Run the cases of a group, one after the other."""
+        left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
+        options = replay_options(setting.directory)
+        yield from execute_group(
+            unit.work, setting.campaign, setting.directory, options, setting.artefacts, left_out
+        )
+
+    def key(self, outcome: CaseOutcome) -> str:
+        """Id of its case."""
+        return outcome.case.id
+
+    def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
+        """Cases, verdicts, and what they show."""
+        definition = plan.definition
+        cases = [outcome.case for outcome in state.outcomes]
+        verdicts = [verdict for outcome in state.outcomes for verdict in outcome.verdicts]
+        short = [line for outcome in state.outcomes for line in outcome.too_few]
+        families: tuple[Family, ...] = definition.families
+        limited = definition.tolerated_vacuous_per_check
+        return Assembled(
+            summary=summarise(
+                definition,
+                cases,
+                verdicts,
+                planned_cases=sum(len(unit.keys) for unit in units),
+                steps=sum(run.iterations for case in cases for run in case.runs),
+                too_few=short,
+                state=state,
+            ),
+            cases=cases,
+            verdicts=verdicts,
+            notes=[f"too few comparisons: {line}" for line in short],
+            parameters={
+                "tolerated_vacuous": definition.tolerated_vacuous,
+                "tolerated_vacuous_per_check": limited or "not limited by check",
+                "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
+            },
+            seeds={
+                f"streams, seed {seed}": seed
+                for seed in sorted({unit.work.specs[0].family.seed for unit in units})
+            },
+        )
+
+
+KIND = Verdicts()
