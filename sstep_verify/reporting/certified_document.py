@@ -1,4 +1,4 @@
-"""What a campaign of certified optima adds to a results document: one row for each certificate."""
+"""Part of a results document on certified optima: one row for each certificate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sstep_verify.reporting.plain import finite, plain
 
 @dataclass(frozen=True)
 class CertifiedRow:
-    """What is proved of one optimum; numbers of more digits than float64 holds are decimal strings.
+    """Statements proved of one optimum; numbers of more digits than float64 holds are decimal strings.
 
     Parameters
     ----------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
-from enum import Enum
 from os import PathLike
+
+import msgspec
 
 from sstep_verify.errors import InputError
 
@@ -30,28 +28,21 @@ def plain(value, where: str = "value"):
     Raises
     ------
     InputError
-        If the value (or a part of it) has no plain form, or a key is no string.
+        If the value (or a part of it) has no plain form, or a key is neither text nor a number.
     """
-    if isinstance(value, Enum):
-        return plain(value.value, where)
-    if value is None or isinstance(value, (bool, str)):
-        return str(value) if isinstance(value, str) else value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, f"{where}[{position}]") for position, item in enumerate(value)]
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value), where)
+    try:
+        return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_number_or_path))
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _number_or_path(value):
+    if hasattr(value, "tolist"):
+        return value.tolist()
     if isinstance(value, PathLike):
         return str(value)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist(), where)
-    raise InputError(
-        f"{where}: a {type(value).__name__} ({value!r}) cannot be stored in a results document; "
+    raise TypeError(
+        f"a {type(value).__name__} ({value!r:.60}) cannot be stored in a results document; "
         "turn it into numbers, text, lists or dicts"
     )
 
@@ -69,10 +60,3 @@ def finite(value, where: str = "value") -> float | None:
 def xml_text(text: str) -> str:
     """Replace characters that XML cannot hold (control characters, lone surrogates)."""
     return _NOT_XML.sub("\ufffd", text)
-
-
-def _key(key, where: str) -> str:
-    key = plain(key, where)
-    if not isinstance(key, str):
-        raise InputError(f"{where}: the key {key!r} is not text; JSON has text keys only")
-    return key

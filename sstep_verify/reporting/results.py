@@ -1,4 +1,4 @@
-"""The results document: all a campaign found, in neutral words. It becomes ``results.json``.
+"""Results of a campaign as one document of plain records, which becomes ``results.json``.
 
 Schema version 2. Everything is normalised at construction: numbers that are infinite or undefined
 become None, sequences become tuples (lists inside `facts`, `parameters` and other free parts), so
@@ -8,11 +8,15 @@ that a document equals what is read back from its file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
+from sstep_verify.errors import InputError
+from sstep_verify.records import convert, strict
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
 from sstep_verify.reporting.stability_document import Stability
+from sstep_verify.verdict import Verdict
 
 __all__ = [
     "DRIFT",
@@ -28,12 +32,18 @@ __all__ = [
     "Summary",
 ]
 
-SCHEMA = 2
+SCHEMA: Literal[2] = 2
+
+Stored = Annotated[dict, Verdict]
+"""A Verdict as plain values."""
+
+VERDICT = strict(Verdict, {float: float | None})
+"""Its form in a file, where a number that is infinite or undefined is null."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What was planned.
+    """The campaign as planned.
 
     Parameters
     ----------
@@ -61,7 +71,7 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the campaign showed, as a whole.
+    """The outcome of the campaign as a whole.
 
     Parameters
     ----------
@@ -148,8 +158,8 @@ class Results:
     summary: Summary
     provenance: dict[str, object] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
-    verdicts: tuple[dict, ...] = ()
-    schema: int = SCHEMA
+    verdicts: tuple[Stored, ...] = ()
+    schema: Literal[2] = SCHEMA
     stability: Stability | None = None
     certified: Certified | None = None
 
@@ -161,9 +171,7 @@ class Results:
             cases=tuple(self.cases),
             verdicts=verdicts,
         )
-        from sstep_verify.reporting.schema import check_consistency
-
-        check_consistency(self)
+        self._refuse_inconsistent()
 
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
@@ -173,13 +181,22 @@ class Results:
                 del document[name]
         return document
 
-    @classmethod
-    def from_dict(cls, document: dict) -> Results:
-        """Validate plain values and build the document; raises InputError, see `schema.parse`."""
-        from sstep_verify.reporting.schema import parse
-
-        return parse(document)
-
     def verdicts_of(self, case: str) -> list[dict]:
         """Verdicts of one case, in the order of the document."""
         return [verdict for verdict in self.verdicts if verdict["case"] == case]
+
+    def _refuse_inconsistent(self) -> None:
+        """Refuse what no single record can see: ids that are not unique, names of unknown cases."""
+        known: set[str] = set()
+        for case in self.cases:
+            if case.id in known:
+                raise InputError(f"two cases have the id {case.id!r}; ids must be unique")
+            known.add(case.id)
+        for place, verdict in enumerate(self.verdicts):
+            convert(verdict, VERDICT, f"verdicts[{place}]")
+        named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
+        named += [("a stability run", run.case) for run in (self.stability.runs if self.stability else ())]
+        named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
+        for who, case_id in named:
+            if case_id not in known:
+                raise InputError(f"{who} names the case {case_id!r}, which is not there")

@@ -1,4 +1,4 @@
-"""What a stability campaign adds to a results document: errors and loss factors of every run."""
+"""Part of a results document on stability: errors and loss factors of every run."""
 
 from __future__ import annotations
 

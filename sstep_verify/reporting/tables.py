@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from sstep_verify.reporting.panels import Group, Panel
+from sstep_verify.reporting.figures.panels import Group, Panel
 from sstep_verify.reporting.results import Results
 
 VERDICT_COLUMNS = (

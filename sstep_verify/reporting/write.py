@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.reporting import panels, schema
-from sstep_verify.reporting.certified_report import write_certified
-from sstep_verify.reporting.figures import write_figures
-from sstep_verify.reporting.html import write_html
+from sstep_verify.outputs import Output, check, whole_folder
+from sstep_verify.reporting import schema
+from sstep_verify.reporting.figures import panels
+from sstep_verify.reporting.figures.convergence import write_figures
 from sstep_verify.reporting.junit import write_junit
+from sstep_verify.reporting.page.certified import write_certified
+from sstep_verify.reporting.page.html import write_html
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability_report import stability_part, write_stability
+from sstep_verify.reporting.stability.part import stability_part, write_stability
 from sstep_verify.reporting.tables import write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
@@ -38,8 +38,8 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
 
     Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
     of `folder`. An existing report is moved aside first and removed last (two renames: between them
-    a reader finds no report, never a mixed one). JUnit, page and figures need the extra `report`;
-    without it the JSON and the tables are still written and the messages say what is missing.
+    a reader finds no report, never a mixed one). JUnit and page need the extra `report`;
+    without it JSON, tables and figures are still written and the messages say what is missing.
 
     Parameters
     ----------
@@ -61,16 +61,9 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
         If the folder cannot be written, or holds files that are no part of a report.
     """
     target = check_destination(folder)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    try:
-        partial.mkdir(parents=True)
+    with whole_folder(target) as partial:
         messages = _write_all(results, partial)
         _move_artefacts(artefacts, partial / ARTEFACTS)
-        _replace(partial, target)
-    except OSError as error:
-        raise InputError(_unwritable(folder, error)) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return Written(target, tuple(messages))
 
 
@@ -93,26 +86,18 @@ def check_destination(folder: str | Path) -> Path:
         If it is a file, lies in a folder that cannot be written, or holds anything but a report
         (which replacing it would destroy).
     """
-    try:
-        target = Path(folder).resolve()
-        if target.is_dir():
-            known = ENTRIES | {ARTEFACTS}
-            foreign = sorted(entry.name for entry in target.iterdir() if entry.name not in known)
-            if foreign:
-                raise InputError(
-                    f"{folder} holds {foreign[0]!r}, which is no part of a report; writing the report "
-                    "would remove it. Name another folder"
-                )
-        elif target.exists():
-            raise InputError(f"{folder} is a file; a report needs a folder. Name another one")
-        parent = next(place for place in target.parents if place.exists())
-        probe = parent / f".{secrets.token_hex(8)}.probe"
-        probe.mkdir()
-        probe.rmdir()
-    except InputError:
-        raise
-    except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(_unwritable(folder, error)) from error
+    target = check(Output("--out", folder, replace=True, folder=True))
+    known = ENTRIES | {ARTEFACTS}
+    foreign = (
+        sorted(entry.name for entry in target.iterdir() if entry.name not in known)
+        if target.is_dir()
+        else []
+    )
+    if foreign:
+        raise InputError(
+            f"{folder} holds {foreign[0]!r}, which is no part of a report; writing the report "
+            "would remove it. Name another folder"
+        )
     return target
 
 
@@ -133,7 +118,7 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     if results.certified is not None:
         write_certified(results, results.certified, folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
-    drawn = _attempt(messages, "the figures", lambda: write_figures(groups, folder / "figures")) or {}
+    drawn = write_figures(groups, folder / "figures")
     missing = tuple(messages)
     _attempt(
         messages,
@@ -159,23 +144,3 @@ def _attempt(messages: list[str], what: str, function: Callable):
     except MissingExtraError as error:
         messages.append(f"{what} could not be written: {error}")
         return None
-
-
-def _replace(partial: Path, target: Path) -> None:
-    """Put `partial` in the place of `target`; if that fails, the old report stays."""
-    if not target.exists():
-        os.rename(partial, target)
-        return
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
-    os.rename(target, aside)
-    try:
-        os.rename(partial, target)
-    except BaseException:
-        os.rename(aside, target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _unwritable(folder, error: BaseException) -> str:
-    reason = getattr(error, "strerror", None) or str(error)
-    return f"the report cannot be written to {folder}: {reason}. Name another folder"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.stability_summary import Cell, power, short_name
-from sstep_verify.reporting.stability_svg import brief, document, group, number, text
+from sstep_verify.reporting.figures.svg import document, group, moved, text
+from sstep_verify.reporting.stability.summary import Cell, brief, condition_of, precision_of, short_name
 
 WIDTH, HEIGHT = 40, 25  # of one cell
 LEFT, TOP, BOTTOM, GAP = 44, 24, 40, 18  # around one map
-LEGEND = 34
+LEGEND, LEGEND_WIDTH = 34, 860
 FULL = 10.0
 """Least factor at which a colour is full, so that losses near 1 do not look large."""
 
@@ -56,11 +56,11 @@ def draw_heat(maps: HeatMaps, cells: Cells) -> str:
         x, tallest = 0.0, 0.0
         for case in row:
             part, across, down = _map(case, cells, maps.full)
-            drawn.append(group([part], transform=f"translate({number(x)} {number(y)})"))
+            drawn.append(moved(part, x, y))
             x, tallest = x + across, max(tallest, down)
         width, y = max(width, x - GAP), y + tallest
-    drawn.append(group([_legend(maps.full)], transform=f"translate({LEFT} {number(y)})"))
-    return document(width, y + LEGEND, drawn)
+    drawn.append(moved(_legend(maps.full), LEFT, y))
+    return document(max(width, LEGEND_WIDTH), y + LEGEND, drawn)
 
 
 def heat_text(maps: HeatMaps, cells: Cells) -> str:
@@ -71,8 +71,8 @@ def heat_text(maps: HeatMaps, cells: Cells) -> str:
         top = max(own, key=lambda cell: math.inf if cell.loss is None else cell.loss)
         worst = max(own, key=lambda cell: math.inf if cell.worst is None else cell.worst)
         words.append(
-            f"{short_name(case)}: largest median {brief(top.loss)} at condition {power(top.condition)}, "
-            f"s = {top.s}; largest {brief(worst.worst)} at condition {power(worst.condition)}, "
+            f"{short_name(case)}: largest median {brief(top.loss)} at condition {condition_of(top)}, "
+            f"s = {top.s}; largest {brief(worst.worst)} at condition {condition_of(worst)}, "
             f"s = {worst.s}"
         )
     return f"Stability loss factor, {maps.title}. " + ". ".join(words) + "."
@@ -81,13 +81,15 @@ def heat_text(maps: HeatMaps, cells: Cells) -> str:
 def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
     """One map with its width and height."""
     own = [cell for cell in cells.values() if cell.case == case.id and cell.s > 1]
-    conditions = sorted({cell.condition for cell in own})
+    conditions = {
+        cell.condition: condition_of(cell) for cell in sorted(own, key=lambda cell: cell.condition)
+    }
     steps = sorted({cell.s for cell in own}, reverse=True)
     fills: dict[str, list[str]] = {}
     medians: dict[int, list[str]] = {}
     extremes: dict[int, list[str]] = {}
     for cell in own:
-        x = LEFT + WIDTH * conditions.index(cell.condition)
+        x = LEFT + WIDTH * list(conditions).index(cell.condition)
         y = TOP + HEIGHT * steps.index(cell.s)
         tone = _tone(cell.loss, full)
         fills.setdefault(_colour(tone), []).append(f"M{x} {y}h{WIDTH}v{HEIGHT}h-{WIDTH}z")
@@ -97,10 +99,15 @@ def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
     squares = [f'<path d="{"".join(paths)}" fill="{colour}"/>' for colour, paths in fills.items()]
     bottom = TOP + HEIGHT * len(steps)
     labels = [
-        text(LEFT + WIDTH * (k + 0.5), bottom + 13, power(condition))
-        for k, condition in enumerate(conditions)
+        text(LEFT + WIDTH * (k + 0.5), bottom + 13, words) for k, words in enumerate(conditions.values())
     ]
-    labels.append(text(LEFT + WIDTH * len(conditions) / 2, bottom + 28, "condition of the data"))
+    labels.append(
+        text(
+            LEFT + WIDTH * len(conditions) / 2,
+            bottom + 28,
+            f"condition of the data in {precision_of(case)}",
+        )
+    )
     sides = [text(LEFT - 5, TOP + HEIGHT * (k + 0.5) + 4, str(s)) for k, s in enumerate(steps)]
     middle = TOP + HEIGHT * len(steps) / 2
     title = text(LEFT, TOP - 8, short_name(case), font_weight="bold")
@@ -121,7 +128,7 @@ def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
 
 def _lines(texts: Mapping[int, list[str]], down: float) -> list[str]:
     """Texts of each row of cells, moved there together."""
-    return [group(row, transform=f"translate(0 {number(y + down)})") for y, row in texts.items()]
+    return [moved("\n".join(row), 0, y + down) for y, row in texts.items()]
 
 
 def _legend(full: float) -> str:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sstep_verify.reporting.axes import LogAxis, log_axis
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.stability_heat import Cells
-from sstep_verify.reporting.stability_summary import ROUNDOFF, form_of, power, short_name
-from sstep_verify.reporting.stability_svg import RULE, document, group, line, number, page_colour, text
-from sstep_verify.reporting.styles import COLOURS
+from sstep_verify.reporting.figures.axes import LogAxis, log_axis
+from sstep_verify.reporting.figures.svg import (
+    COLOURS,
+    MARKERS,
+    document,
+    group,
+    line,
+    mark,
+    moved,
+    page_colour,
+    rules,
+    text,
+)
+from sstep_verify.reporting.stability.heat import Cells
+from sstep_verify.reporting.stability.summary import ROUNDOFF, condition_of, form_of, short_name
 
 WIDTH, HEIGHT = 300, 170  # of the plot inside one panel
 LEFT, TOP, BOTTOM, GAP = 58, 24, 40, 20
 LEGEND = 40
 MOST_CONDITIONS = 4
 DASHES = ("", "7 3", "2 3", "8 3 2 3")
-MARKERS = (
-    "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z",
-    "M-3 -3h6v6h-6z",
-    "M0 -3.8L3.6 3H-3.6z",
-    "M0 -4L4 0L0 4L-4 0z",
-)
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,14 @@ def draw_curves(curves: ErrorCurves, cells: Cells) -> str:
         for place, panel in enumerate(row):
             x = place * (LEFT + WIDTH + GAP)
             part = _panel(panel, conditions, cells, axis, unit)
-            drawn.append(group([part], transform=f"translate({number(x)} {number(y)})"))
+            drawn.append(moved(part, x, y))
             width = max(width, x + LEFT + WIDTH + 14)
         y += TOP + HEIGHT + BOTTOM
+    first = {cell.condition: condition_of(cell) for cell in cells.values() if cell.case in ids}
+    words = [first[condition] for condition in conditions]
     forms = list(dict.fromkeys(form_of(case) for case in curves.cases))
-    drawn.append(group([_legend(conditions, forms)], transform=f"translate({LEFT} {number(y)})"))
-    return document(width, y + LEGEND, drawn)
+    drawn.append(moved(_legend(words, forms), LEFT, y))
+    return document(max(width, LEFT + 190 * len(words)), y + LEGEND, drawn)
 
 
 def curves_text(curves: ErrorCurves, cells: Cells) -> str:
@@ -92,7 +98,7 @@ def curves_text(curves: ErrorCurves, cells: Cells) -> str:
             if own:
                 last = max(own, key=lambda cell: cell.s)
                 words.append(
-                    f"{short_name(case)}, {form_of(case)}, condition {power(condition)}: classical "
+                    f"{short_name(case)}, {form_of(case)}, condition {condition_of(last)}: classical "
                     f"{_brief(last.classical)}, s = {last.s} {_brief(last.error)}"
                 )
     return f"Relative error at the last iteration against s, {curves.title}. " + "; ".join(words) + "."
@@ -109,14 +115,11 @@ def _panel(
         placed = axis.place(math.inf if value is None else value)
         return TOP + HEIGHT * (axis.high - math.log10(placed)) / span
 
-    ticks = axis.ticks(6)
-    rules = [line(LEFT, height(value), LEFT + WIDTH, height(value)) for value, _ in ticks]
     parts = [
         text(LEFT, TOP - 9, short_name(panel[0]), font_weight="bold"),
-        group(rules, stroke=RULE, fill="none"),
-        group([text(LEFT - 6, height(value) + 4, label) for value, label in ticks], text_anchor="end"),
+        rules(axis.ticks(6), LEFT, LEFT + WIDTH, height),
         line(LEFT, height(unit), LEFT + WIDTH, height(unit), stroke="currentColor", stroke_dasharray="1 4"),
-        text(LEFT + WIDTH - 2, height(unit) - 4, "u", text_anchor="end", font_style="italic"),
+        text(LEFT + WIDTH + 4, height(unit) + 3, "u", font_style="italic"),
         group([text(across[s], TOP + HEIGHT + 14, str(s)) for s in steps], text_anchor="middle"),
         text(LEFT + WIDTH / 2, TOP + HEIGHT + 29, "s", text_anchor="middle", font_style="italic"),
     ]
@@ -135,7 +138,7 @@ def _curve(panel: tuple[Case, ...], condition: float, place: int, cells: Cells, 
             dashes = {"stroke_dasharray": DASHES[place]} if DASHES[place] else {}
             parts.append(line(LEFT, level, LEFT + WIDTH, level, stroke_width="1.3", **dashes))
         fill = page_colour(COLOURS[place]) if form_of(case) == "frozen" else "none"
-        marks = [_marker(place, across[cell.s], height(cell.error)) for cell in own if cell.s > 1]
+        marks = [mark(MARKERS[place], across[cell.s], height(cell.error)) for cell in own if cell.s > 1]
         parts.append(group(marks, fill=fill, fill_opacity=".55"))
     return group(parts, stroke=page_colour(COLOURS[place]), fill="none")
 
@@ -144,11 +147,7 @@ def _step(cell) -> int:
     return cell.s
 
 
-def _marker(place: int, x: float, y: float) -> str:
-    return f'<path d="{MARKERS[place]}" transform="translate({number(x)} {number(y)})"/>'
-
-
-def _legend(conditions: list[float], forms: list[str]) -> str:
+def _legend(conditions: list[str], forms: list[str]) -> str:
     parts = []
     for place, condition in enumerate(conditions):
         x = 190 * place
@@ -157,9 +156,9 @@ def _legend(conditions: list[float], forms: list[str]) -> str:
         marks = [line(x, 8, x + 26, 8, stroke_width="1.3", **dashes)]
         for k, form in enumerate(forms):
             fill = {"fill": colour, "fill_opacity": ".55"} if form == "frozen" else {}
-            marks.append(group([_marker(place, x + 40 + 14 * k, 8)], **fill))
+            marks.append(group([mark(MARKERS[place], x + 40 + 14 * k, 8)], **fill))
         parts.append(group(marks, stroke=colour, fill="none"))
-        parts.append(text(x + 52 + 14 * (len(forms) - 1), 12, f"condition {power(condition)}"))
+        parts.append(text(x + 52 + 14 * (len(forms) - 1), 12, f"condition {condition}"))
     known = {"in-place": "open marker: s-step, in place", "frozen": "filled marker: s-step, frozen"}
     said = "; ".join(["line: classical", *(known[form] for form in forms)])
     words = f"Relative error at H, median over the seeds; {said}; dotted u: unit roundoff."

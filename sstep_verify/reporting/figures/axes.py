@@ -30,7 +30,7 @@ class LogAxis:
     floor: float | None = None
 
     def place(self, value: float) -> float:
-        """Where a value is drawn (at an end of the axis if beyond it); NaN if nowhere."""
+        """Place of a value (at an end of the axis if beyond it); NaN if nowhere."""
         if value > 0:
             return min(max(value, 10.0**self.low), 10.0**self.high)
         return math.nan if self.floor is None else self.floor
@@ -60,6 +60,13 @@ def log_axis(values: Iterable[float | None], zeros: bool = True) -> LogAxis:
     if zeros and len(known) > sum(value > 0 for value in known):
         return LogAxis(low - 1, high, 10.0 ** (low - 1))
     return LogAxis(low, high)
+
+
+def linear_ticks(last: float, most: int = 6) -> list[float]:
+    """Positions from 0 up to `last` in steps of 1, 2 or 5 times a power of ten, at most `most` + 1."""
+    power = 10.0 ** math.floor(math.log10(last / most))
+    step = next(size * power for size in (1, 2, 5, 10) if size * power * most >= last * (1 - 1e-12))
+    return [k * step for k in range(int(last / step + 1e-9) + 1)]
 
 
 def is_wide(iterations: Iterable[int]) -> bool:

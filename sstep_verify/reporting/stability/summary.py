@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.figures.panels import TASK_WORDS
 from sstep_verify.reporting.stability_document import Stability, StabilityRun
 
 ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
@@ -25,6 +25,8 @@ class Cell:
         Id of the case.
     condition : float
         Prescribed condition number.
+    attained : float
+        Condition number that the data have, as stored in the precision of the run: median over the seeds.
     s : int
         Iterations per window.
     seeds : int
@@ -41,6 +43,7 @@ class Cell:
 
     case: str
     condition: float
+    attained: float
     s: int
     seeds: int
     error: float | None
@@ -59,11 +62,13 @@ def cells(stability: Stability) -> dict[tuple[str, float, int], Cell]:
         members.setdefault((run.case, run.condition), []).append(run)
     found = {}
     for (case, condition), runs in members.items():
+        attained = middle(run.attained for run in runs) or condition
         for place, s in enumerate(runs[0].s):
             losses, largest = [[run.loss[place] for run in runs], [run.largest_loss[place] for run in runs]]
             found[case, condition, s] = Cell(
                 case,
                 condition,
+                attained,
                 s,
                 len(runs),
                 middle(run.error[place] for run in runs),
@@ -116,7 +121,7 @@ class Row:
     loss, worst : float or None
         Median and largest loss factor at the last iteration.
     where : str
-        Condition and s of the largest.
+        Condition that the data have, and s, of the largest.
     largest_worst : float or None
         Largest loss factor over the recorded window ends.
     lowest, highest : float or None
@@ -154,7 +159,7 @@ def rows(stability: Stability, cases: Iterable[Case]) -> list[Row]:
                 case,
                 middle(losses),
                 top.worst,
-                f"condition {power(top.condition)}, s = {top.s}",
+                f"condition {condition_of(top)}, s = {top.s}",
                 extreme([cell.largest_worst for cell in stepped]),
                 None if low is None else low / unit,
                 None if high is None else high / unit,
@@ -168,3 +173,21 @@ def power(value: float) -> str:
     """A condition number in few characters: ``1``, ``1e4``, ``250``."""
     text = f"{value:.3g}"
     return text.replace("e+0", "e").replace("e+", "e")
+
+
+def condition_of(cell: Cell) -> str:
+    """The condition that the data of a cell have: as prescribed, or what rounding the data left of it."""
+    kept = abs(cell.attained - cell.condition) <= 0.05 * cell.condition
+    return power(cell.condition) if kept else power(float(f"{cell.attained:.1g}"))
+
+
+def brief(value: float | None) -> str:
+    """A factor in at most five characters: ``1.3``, ``12``, ``3e4``; ∞ for none."""
+    if value is None:
+        return "∞"
+    if 0.095 <= value < 9.95:
+        return f"{value:.1f}"
+    if 9.95 <= value < 999.5:
+        return f"{value:.0f}"
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}" if value else "0"

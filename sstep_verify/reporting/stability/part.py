@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sstep_verify.reporting import svg
 from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability_curves import ErrorCurves, curves_text, draw_curves
+from sstep_verify.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
+from sstep_verify.reporting.stability.heat import HeatMaps, draw_heat, full_factor, heat_text
+from sstep_verify.reporting.stability.summary import TASK_WORDS, Row, cells, form_of, precision_of, rows
 from sstep_verify.reporting.stability_document import Stability
-from sstep_verify.reporting.stability_heat import HeatMaps, draw_heat, full_factor, heat_text
-from sstep_verify.reporting.stability_summary import TASK_WORDS, Row, cells, form_of, precision_of, rows
 
 RUN_COLUMNS = (
     "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
     "loss factor of the largest error", "window ratio", "noise factor",
 )  # fmt: skip
 CELL_COLUMNS = (
-    "case", "condition", "s", "seeds", "median error", "median classical error", "median loss factor",
-    "largest loss factor", "median loss factor of the largest error",
+    "case", "condition", "attained condition", "s", "seeds", "median error", "median classical error",
+    "median loss factor", "largest loss factor", "median loss factor of the largest error",
     "largest loss factor of the largest error", "window ratio",
 )  # fmt: skip
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
@@ -39,12 +39,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class StabilityPart:
-    """What the page shows of a stability campaign.
+    """Stability part of a page.
 
     Parameters
     ----------
     sentences : tuple of str
-        First on the page.
+        Findings in plain words, below the headline.
     heat, curves : tuple of Figure
         Loss factor against s and condition; error against s.
     rows : tuple of Row
@@ -140,8 +140,8 @@ def _run_rows(stability: Stability) -> Iterable[tuple]:
 def _cell_rows(stability: Stability) -> Iterable[tuple]:
     for cell in cells(stability).values():
         yield (
-            cell.case, _short(cell.condition), cell.s, cell.seeds, cell.error, cell.classical, cell.loss,
-            cell.worst, cell.largest_loss, cell.largest_worst, cell.ratio,
+            cell.case, _short(cell.condition), _short(cell.attained), cell.s, cell.seeds, cell.error,
+            cell.classical, cell.loss, cell.worst, cell.largest_loss, cell.largest_worst, cell.ratio,
         )  # fmt: skip
 
 

@@ -133,21 +133,30 @@ def _with_palette(panels: list[Panel]) -> tuple[Panel, ...]:
 
 def _key(case: Case, measure: str) -> tuple[str, ...]:
     if measure not in (GAP, ERROR):
-        return (case.problem, f"b = {case.block}" if case.task == "krr" else "")
+        return (case.problem, f"b = {case.block}" if case.task == "krr" else "", _shared_out(case))
     parameters = ", ".join(f"{name} = {_short(value)}" for name, value in sorted(case.parameters.items()))
     return (case.dataset, case.kernel, parameters)
 
 
 def _variants(cases: list[Case], measure: str) -> list[str]:
-    """What tells the cases of one panel apart: the task, the block size, at worst the id."""
+    """Names that tell the cases of one panel apart: task, block size, ranks, at worst the id."""
     words = [TASK_WORDS.get(case.task, case.task) for case in cases]
     if any(case.task == "krr" for case in cases):
         words = [f"{word}, b = {case.block}" for word, case in zip(words, cases, strict=True)]
         if all(case.task == "krr" for case in cases):
             words = [f"b = {case.block}" for case in cases]
     if len(set(words)) < len(words):
+        parts = [filter(None, (word, _shared_out(case))) for word, case in zip(words, cases, strict=True)]
+        words = [", ".join(part) for part in parts]
+    if len(set(words)) < len(words):
         words = [f"{word} ({case.id})" for word, case in zip(words, cases, strict=True)]
     return words
+
+
+def _shared_out(case: Case) -> str:
+    """Ranks and exchange of a case that ran on several."""
+    ranks = case.facts.get("ranks", 1)
+    return f"P = {ranks}, {case.facts.get('exchange', '')}" if ranks != 1 else ""
 
 
 def _lines(curves: list[Curve], measure: str):

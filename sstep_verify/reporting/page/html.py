@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sstep_verify.errors import require
+from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
-from sstep_verify.reporting.certified_report import certified_rows
-from sstep_verify.reporting.panels import Group, slug
+from sstep_verify.reporting.figures.panels import Group, slug
+from sstep_verify.reporting.page.certified import certified_rows
+from sstep_verify.reporting.page.verdicts import (
+    CHECKS,
+    by_case,
+    failures,
+    ratio_of,
+    rows,
+    settled_last,
+    visibility,
+)
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability_report import StabilityPart
+from sstep_verify.reporting.stability.part import StabilityPart
 from sstep_verify.reporting.tally import tally
-from sstep_verify.verdict import Status, worst
+from sstep_verify.verdict import Status
 
 TEMPLATES = Path(__file__).parent / "templates"
 OUTCOMES = {
@@ -44,24 +53,6 @@ EXPLANATIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row of the verdict table: one check on one case, over all s."""
-
-    check: str
-    case: str
-    problem: str
-    block: int
-    status: str
-    tally: str
-    s: tuple[int, ...]
-    ratio: float | None
-    detectable: dict[str, object]
-    planned: int
-    executed: int
-    vacuous: int
-
-
 def write_html(
     results: Results,
     groups: Sequence[Group],
@@ -79,7 +70,7 @@ def write_html(
     groups : sequence of Group
         Its figures, from `panels.groups`.
     figures : mapping of str to str
-        Slug to SVG, from `figures.write_figures`; empty if nothing could be drawn.
+        Slug to SVG, from `convergence.write_figures`.
     path : Path
         File to write.
     warnings : sequence of str
@@ -100,16 +91,30 @@ def write_html(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(short=short, count=count, duration=duration, full=full)
+    environment.filters.update(
+        short=short, count=count, duration=duration, full=full, settled=settled_last, ratio=ratio_of
+    )
     taken: set[str] = set()
+    overview = tally(results.verdicts)
+    shown, wrong = rows(results), failures(results)
+    failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
         outcome=OUTCOMES.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly")),
-        rows=rows(results),
-        overview=tally(results.verdicts),
-        terms=list(
-            dict.fromkeys(term["name"] for verdict in results.verdicts for term in verdict["terms"])
-        ),
+        only=results.campaign.parameters.get("only", ""),
+        failures=wrong,
+        failed=[case for case in results.cases if case.id in failed],
+        others=[case for case in results.cases if case.id not in failed],
+        rows=shown,
+        shared_out=len({(row.ranks, row.exchange) for row in shown}) > 1,
+        verdicts=by_case(results),
+        overview=overview,
+        visible={
+            check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])
+            for check in overview["counts"]
+        },
+        checks=CHECKS,
+        quantities=_quantities(results),
         statuses=[status.value for status in Status],
         groups=groups,
         figures=figures,
@@ -123,42 +128,15 @@ def write_html(
     return path
 
 
-def rows(results: Results) -> list[Row]:
-    """Rows of the verdict table, in the order of checks and cases."""
-    members: dict[tuple[str, str], list[dict]] = {}
-    for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
-        for case in results.cases:
-            for verdict in results.verdicts_of(case.id):
-                if verdict["check"] == check:
-                    members.setdefault((check, case.id), []).append(verdict)
-    return [_row(verdicts) for verdicts in members.values()]
-
-
-def _row(verdicts: list[dict]) -> Row:
-    cover = next(iter(tally(verdicts)["coverage"].values()))
-    statuses = [Status(verdict["status"]) for verdict in verdicts]
-    parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
-    ratios = [verdict["ratio"] for verdict in verdicts if verdict["ratio"] is not None]
-    first = verdicts[0]
-    return Row(
-        check=first["check"],
-        case=first["case"],
-        problem=first["problem"],
-        block=first["block"],
-        status=worst(statuses).value,
-        tally=", ".join(parts) if len(parts) > 1 else "",
-        s=tuple(sorted({verdict["s"] for verdict in verdicts})),
-        ratio=max(ratios, default=None),
-        detectable=cover["terms"],
-        planned=cover["planned"],
-        executed=cover["executed"],
-        vacuous=cover["vacuous"],
-    )
+def _quantities(results: Results) -> dict[str, str]:
+    """The quantities of a step that verdicts of the document speak of, with what they mean."""
+    named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
+    return {item.name: item.meaning for item in QUANTITIES if item.name in named}
 
 
 def short(value) -> str:
-    """Three significant digits; a dash for what is not available or not finite."""
-    return "–" if value is None else f"{value:.3g}"
+    """Three significant digits; a dash for what is not available."""
+    return "–" if value is None else f"{value:.3g}".replace("inf", "∞")
 
 
 def count(value) -> str:
@@ -182,4 +160,4 @@ def full(value) -> str:
         return "not available"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return str(value) or "none"

@@ -1,0 +1,1 @@
+"""Figures: which curves stand together, their axes, and the SVG that is drawn."""

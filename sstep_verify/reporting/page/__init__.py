@@ -1,0 +1,1 @@
+"""The HTML page: templates and the rows of their tables."""

@@ -1,0 +1,197 @@
+"""Verdicts as the page shows them: what failed first and why, a row for each check on each problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tally import tally
+from sstep_verify.verdict import SEVERITY, Status, worst
+
+CHECKS = {
+    "contract": "A run is what was asked for: length, values, log.",
+    "step-replay": "Every logged step is one classical step from the run's own a, within rounding.",
+    "window-replay": "Every window of s steps ends where exact arithmetic would, within rounding.",
+    "trajectory": "A short run from zero stays near the exact trajectory.",
+    "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
+    "metamorphic-exact": "Runs that must agree in every bit do.",
+    "metamorphic-bounded": "Two ways to the same window end within the sum of their bounds.",
+    "kernel-entries": "The kernel values that were used are right, within rounding.",
+    "box": "Every recorded a of a K-SVM lies between 0 and its upper end.",
+    "determinism": "Two runs of the same request end in the same bits.",
+    "optimum": "A run that claims to have converged has.",
+    "claim-honesty": "What a solver reports about its result is true.",
+    "residual-gap": "What is carried along beside a stays what it stands for.",
+    "rank-coherence": "Every rank holds the same a, bit for bit.",
+    "message-count": "There is one communication for every s iterations, counted.",
+}
+"""Each check in one line."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the verdict table: one check on one case, over all s.
+
+    Parameters
+    ----------
+    check, case, problem, block, status
+        As in a verdict; the status is the worst.
+    ranks, exchange : str
+        How the runs were shared out; empty where it is not known.
+    tally : str
+        How many verdicts have which status, if not all have the same.
+    s : tuple of int
+        Values of s judged.
+    ratio : float or None
+        Largest measured / bound.
+    quantities : str
+        Which quantities of a step were visible, as in `visibility`.
+    planned, executed, vacuous : int
+        Comparisons, and verdicts that are VACUOUS.
+    """
+
+    check: str
+    case: str
+    problem: str
+    block: int
+    ranks: str
+    exchange: str
+    status: str
+    tally: str
+    s: tuple[int, ...]
+    ratio: float | None
+    quantities: str
+    planned: int
+    executed: int
+    vacuous: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Cases that fail in the same way.
+
+    Parameters
+    ----------
+    check : str
+        The first check that fails.
+    s : int
+        The first s that is wrong.
+    causes : tuple of str
+        Mistakes that reproduce what was measured; empty if none is known.
+    others : tuple of str
+        Other checks that fail.
+    cases : tuple of Case
+        Where.
+    """
+
+    check: str
+    s: int
+    causes: tuple[str, ...]
+    others: tuple[str, ...]
+    cases: tuple[Case, ...]
+
+
+def by_case(results: Results) -> dict[str, list[dict]]:
+    """Verdicts of each case, in the order of the document."""
+    found: dict[str, list[dict]] = {case.id: [] for case in results.cases}
+    for verdict in results.verdicts:
+        found[verdict["case"]].append(verdict)
+    return found
+
+
+def failures(results: Results) -> list[Failure]:
+    """The first failure of each case, alike ones together."""
+    verdicts = by_case(results)
+    alike: dict[tuple[str, int, tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
+    for case in results.cases:
+        wrong = [verdict for verdict in verdicts[case.id] if verdict["status"] == Status.FAIL]
+        if wrong:
+            s = min(verdict["s"] for verdict in wrong)
+            first = next(verdict["check"] for verdict in wrong if verdict["s"] == s)
+            alike.setdefault((first, s, _causes(wrong, s)), []).append((case, wrong))
+    found = []
+    for (check, s, causes), members in alike.items():
+        others = dict.fromkeys(v["check"] for _, wrong in members for v in wrong if v["check"] != check)
+        found.append(Failure(check, s, causes, tuple(others), tuple(case for case, _ in members)))
+    return found
+
+
+def _causes(wrong: list[dict], s: int) -> tuple[str, ...]:
+    """Likely causes that the first check names that names any, at the first wrong s."""
+    for verdict in wrong:
+        named = verdict["evidence"].get("likely causes")
+        if verdict["s"] == s and isinstance(named, list) and named:
+            return tuple(map(str, named))
+    return ()
+
+
+def rows(results: Results) -> list[Row]:
+    """Rows of the verdict table: failures first, else in the order of checks and cases."""
+    members: dict[tuple[str, str], list[dict]] = {}
+    for verdict in results.verdicts:
+        members.setdefault((verdict["check"], verdict["case"]), []).append(verdict)
+    checks = list(dict.fromkeys(verdict["check"] for verdict in results.verdicts))
+    cases = {case.id: (place, case) for place, case in enumerate(results.cases)}
+    made = [_row(verdicts, cases[case][1]) for (_, case), verdicts in members.items()]
+
+    def place(row: Row) -> tuple[int, int, int]:
+        return SEVERITY.index(Status(row.status)), checks.index(row.check), cases[row.case][0]
+
+    return sorted(made, key=place)
+
+
+def _row(verdicts: list[dict], case: Case) -> Row:
+    cover = next(iter(tally(verdicts)["coverage"].values()))
+    statuses = [Status(verdict["status"]) for verdict in verdicts]
+    parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
+    first = verdicts[0]
+    return Row(
+        check=first["check"],
+        case=case.id,
+        problem=first["problem"],
+        block=first["block"],
+        ranks=str(case.facts.get("ranks", "")),
+        exchange=str(case.facts.get("exchange", "")),
+        status=worst(statuses).value,
+        tally=", ".join(parts) if len(parts) > 1 else "",
+        s=tuple(sorted({verdict["s"] for verdict in verdicts})),
+        ratio=max((ratio for ratio in map(ratio_of, verdicts) if ratio is not None), default=None),
+        quantities=visibility(verdicts),
+        planned=cover["planned"],
+        executed=cover["executed"],
+        vacuous=cover["vacuous"],
+    )
+
+
+def ratio_of(verdict: dict) -> float | None:
+    """Measured / bound; infinite for a FAIL that JSON has no number for, as where the bound is 0."""
+    infinite = verdict["ratio"] is None and verdict["status"] == Status.FAIL
+    return math.inf if infinite else verdict["ratio"]
+
+
+def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
+    """Verdicts that are FAIL or INCONCLUSIVE, the worst and the smallest s first, and the others."""
+    first: list[dict] = []
+    for status in (Status.FAIL, Status.INCONCLUSIVE):
+        first += sorted((v for v in verdicts if v["status"] == status), key=lambda verdict: verdict["s"])
+    return first, [verdict for verdict in verdicts if verdict not in first]
+
+
+def visibility(verdicts: list[dict]) -> str:
+    """How many quantities every run would have seen left out, the worst `detectable`, and the others."""
+    worst: dict[str, float] = {}
+    hidden: dict[str, None] = {}
+    for term in (term for verdict in verdicts for term in verdict["terms"]):
+        if not term["seen"]:
+            hidden[term["name"]] = None
+        worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detectable"] or 0.0)
+    if not worst:
+        return "–"
+    words = f"{len(worst) - len(hidden)} of {len(worst)} visible in every run"
+    known = {name: value for name, value in worst.items() if value and name not in hidden}
+    if known:  # checks that compare bits or counts have none
+        name = max(known, key=known.__getitem__)
+        words += f", worst detectable {known[name]:.2g} ({name})"
+    return words + (f"; not visible in some: {', '.join(hidden)}" if hidden else "")
