@@ -1,52 +1,79 @@
-"""pytest plugin: under ``mpiexec -n P python -m pytest`` rank 0 runs the tests and the others follow.
+"""pytest plugin: under ``mpiexec -n P python -m pytest`` rank 0 runs the tests, the others serve it.
 
-Rank 0 alone owns collection, Hypothesis and the verdict; tests reach the other ranks by
-`sstep_verify.launch.run`. In an ordinary process the plugin does nothing.
+Only where a project asks for it, by ``--sstep-verify-ranks`` or ``sstep_verify_ranks = true`` in its pytest
+settings: whoever does not gets two entries in ``--help`` and nothing else, no import and no change of what
+runs, since other projects' tests communicate on all ranks themselves. In an ordinary process the tests run
+as usual, and `sstep_verify.launch.run` starts a pool of ranks.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 
 import pytest
 
-from sstep_verify.launch.environment import promised_size
+ASKED = "sstep_verify_ranks"
 
-_IN_PLACE = promised_size() > 1
 
-# Taken before pytest redirects it: what is said just before an abort must not stay in a capture file.
-_VOICE = open(os.dup(2), "w", buffering=1) if _IN_PLACE else sys.stderr  # noqa: SIM115
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the option and the setting."""
+    text = (
+        "Under mpiexec let rank 0 alone run the tests, while the others serve sstep_verify.launch.run. "
+        "Not for tests that communicate on all ranks themselves."
+    )
+    group = parser.getgroup("sstep-verify", "ranks of sstep_verify")
+    group.addoption("--sstep-verify-ranks", dest=ASKED, action="store_true", default=False, help=text)
+    parser.addini(ASKED, f"The same as --sstep-verify-ranks. {text}", type="bool", default=False)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Send ranks > 0 into the following loop: no collection and no output there."""
-    if not _IN_PLACE:
+    """If asked to, send ranks > 0 into the following loop: no collection and no output there."""
+    if not (config.getoption(ASKED) or config.getini(ASKED)):
+        return None
+    from sstep_verify.launch.environment import promised_size
+
+    size = promised_size()
+    config.pluginmanager.register(RanksInPlace(size), "sstep_verify ranks in place")
+    if size == 1:
         return None
     from sstep_verify.launch.in_place import join
 
-    return None if join(_VOICE) else 0
+    # A copy: what is said just before an abort must not stay in a capture file.
+    voice = open(os.dup(2), "w", buffering=1)  # noqa: SIM115
+    return None if join(voice) else 0
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
-    config.addinivalue_line("markers", "pool_only: loses ranks, or starts its own; skipped under mpiexec")
+class RanksInPlace:
+    """Hooks of a run whose rank 0 leads.
 
+    Parameters
+    ----------
+    size : int
+        Ranks of the job (P); 1 in an ordinary process.
+    """
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what cannot run in place, and what asks for more ranks (parameter `ranks`) than there are."""
-    if not _IN_PLACE:
-        return
-    size = promised_size()
-    for item in items:
-        ranks = getattr(item, "callspec", None) and item.callspec.params.get("ranks", 1)  # type: ignore[attr-defined]
-        if item.get_closest_marker("pool_only"):
-            item.add_marker(pytest.mark.skip(reason="pool only: it loses ranks, or starts its own"))
-        elif isinstance(ranks, int) and ranks > size:
-            item.add_marker(pytest.mark.skip(reason=f"{ranks} ranks are needed, the job has {size}"))
+    def __init__(self, size: int):
+        self._size = size
 
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Declare the marker."""
+        config.addinivalue_line(
+            "markers", "pool_only: loses ranks, or starts its own; skipped under mpiexec"
+        )
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say on how many ranks this run is."""
-    return f"MPI: {promised_size()} ranks in place, rank 0 runs the tests" if _IN_PLACE else None
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Skip what cannot run in place, or asks for more ranks (parameter `ranks`) than there are."""
+        if self._size == 1:
+            return
+        for item in items:
+            ranks = getattr(item, "callspec", None) and item.callspec.params.get("ranks", 1)  # type: ignore[attr-defined]
+            if item.get_closest_marker("pool_only"):
+                item.add_marker(pytest.mark.skip(reason="pool only: it loses ranks, or starts its own"))
+            elif isinstance(ranks, int) and ranks > self._size:
+                reason = f"{ranks} ranks are needed, the job has {self._size}"
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+    def pytest_report_header(self) -> str | None:
+        """Say on how many ranks this run is."""
+        return f"MPI: {self._size} ranks in place, rank 0 runs the tests" if self._size > 1 else None

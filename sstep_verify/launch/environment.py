@@ -1,9 +1,10 @@
-"""Which launcher belongs to this interpreter, what it needs, and what world it made."""
+"""Launcher that belongs to this interpreter, what it needs, and the world it made."""
 
 from __future__ import annotations
 
 import functools
 import os
+import resource
 import shutil
 import subprocess
 import sysconfig
@@ -27,6 +28,9 @@ holds one task a machine. ``srun --mpi=pmix`` sets PMIX_RANK without a size, and
 Those of a whole SLURM job (SLURM_NTASKS) say nothing of a process: a batch script is one process whatever
 they say.
 """
+
+LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+"""Variables by which launchers tell a process how many of its job's processes are on its machine."""
 
 OF_A_RANK = (
     "PMI_", "PMIX_", "HYDRA_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD", "PRTE_", "SLURM_STEP_NUM_TASKS",
@@ -97,7 +101,7 @@ def promised_size() -> int:
     Raises
     ------
     InputError
-        If the launcher's variable is no number.
+        If the launcher's variable is not a number.
     """
     found = _place()
     return _number(found[0], "number of processes") if found else 1
@@ -109,12 +113,21 @@ def promised_rank() -> int:
     Raises
     ------
     InputError
-        If the launcher's variable is no number.
+        If the launcher's variable is not a number.
     """
+    name = rank_variable()
+    return _number(name, "rank") if name in os.environ else 0
+
+
+def promised_local_size() -> int:
+    """Processes of the job on this machine, as a launcher says; 0 if none says so."""
+    return next((_number(name, "number of processes") for name in LOCAL_SIZES if name in os.environ), 0)
+
+
+def rank_variable() -> str:
+    """Name of the variable that holds this process's rank; empty without a launcher."""
     found = _place()
-    if in_slurm_step() and "PMIX_RANK" in os.environ:
-        return _number("PMIX_RANK", "rank")
-    return _number(found[1], "rank") if found and found[1] in os.environ else 0
+    return "PMIX_RANK" if in_slurm_step() and "PMIX_RANK" in os.environ else found[1] if found else ""
 
 
 def is_silent_rank() -> bool:
@@ -142,7 +155,7 @@ def _place() -> tuple[str, str] | None:
 def _number(name: str, meaning: str) -> int:
     value = os.environ[name]
     if not value.isdigit():
-        raise InputError(f"{name} = {value!r} in the environment is no {meaning}")
+        raise InputError(f"{name} = {value!r} in the environment is not a {meaning}")
     return int(value)
 
 
@@ -173,6 +186,40 @@ def world():
             f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
         )
     return MPI.COMM_WORLD
+
+
+RANKS_PER_CORE = 16
+"""Ranks that a pool starts for each core, at most: one that waits keeps its core busy."""
+
+FILES_PER_RANK, OTHER_FILES = 4, 64
+"""Files that the runner of a pool holds open for each rank, three of them sockets, and beside them."""
+
+
+def refuse_too_many(ranks: int) -> None:
+    """Refuse a number of ranks that no pool on this machine can have; a job in place has its ranks already.
+
+    Raises
+    ------
+    InputError
+        If there are too few ranks, or too many for the cores or the open files of this machine.
+    """
+    if ranks < 1:
+        raise InputError(f"ranks = {ranks}, but a call needs at least one")
+    if promised_size() > 1:
+        return
+    cores = len(os.sched_getaffinity(0))
+    if ranks > RANKS_PER_CORE * cores:
+        raise InputError(
+            f"ranks = {ranks}, but ranks that wait keep a core busy: at most {RANKS_PER_CORE} a core, "
+            f"{RANKS_PER_CORE * cores} on the {cores} core(s) here; ask for fewer"
+        )
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES_PER_RANK * ranks + OTHER_FILES
+    if files != resource.RLIM_INFINITY and needed > files:
+        raise InputError(
+            f"ranks = {ranks} take {needed} open files, but this process may have {files}: "
+            "raise the limit (ulimit -n), or ask for fewer"
+        )
 
 
 SOCKET_PATH = 107

@@ -1,4 +1,4 @@
-"""What can become of a call on P ranks: typed errors that name the guilty ranks."""
+"""Ends of a call on P ranks other than its result: typed errors that name the guilty ranks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LaunchError(SstepVerifyError, RuntimeError):
 
 @dataclass(frozen=True)
 class RankState:
-    """What a rank was doing when it was asked.
+    """The place of a rank when it was asked.
 
     Parameters
     ----------
@@ -103,6 +103,25 @@ class RankLostError(LaunchError):
         super().__init__(
             f"{function}: lost {_named(self.ranks)} (killed, crashed or aborted)\n{log}".rstrip()
         )
+
+
+class NotStartedError(LaunchError):
+    """Ranks of a pool did not come together.
+
+    Parameters
+    ----------
+    size : int
+        Ranks that were to start (P).
+    suspects : mapping of int to str
+        What is known of the ranks that the others wait for.
+    log : str
+        What the launcher and the ranks wrote.
+    """
+
+    def __init__(self, size: int, suspects: Mapping[int, str], log: str):
+        self.ranks = tuple(suspects)
+        said = "; ".join(f"rank {rank} {text}" for rank, text in suspects.items())
+        super().__init__(f"{size} ranks did not start: {said or 'MPI_Init did not end'}\n{log}".rstrip())
 
 
 class HangError(LaunchError):

@@ -21,7 +21,10 @@ from sstep_verify.errors import InputError
 from sstep_verify.launch import task
 from sstep_verify.launch.environment import promised_size, world
 from sstep_verify.launch.failures import HangError, RankState
-from sstep_verify.launch.witnesses import Witness
+from sstep_verify.launch.monitors import FirstExitMonitor, start_monitored
+
+START = 30.0
+"""Seconds within which all ranks must have come together."""
 
 NAP = 0.001
 """Seconds between two looks of an idle rank."""
@@ -58,7 +61,7 @@ class Job:
         self.comm, self.voice = world(), voice
         self.rooms: dict[int, task.Rooms] = {}
         self.fresh: set[int] = set()
-        self.witness = Witness(self.comm, voice)
+        self.monitor = FirstExitMonitor(self.comm, voice)
         self._states: dict[int, RankState] = {}
         self._complaint = ""
 
@@ -141,7 +144,7 @@ class Job:
         watchdog = threading.Timer(limit, self._last_words, (ranks, name, limit))
         watchdog.daemon = True
         watchdog.start()
-        # A loop that holds the interpreter stops that thread, but not this one, which is no Python.
+        # A loop that holds the interpreter stops that thread, but not this one, which is not Python.
         faulthandler.dump_traceback_later(limit + 3 * GRACE, exit=True, file=self.voice)
         try:
             yield
@@ -175,7 +178,7 @@ class Job:
 
     def end(self, text: str) -> NoReturn:
         """Say why and abort the whole job."""
-        self.witness.dismiss()
+        self.monitor.dismiss()
         print(f"\n{text}", file=self.voice, flush=True)
         time.sleep(DELIVERY)
         self.comm.Abort(ABORT_CODE)
@@ -213,9 +216,11 @@ def join(voice: IO[str] | None = None) -> bool:
     global _job
     if _job is not None:
         return _job.comm.rank == 0
-    job = _job = Job(voice or sys.stderr)
-    atexit.register(job.comm.Barrier)  # runs last: nobody ends before the witnesses are dismissed
-    atexit.register(job.witness.dismiss)
+    voice = voice or sys.stderr
+    with start_monitored(START, "If the ranks are merely slow to start, start fewer of them", voice):
+        job = _job = Job(voice)
+    atexit.register(job.comm.Barrier)  # runs last: nobody ends before the monitors are dismissed
+    atexit.register(job.monitor.dismiss)
     if job.comm.rank == 0:
         atexit.register(job.dismiss)
         return True

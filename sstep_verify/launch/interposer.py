@@ -1,4 +1,4 @@
-"""A witness of the collectives outside the program: a shared library between it and the MPI library.
+"""Counts of the collectives seen from outside the program: a shared library between it and the MPI library.
 
 `build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
 with it in LD_PRELOAD read what it counted by `interposed_counts`.
@@ -73,7 +73,7 @@ def build_interposer(source: Path, folder: Path) -> Path:
 
 
 def interposed_counts() -> dict[str, Counted]:
-    """What was counted in this process since `forget_interposed_counts`, by kind.
+    """Collectives counted in this process since `forget_interposed_counts`, by kind.
 
     Raises
     ------

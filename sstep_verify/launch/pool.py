@@ -20,8 +20,8 @@ from typing import IO, Any
 
 from sstep_verify.launch import task
 from sstep_verify.launch.environment import implementation, launch_variables, launcher, short_folder
-from sstep_verify.launch.failures import HangError, LaunchError, RankState
-from sstep_verify.launch.losses import LOG_TAIL, lost
+from sstep_verify.launch.failures import HangError, LaunchError, NotStartedError, RankState
+from sstep_verify.launch.lost_ranks import LOG_TAIL, lost, not_started
 from sstep_verify.launch.traces import ABORTED, Traces
 from sstep_verify.launch.worker import GREETINGS, PROGRAM
 
@@ -65,11 +65,6 @@ class Pool:
     def pids(self) -> list[int]:
         """Process numbers of the ranks; empty if they are not running."""
         return list(self._pids)
-
-    @property
-    def launcher_pid(self) -> int | None:
-        """Process number of the launcher, which leads a session of its own; None if it is not running."""
-        return self._process.pid if self._process else None
 
     def call(self, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
         """Call a function on all ranks; see `sstep_verify.launch.run.run`."""
@@ -183,10 +178,9 @@ class Pool:
                 self._accept(listener)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        for life in self._channels["life"].values():
-            life.send("all ranks are here")
 
     def _accept(self, listener: socket.socket) -> None:
+        """Let every rank open its sockets: the first before MPI begins, the others once it has."""
         pids: dict[int, int] = {}
         self._channels = {kind: {} for kind in GREETINGS}
         end = time.monotonic() + START
@@ -196,16 +190,19 @@ class Pool:
                 channel = Connection(listener.accept()[0].detach())
                 kind, rank, size, pids[rank] = channel.recv()
             except (TimeoutError, EOFError, ConnectionError):
-                if self._process.poll() is None and time.monotonic() < end:
+                gone = [rank for rank, life in self._channels["life"].items() if life.poll()]
+                if self._process.poll() is None and time.monotonic() < end and not gone:
                     continue
-                log = self.kill()
-                raise LaunchError(f"{launcher()} did not start {self._ranks} ranks:\n{log}") from None
+                said = not_started(self._ranks, pids, gone)
+                raise NotStartedError(self._ranks, said, f"{launcher()}:\n{self.kill()}") from None
             self._channels[kind][rank] = channel
-            if size != self._ranks:
+            if kind != "life" and size != self._ranks:
                 raise LaunchError(
                     f"{launcher()} ({implementation()}) started {self._ranks} processes, but each sees "
                     f"a world of {size}: it belongs to another MPI than mpi4py's"
                 )
+            if kind == "life":
+                channel.send("read")
         self._pids = [pids[rank] for rank in range(self._ranks)]
 
     def kill(self) -> str:

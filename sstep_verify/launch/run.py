@@ -7,6 +7,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch import in_place, task
+from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.pool import pool_of
 
 LIMIT = 50.0
@@ -50,15 +51,14 @@ def run(
     Raises
     ------
     InputError
-        If `ranks` < 1, the function cannot be imported or the arguments not be sent, the job has too few
-        ranks, or the caller is itself such a call.
+        If `ranks` < 1 or more than this machine can start or the job has, the function cannot be
+        imported or the arguments not be sent, or the caller is itself such a call.
     RankError, RankLostError, HangError, MismatchError
         If a rank raised, vanished, did not end in time, or entered other collectives than the others.
         In place, a lost or a hanging rank ends the whole job, and so does one that raises while others
         wait for it.
     """
-    if ranks < 1:
-        raise InputError(f"ranks = {ranks}, but a call needs at least one")
+    refuse_too_many(ranks)
     if task.under_way():
         raise InputError("run() was called by a function that runs on ranks itself; call it outside")
     if in_place.active():

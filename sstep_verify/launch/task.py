@@ -14,7 +14,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch.failures import LaunchError, MismatchError, RankError, RankState, dissenters
-from sstep_verify.parallel.progress import CURRENT
+from sstep_verify.launch.progress import CURRENT
 
 RETIRED = 500
 """Communicators kept after failed calls: a freed one's number, and its stray messages, would come again."""
@@ -28,7 +28,7 @@ _under_way = False
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rank says at the end of its part.
+    """A rank's message at the end of its part.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def check_function(function: Callable) -> str:
     module, name = function.__module__, function.__qualname__
     if module == "__main__" or getattr(sys.modules.get(module), name, None) is not function:
         raise InputError(
-            f"{module}.{name} is no function of an importable module, so the ranks cannot find it: "
+            f"{module}.{name} is not a function of an importable module, so the ranks cannot find it: "
             "define it at the top level of a module other than __main__"
         )
     return f"{module}.{name}"
@@ -83,6 +83,8 @@ def pack_call(function: Callable, arguments: tuple, options: dict) -> bytes:
 def execute(communicator: Any, call: bytes) -> bytes:
     """Make a call; an `Answer` as bytes, whatever happens."""
     global _under_way
+    from sstep_verify.launch.observed import ObservedComm
+
     rank, _under_way = communicator.rank, True
     CURRENT.reset()
     try:
@@ -92,7 +94,7 @@ def execute(communicator: Any, call: bytes) -> bytes:
             importlib.invalidate_caches()
         function = getattr(importlib.import_module(module), name)
         arguments, options = pickle.loads(inputs)
-        value = function(communicator, *arguments, **options)
+        value = function(ObservedComm(communicator), *arguments, **options)
         return pickle.dumps(Answer(own_state(rank, finished=True), value))
     except BaseException as error:
         kind = MPI_KIND if type(error).__module__ == "mpi4py.MPI" else type(error).__name__
@@ -117,7 +119,7 @@ def read_answer(rank: int, answer: bytes) -> Answer:
 
 
 def own_state(rank: int, finished: bool = False) -> RankState:
-    """What the main thread of this process is doing now."""
+    """The present place of this process: its main thread's stack and collective."""
     stack = ""
     if not finished:
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -126,7 +128,7 @@ def own_state(rank: int, finished: bool = False) -> RankState:
 
 
 def failure_of(name: str, answers: dict[int, Answer], unfinished: list[RankState]) -> LaunchError | None:
-    """What went wrong in a call, if anything did.
+    """The error that a call ends with, if any.
 
     Parameters
     ----------

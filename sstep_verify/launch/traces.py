@@ -1,4 +1,4 @@
-"""What the ranks of a pool leave behind even if they crash: their output, and their place in the call."""
+"""Traces that ranks of a pool leave even if they crash: their output, and their place in the call."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sys
 from pathlib import Path
 
 from sstep_verify.launch.failures import RankState
-from sstep_verify.parallel.progress import CURRENT, WORDS, Progress
+from sstep_verify.launch.progress import CURRENT, WORDS, Progress
 
 ABORTED = re.compile(r"called MPI_Abort\(")
-"""What MPICH makes a rank say that calls MPI_Abort, which then goes on for a while as if nothing were."""
+"""Words of MPICH on a rank that calls MPI_Abort, which then goes on for a while as if nothing were."""
 
 CRASHED = "Fatal Python error"
 """First words of a fault handler."""
 
 COMPLAINED = re.compile(r"Fatal error in |An error occurred in MPI_")
-"""What MPI libraries make a rank say that met a collective it cannot complete."""
+"""Words of MPI libraries on a rank that met a collective it cannot complete."""
 
 
 class Traces:
@@ -45,11 +45,11 @@ class Traces:
         self._progress = [Progress(words[WORDS * rank : WORDS * (rank + 1)]) for rank in range(ranks)]
 
     def begin(self) -> None:
-        """What was written before belongs to earlier calls."""
+        """Begin a call: output so far belongs to earlier calls."""
         self._read = [os.fstat(file).st_size for file in self._output]
 
     def output(self, rank: int) -> str:
-        """What a rank has written in this call."""
+        """Text that a rank has written in this call."""
         begin = self._read[rank]
         size = os.fstat(self._output[rank]).st_size - begin
         return os.pread(self._output[rank], size, begin).decode(errors="replace") if size else ""

@@ -25,15 +25,15 @@ from typing import IO, Any, NoReturn
 from sstep_verify.launch import task
 from sstep_verify.launch.failures import LaunchError, RankState, StallError, dissenters
 from sstep_verify.launch.in_place import DELIVERY, GRACE
-from sstep_verify.launch.inquest import Inquest, Testimony
-from sstep_verify.launch.witnesses import Witness
-from sstep_verify.parallel.progress import CURRENT
+from sstep_verify.launch.monitors import FirstExitMonitor
+from sstep_verify.launch.progress import CURRENT
+from sstep_verify.launch.rank_queries import RankQueries, RankReport
 
 TICK = 0.25
 """Seconds between two looks, at most; an eighth of a small limit."""
 
 GROWTH = 3.0
-"""How many times the longest step so far a step may take."""
+"""Times the longest step so far that a step may take."""
 
 AWAKE = 5.0
 """Most seconds that count between two looks: in a longer gap the process was suspended by its scheduler, or
@@ -86,7 +86,7 @@ class Watchdog(Unwatched):
         self._voice = voice or sys.stderr
         post = comm.Dup()
         # A thread may only send where the library lets several threads in.
-        self._inquest = Inquest(post) if MPI.Query_thread() >= MPI.THREAD_MULTIPLE else None
+        self._queries = RankQueries(post) if MPI.Query_thread() >= MPI.THREAD_MULTIPLE else None
         self._expected = self._longest = 0.0
         self._beats = 0
         self._place: tuple[int, str, int] = (-1, "", 0)
@@ -95,9 +95,9 @@ class Watchdog(Unwatched):
         self._survey: threading.Event | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
-        self._witness: Witness | None = None
+        self._monitor: FirstExitMonitor | None = None
         self._thread.start()
-        self._witness = Witness(comm, self._voice)
+        self._monitor = FirstExitMonitor(comm, self._voice)
 
     def expect(self, seconds: float) -> None:
         """Announce work whose longest step may take `seconds` more than the limit."""
@@ -113,10 +113,10 @@ class Watchdog(Unwatched):
         self._finished = True
         self.beat()
 
-    def dismiss_witness(self) -> None:
+    def dismiss_monitor(self) -> None:
         """The end that follows is intended."""
-        if self._witness:
-            self._witness.dismiss()
+        if self._monitor:
+            self._monitor.dismiss()
 
     def stop(self) -> None:
         """Watch no longer."""
@@ -125,19 +125,19 @@ class Watchdog(Unwatched):
         faulthandler.cancel_dump_traceback_later()
 
     def end_intended(self) -> None:
-        """Tell the witnesses of all machines that the job is about to be aborted on purpose."""
+        """Tell the monitors of all machines that the job is about to be aborted on purpose."""
         self._stop.set()
         self._thread.join()
         self._say_farewell()
 
     def mismatch(self) -> str:
         """Who entered other collectives than most, as far as can be found out at once; else nothing."""
-        if self._inquest is None:
+        if self._queries is None:
             return ""
         self._survey = threading.Event()
         self._survey.wait(GRACE)
         time.sleep(2 * self._pause)  # for the answers
-        found = self._inquest.heard_since(self._since)
+        found = self._queries.heard_since(self._since)
         own = task.own_state(self._comm.rank, finished=True)
         states = [own, *(said.state for rank, said in found.items() if rank != own.rank)]
         suspects = dissenters(sorted(states, key=lambda state: state.rank))
@@ -162,15 +162,15 @@ class Watchdog(Unwatched):
         """Look at this rank until told to stop; in the watchdog's thread."""
         while True:
             if self._limit:
-                # A loop that holds the interpreter stops this thread, but not that one, which is no Python.
+                # A loop that holds the interpreter stops this thread, but not that one: it is not Python.
                 faulthandler.dump_traceback_later(min(self._allowed, LONGEST), file=self._voice)
             if self._stop.wait(self._pause):
                 return
             self._look()
-            if self._inquest is None:
+            if self._queries is None:
                 self._judge_alone()
             else:
-                self._confer(self._inquest)
+                self._confer(self._queries)
 
     def _look(self) -> None:
         """See whether this rank has made progress."""
@@ -181,41 +181,41 @@ class Watchdog(Unwatched):
         if place != self._place:
             self._longest = max(self._longest, self._clock - self._since)
             self._place, self._since = place, self._clock
-            if self._inquest:
-                self._inquest.forget()
+            if self._queries:
+                self._queries.forget()
 
-    def _testimony(self) -> Testimony:
+    def _report(self) -> RankReport:
         state = task.own_state(self._comm.rank, self._finished)
-        return Testimony(state, self._clock - self._since, self._allowed)
+        return RankReport(state, self._clock - self._since, self._allowed)
 
-    def _confer(self, inquest: Inquest) -> None:
+    def _confer(self, queries: RankQueries) -> None:
         """Answer others; ask them and judge if this rank has made no progress for long."""
-        inquest.serve(self._testimony, self._clock)
-        if inquest.farewell:
-            self.dismiss_witness()
+        queries.serve(self._report, self._clock)
+        if queries.farewell:
+            self.dismiss_monitor()
         if self._survey:
-            inquest.ask(range(self._comm.size))
+            queries.ask(range(self._comm.size))
             self._survey.set()
         allowed, rank = self._allowed, self._comm.rank
         if self._clock - self._since < allowed / 2:
             return
         asked = range(self._comm.size if rank < JUDGES else JUDGES)
-        inquest.ask(asked)
-        heard = inquest.heard_since(self._since)
-        if rank >= JUDGES and inquest.heard_since(self._clock - allowed).keys() & {*asked}:
+        queries.ask(asked)
+        heard = queries.heard_since(self._since)
+        if rank >= JUDGES and queries.heard_since(self._clock - allowed).keys() & {*asked}:
             return  # a judge is there
         allowed = max([allowed, *(said.allowed for said in heard.values())])
-        last = max([self._since, *(inquest.progress(other) for other in asked)])
+        last = max([self._since, *(queries.progress(other) for other in asked)])
         if self._clock - last > allowed + STAGGER * min(rank, JUDGES):
-            fresh = inquest.heard_since(self._clock - max(1.0, 4 * self._pause))
+            fresh = queries.heard_since(self._clock - max(1.0, 4 * self._pause))
             states = [fresh[other].state if other in fresh else RankState(other) for other in asked]
-            own = self._testimony().state
+            own = self._report().state
             states = [own, *(state for state in states if state.rank != rank)]
             self._end(StallError(self._clock - last, allowed, sorted(states, key=lambda state: state.rank)))
 
     def _judge_alone(self) -> None:
         """Judge by this rank alone; one that waits gives those that do not the time to say so first."""
-        silence, state = self._clock - self._since, self._testimony().state
+        silence, state = self._clock - self._since, self._report().state
         if silence <= self._allowed * (ALONE if state.inside or state.finished else 1.0):
             return
         told = f"{state.describe()}, and has made no progress for {silence:.3g} s"
@@ -233,13 +233,13 @@ class Watchdog(Unwatched):
         self._say_farewell()
         print(f"\nhang: {error}{advice}", file=self._voice, flush=True)
         time.sleep(DELIVERY)
-        if self._inquest:
+        if self._queries:
             self._comm.Abort(self._code)
             time.sleep(GRACE)  # MPICH returns from it before the launcher acts
         os._exit(self._code)
 
     def _say_farewell(self) -> None:
-        """The witnesses of all machines need not name the rank that the launcher kills first."""
-        self.dismiss_witness()
-        if self._inquest:
-            self._inquest.bid_farewell()
+        """The monitors of all machines need not name the rank that the launcher kills first."""
+        self.dismiss_monitor()
+        if self._queries:
+            self._queries.bid_farewell()

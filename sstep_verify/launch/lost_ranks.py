@@ -1,4 +1,4 @@
-"""Who is to blame when a rank of a pool is gone, from what the ranks and their launcher wrote."""
+"""Ranks to blame when one is gone from a pool or does not start, from what ranks and launcher wrote."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from sstep_verify.launch.failures import LaunchError, MismatchError, RankLostError, RankState, dissenters
+from sstep_verify.launch.start_monitor import state_and_parent
 from sstep_verify.launch.traces import ABORTED as ABORTED_HERE
 from sstep_verify.launch.traces import COMPLAINED, CRASHED
 
 ABORTED = re.compile(r"MPI_ABORT was invoked (?:on|by process) rank (\d+)")
-"""How Open MPI's launcher names the rank that called MPI_Abort."""
+"""Words by which Open MPI's launcher names the rank that called MPI_Abort."""
 
 LOG_TAIL = 8000
 """Characters of the ranks' output that an error quotes."""
@@ -42,3 +43,25 @@ def lost(
     if complained and not crashed and not aborted and dissenters(states):
         return MismatchError(name, states, log=said)
     return RankLostError(name, crashed or aborted[:1] or [first], said)
+
+
+def not_started(size: int, pids: Mapping[int, int], gone: Sequence[int]) -> dict[int, str]:
+    """Describe the ranks that keep a pool from starting.
+
+    Parameters
+    ----------
+    size : int
+        Ranks that were to start (P).
+    pids : mapping of int to int
+        Process of each rank that has come to where MPI begins.
+    gone : sequence of int
+        Those of them that have ended since.
+    """
+    if gone:
+        return dict.fromkeys(gone, "ended before MPI began")
+    stopped = [rank for rank, pid in sorted(pids.items()) if state_and_parent(pid)[0] == "T"]
+    absent = [rank for rank in range(size) if rank not in pids]
+    return {
+        **dict.fromkeys(absent, "did not come to where MPI begins: it ended or is stopped"),
+        **dict.fromkeys(stopped, "is stopped"),
+    }

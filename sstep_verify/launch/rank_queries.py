@@ -1,4 +1,4 @@
-"""What the watchdogs of a job ask one another: where each rank stands, and since when.
+"""Questions and answers between the watchdogs of a job: where each rank stands, and since when.
 
 Messages go from thread to thread on a communicator of their own, so nothing is shared but the network.
 """
@@ -17,8 +17,8 @@ QUESTION, ANSWER, FAREWELL = 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Testimony:
-    """What a rank says of itself.
+class RankReport:
+    """A rank's answer about itself.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Testimony:
     allowed: float
 
 
-class Inquest:
+class RankQueries:
     """Questions and answers of one rank; used by its watchdog's thread alone.
 
     Parameters
@@ -48,7 +48,7 @@ class Inquest:
         from mpi4py import MPI
 
         self._comm, self._complaint = comm, MPI.Exception
-        self._heard: dict[int, tuple[float, Testimony]] = {}
+        self._heard: dict[int, tuple[float, RankReport]] = {}
         self._asked: set[int] = set()
         self._sent: list[Any] = []
         self.farewell = False
@@ -65,13 +65,13 @@ class Inquest:
             if rank != self._comm.rank:
                 self._send(None, rank, FAREWELL)
 
-    def serve(self, own: Callable[[], Testimony], now: float) -> None:
+    def serve(self, own: Callable[[], RankReport], now: float) -> None:
         """Answer what was asked and note what was answered until `now` (s, by the watchdog's clock)."""
         # A library may complain of a rank that is gone, which is heard of by its silence.
         with contextlib.suppress(self._complaint):
             self._serve(own, now)
 
-    def _serve(self, own: Callable[[], Testimony], now: float) -> None:
+    def _serve(self, own: Callable[[], RankReport], now: float) -> None:
         from mpi4py import MPI
 
         status = MPI.Status()
@@ -89,10 +89,10 @@ class Inquest:
         self._sent = [request for request in self._sent if not request.Test()]
 
     def forget(self) -> None:
-        """What was heard is old, since this rank has made progress."""
+        """Drop what was heard, since this rank has made progress."""
         self._heard.clear()
 
-    def heard_since(self, begin: float) -> dict[int, Testimony]:
+    def heard_since(self, begin: float) -> dict[int, RankReport]:
         """The last answer of each rank that has answered since `begin`."""
         return {rank: said for rank, (when, said) in self._heard.items() if when >= begin}
 

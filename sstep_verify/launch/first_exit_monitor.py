@@ -1,6 +1,6 @@
 """A process that sees which rank of a job ends first.
 
-A launcher kills all ranks once one is gone, and does not say which one it was. One witness per machine
+A launcher kills all ranks once one is gone, and does not say which one it was. One monitor per machine
 stands outside the job and names the rank. It is run by its file name and imports nothing of the package.
 """
 

@@ -1,0 +1,154 @@
+"""A process that ends a job whose ranks do not come together, and names the rank that the others wait for.
+
+One stands beside each rank from before ``MPI_Init`` until the ranks have met. It is run by its file name,
+and imports nothing of the package. What became of the other ranks of this machine is read from /proc: they
+are the processes below the launcher that bear a rank in their environment; one with a monitor has come.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+TICK = 0.25
+"""Seconds between two looks at the clock."""
+
+LONGEST = 2.0
+"""Most seconds that count between two looks: in a longer gap the whole job was suspended."""
+
+TURN = 2.0
+"""Seconds left to the monitors of lower ranks, and of other machines if nothing is wrong on this one."""
+
+DELIVERY = 0.5
+"""Seconds for last words to pass through the launcher, which drops what it holds when a rank is killed."""
+
+
+def main(arguments: list[str]) -> None:
+    """Wait for a byte on standard input, or the end of the rank; if that takes too long, end the job.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Seconds allowed; rank; ranks in all; those on this machine, 0 if not known; variable that holds a
+        process's rank; what to do if the ranks were merely slow.
+    """
+    seconds, variable, advice = float(arguments[0]), arguments[4], arguments[5]
+    own, size, here = map(int, arguments[1:4])
+    pid = os.getppid()
+    if released(seconds, pid):
+        return
+    turns = 0
+    while True:
+        ranks = ranks_of_job(pid, variable)
+        said = suspects(ranks, size if here == size else 0)
+        waiting = [rank for rank, states in ranks.items() if states.get(True) and not stopped(states)]
+        if own == min(waiting, default=own) and (said or turns):
+            told = "; ".join(said) or f"the {len(waiting)} rank(s) of this machine wait for others"
+            os.write(2, f"\nhang: MPI did not begin within {seconds:g} s: {told}. {advice}\n".encode())
+            time.sleep(DELIVERY)
+            os.kill(pid, signal.SIGKILL)  # which makes the launcher end all ranks
+            return
+        turns += 1
+        if released(TURN, pid):
+            return
+
+
+def released(seconds: float, pid: int) -> bool:
+    """Whether the rank lets this process go, or ends, before it has waited for some seconds."""
+    waited = 0.0
+    while waited < seconds:
+        begin = time.monotonic()
+        if select.select([0], [], [], TICK)[0]:
+            return True
+        if state_and_parent(pid)[0] != "T":  # of a rank that is stopped the others' monitors speak
+            waited += min(time.monotonic() - begin, LONGEST)
+    return False
+
+
+def suspects(ranks: dict[int, dict[bool, str]], size: int) -> list[str]:
+    """Which ranks keep the others waiting; those of other machines are not seen.
+
+    Parameters
+    ----------
+    ranks : dict of int to dict
+        As `ranks_of_job` gives them.
+    size : int
+        Ranks in all if all are on this machine, else 0.
+    """
+    said = []
+    for rank in sorted({*ranks, *range(size)}):
+        states = ranks.get(rank, {})
+        if stopped(states):
+            said.append(f"rank {rank} is stopped")
+        elif not states.get(False):
+            said.append(f"rank {rank} has ended")
+        elif not states.get(True):
+            said.append(f"rank {rank} has not come to MPI_Init")
+    return said
+
+
+def stopped(states: dict[bool, str]) -> bool:
+    """Whether a process of a rank is stopped."""
+    return "T" in states.get(False, "")
+
+
+def ranks_of_job(pid: int, variable: str) -> dict[int, dict[bool, str]]:
+    """States of the processes of each rank on this machine, apart those of its monitors (True).
+
+    Parameters
+    ----------
+    pid : int
+        A rank's process.
+    variable : str
+        Environment variable that holds a process's rank.
+    """
+    launcher = pid
+    while rank_of(launcher, variable) is not None:
+        launcher = state_and_parent(launcher)[1]
+    found: dict[int, dict[bool, str]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        rank = rank_of(int(name), variable)
+        if rank is not None and launcher in ancestors(int(name)):
+            states = found.setdefault(rank, {})
+            monitor = os.fsencode(__file__) in content(int(name), "cmdline").split(b"\0")
+            states[monitor] = states.get(monitor, "") + state_and_parent(int(name))[0]
+    return found
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """The processes above one, the nearest first."""
+    while pid > 1:
+        pid = state_and_parent(pid)[1]
+        yield pid
+
+
+def rank_of(pid: int, variable: str) -> int | None:
+    """The rank that a process bears in its environment; None for the launcher, and where it is not seen."""
+    for line in content(pid, "environ").split(b"\0"):
+        name, _, value = line.partition(b"=")
+        if name == variable.encode():
+            return int(value)
+    return None
+
+
+def state_and_parent(pid: int) -> tuple[str, int]:
+    """State of a process, such as "T" for stopped, and its parent; "" and 0 if it is gone."""
+    words = content(pid, "stat").decode(errors="replace").rpartition(")")[2].split()
+    return (words[0], int(words[1])) if words else ("", 0)
+
+
+def content(pid: int, name: str) -> bytes:
+    """A file that the kernel keeps of a process; empty if it is gone or not to be read."""
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
