@@ -1,3 +1,89 @@
-"""Numerical verification and stability tests of s-step dual coordinate descent."""
+"""Numerical verification and stability tests of s-step dual coordinate descent.
+
+Three nouns come first: a `Problem` says what is solved, a `Solver` maps it to a `Trajectory`, and a check
+judges trajectories: `judge` has the runs made that a check needs and returns its verdicts.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sstep_verify.declaration import Declaration
+    from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
+    from sstep_verify.judging import judge
+    from sstep_verify.problems import (
+        Hinge,
+        IndexStream,
+        LinearKernel,
+        PolynomialKernel,
+        Problem,
+        RBFKernel,
+        Ridge,
+        SquaredHinge,
+    )
+    from sstep_verify.solver import RunRequest, Solver
+    from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
+    from sstep_verify.solvers.production import ProductionSolver
+    from sstep_verify.trajectory import Trajectory
+    from sstep_verify.verdict import Status, Term, Verdict
+
+_ROOMS = {
+    "declaration": ("Declaration",),
+    "errors": ("DataError", "InputError", "MissingExtraError", "SstepVerifyError"),
+    "judging": ("judge",),
+    "problems": (
+        "Hinge", "IndexStream", "LinearKernel", "PolynomialKernel", "Problem", "RBFKernel", "Ridge",
+        "SquaredHinge",
+    ),
+    "solver": ("RunRequest", "Solver"),
+    "solvers.adapters": ("CallableSolver", "ReferenceSolver"),
+    "solvers.production": ("ProductionSolver",),
+    "trajectory": ("Trajectory",),
+    "verdict": ("Status", "Term", "Verdict"),
+}  # fmt: skip
+"""Modules of the public names; a module is imported when a name of it is first used."""
+
+_HOMES = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "CallableSolver",
+    "DataError",
+    "Declaration",
+    "Hinge",
+    "IndexStream",
+    "InputError",
+    "LinearKernel",
+    "MissingExtraError",
+    "PolynomialKernel",
+    "Problem",
+    "ProductionSolver",
+    "RBFKernel",
+    "ReferenceSolver",
+    "Ridge",
+    "RunRequest",
+    "Solver",
+    "SquaredHinge",
+    "SstepVerifyError",
+    "Status",
+    "Term",
+    "Trajectory",
+    "Verdict",
+    "__version__",
+    "judge",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

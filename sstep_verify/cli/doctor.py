@@ -12,7 +12,7 @@ import click
 @click.command("doctor")
 @click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
-def command(directory, as_json):
+def command(directory: str | None, as_json: bool) -> None:
     """Check MPI, BLAS threads, compiled loops, oracles, Octave, data sets and report writers.
 
     One line each: ok; missing (an optional part that is not there: what does not work without it, and the

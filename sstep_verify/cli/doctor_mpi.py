@@ -1,4 +1,4 @@
-"""What ``sstep-verify doctor`` finds out about MPI: launcher, library, and whether they belong together."""
+"""The part of ``sstep-verify doctor`` about MPI: launcher, library, and whether they belong together."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 from sstep_verify.cli.doctor_parts import Finding
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import LaunchError, environment, in_place, run
+from sstep_verify.launch.monitors import start_monitored
 
 RANKS = 2
 """Ranks of a trial: enough to tell one world from several."""
@@ -74,9 +75,10 @@ def _this_job(version: str) -> Finding:
             return Finding("MPI job", "wrong", found, meaning, advice)
         from mpi4py import MPI
 
-        if not MPI.Is_initialized():
-            MPI.Init()
-        size = environment.world().size
+        with start_monitored(SECONDS, "Start the job with fewer ranks"):
+            if not MPI.Is_initialized():
+                MPI.Init()
+            size = environment.world().size
     except (InputError, ImportError, RuntimeError) as error:
         return Finding("MPI job", "wrong", str(error), meaning, advice)
     return Finding(

@@ -1,4 +1,4 @@
-"""What ``sstep-verify doctor`` looks at beside MPI: packages, programs, data sets."""
+"""The part of ``sstep-verify doctor`` beside MPI: packages, programs, data sets."""
 
 from __future__ import annotations
 
@@ -101,7 +101,6 @@ PACKAGES = (
     ),
     Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
     Package("jinja2", "jinja2", "report", "no report is written as HTML"),
-    Package("matplotlib", "matplotlib", "report", "a report has no figures"),
     Package("junitparser", "junitparser", "report", "a report has no JUnit file"),
     Package("piqp", "piqp", "peers", "no first referee for the optima of K-SVM with every kernel"),
     Package("osqp", "osqp", "peers", "no second referee for the optima of K-SVM with every kernel"),
@@ -125,8 +124,8 @@ def part_findings(directory: str | None) -> Iterator[Finding]:
 
 
 def blas() -> Finding:
-    """The BLAS that NumPy has loaded, and its threads."""
-    import numpy  # noqa: F401  - loads its BLAS, so that threadpoolctl can see it
+    """The BLAS that NumPy and SciPy have loaded, and their threads."""
+    import scipy.linalg  # noqa: F401  - both load their BLAS, so that threadpoolctl can see it
     from threadpoolctl import threadpool_info
 
     found = [item for item in threadpool_info() if item.get("user_api") == "blas"]
@@ -189,8 +188,8 @@ def octave() -> Finding:
 
 def data_sets(directory: str | None) -> Iterator[Finding]:
     """The folders of data sets, and whether the files in them are the data sets they are named after."""
-    from sstep_verify.problems.datasets import FOLDER_VARIABLE, load
-    from sstep_verify.problems.registry import registry
+    from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, load
+    from sstep_verify.problems.data.registry import registry
 
     named = {"--data": directory, f"${FOLDER_VARIABLE}": os.environ.get(FOLDER_VARIABLE)}
     folders = {origin: Path(folder).expanduser() for origin, folder in named.items() if folder}
@@ -224,7 +223,7 @@ def data_sets(directory: str | None) -> Iterator[Finding]:
 
 def _stored(name: str, folders: dict[str, Path]) -> Path | None:
     """File of a data set, looked for in the order in which loading does."""
-    from sstep_verify.problems.svmlight import SUFFIXES
+    from sstep_verify.problems.data.svmlight import SUFFIXES
 
     paths = (folder / f"{name}{suffix}" for folder in folders.values() for suffix in SUFFIXES)
     return next((path for path in paths if path.exists()), None)

@@ -1,67 +1,118 @@
-"""``sstep-verify explain``: what a check claims, how its bound is derived, what an artefact holds."""
+"""``sstep-verify explain``: the claim of a check and its bound, or the verdict that an artefact holds."""
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import shlex
 import textwrap
+from dataclasses import asdict
 
 import click
 
-WIDTH = 100
+from sstep_verify.cli.completion import checks, complete
+from sstep_verify.cli.plain_words import filled, glossary, in_short, number
 
 
 @click.command("explain")
-@click.argument("check", required=False)
+@click.argument("check", required=False, shell_complete=complete(checks))
 @click.argument("artefact", required=False, type=click.Path())
-def command(check, artefact):
-    """Explain a check.
+@click.option(
+    "--long", "in_full", is_flag=True, help="Add methods, derivations of the bounds, all numbers."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
+def command(check, artefact, in_full, as_json):
+    """Explain a check, or a verdict.
 
-    Without CHECK the checks are listed. With CHECK: its claim, what it needs, its bound with the
-    derivation, what VACUOUS means for it, its planted defect. With an ARTEFACT, a folder that a report
-    holds under artefacts/, the numbers of that verdict are filled in.
+    With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
+    find, what VACUOUS means for it. With an ARTEFACT, a folder that a report holds under artefacts/:
+    what was found there, in plain words; CHECK need not be named.
     """
     from sstep_verify.checks.explanations import explain, known_checks
 
-    if check is None:
+    if check is not None and artefact is None and _is_path(check, known_checks()):
+        check, artefact = None, check
+    if artefact is not None:
+        _explain_artefact(check, artefact, in_full, as_json)
+    elif check is not None:
+        found = explain(check)
+        if as_json:
+            _print_json(asdict(found))
+        else:
+            _show(found, in_full)
+    elif as_json:
+        _print_json({name: explain(name).claim for name in known_checks()})
+    else:
         for name in known_checks():
-            click.echo(f"{name}\n{_indented(explain(name).claim)}")
+            click.echo(f"{name}\n{filled(explain(name).claim)}")
+
+
+def _is_path(word: str, checks: tuple[str, ...]) -> bool:
+    return word not in checks and (os.sep in word or word == "." or os.path.lexists(word))
+
+
+def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bool) -> None:
+    from sstep_verify.checks.explanations import explain
+
+    kept = _read(check, folder)
+    found = explain(kept.check)
+    replay = f"sstep-verify replay {shlex.quote(folder)}"
+    if as_json:
+        again = {"replay": replay, "run": kept.case.replay_command}
+        head = {"check": kept.check, "case": kept.case.id, "s": kept.s, "version": kept.version}
+        _print_json({**head, "verdicts": kept.verdicts, "again": again, "explanation": asdict(found)})
         return
-    explanation = explain(check)
-    kept = _read(check, artefact) if artefact else None
-    _show(explanation)
-    if kept is not None:
-        for verdict in kept.verdicts:
+    if in_full:
+        _show(found, True)
+    for verdict in kept.verdicts:
+        if in_full:
             _show_numbers(kept, verdict)
-        click.echo(f"\nAgain\n  offline: sstep-verify replay {shlex.quote(artefact)}")
-        click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
+        else:
+            for line in in_short(verdict, found.claim):
+                click.echo(line)
+    click.echo(f"\nAgain\n  offline: {replay}" if in_full else f"Again\n  offline: {replay}")
+    click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
+    if not in_full:
+        for line in glossary():
+            click.echo(line)
+        click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
 
 
-def _read(check: str, folder: str):
+def _read(check: str | None, folder: str):
     from sstep_verify.campaign.artefact import read_artefact
     from sstep_verify.errors import InputError
 
     kept = read_artefact(folder)
-    if kept.check != check:
+    if check not in (None, kept.check):
         raise InputError(
             f"{folder}: is an artefact of the check {kept.check}, not of {check}; "
-            f"use: sstep-verify explain {kept.check} {folder}"
+            f"use: sstep-verify explain {shlex.quote(folder)}"
         )
     return kept
 
 
-def _show(explanation) -> None:
+def _print_json(document: object) -> None:
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _show(explanation, in_full: bool) -> None:
     click.echo(explanation.check)
-    _section("Claim", _indented(explanation.claim))
-    _section("Method", textwrap.indent(explanation.method, "  "))
-    _section("Needs", _indented(explanation.needs))
-    for path, text in explanation.derivations.items():
-        _section(f"Bound: {path}", textwrap.indent(text, "  "))
+    _section("Claim", filled(explanation.claim))
+    if in_full:
+        _section("Method", textwrap.indent(explanation.method, "  "))
+    _section("Needs", filled(explanation.needs))
+    if in_full:
+        for path, text in explanation.derivations.items():
+            _section(f"Bound: {path}", textwrap.indent(text, "  "))
+    elif explanation.derivations:
+        paths = ", ".join(explanation.derivations)
+        _section("Bound", filled(f"Derived in {paths}; --long prints the derivations."))
     if not explanation.derivations:
         zero = "0: what is compared must agree exactly, for the reason that the claim and the method give."
-        _section("Bound", _indented(zero))
-    _section("Planted defect", _indented(explanation.planted))
-    _section("VACUOUS", _indented(explanation.vacuous))
+        _section("Bound", filled(zero))
+    _section("Planted defect", filled(explanation.planted))
+    _section("VACUOUS", filled(explanation.vacuous))
 
 
 def _section(title: str, text: str) -> None:
@@ -69,12 +120,8 @@ def _section(title: str, text: str) -> None:
         click.echo(f"\n{title}\n{text}")
 
 
-def _indented(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
 def _show_numbers(kept, verdict: dict) -> None:
-    _section(f"In this artefact: {verdict['status']}", _indented(verdict["reason"]))
+    _section(f"In this artefact: {verdict['status']}", filled(verdict["reason"]))
     _section("Measured and bound", "\n".join(_compared(verdict)))
     _section("What enters the bound", "\n".join(f"  {name}: {value}" for name, value in _entering(kept)))
     _section("Where the bound comes from", "\n".join(_shared_out(kept, verdict)))
@@ -83,7 +130,7 @@ def _show_numbers(kept, verdict: dict) -> None:
 
 
 def _compared(verdict: dict) -> list[str]:
-    measured, bound, ratio = (_number(verdict[name]) for name in ("measured", "bound", "ratio"))
+    measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     return [
         f"  measured {measured}, bound {bound} ({verdict['units']})",
         f"  ratio = measured / bound = {ratio}; FAIL iff above 1",
@@ -93,7 +140,7 @@ def _compared(verdict: dict) -> list[str]:
 
 def _entering(kept):
     """The numbers and declarations that bounds are made from, as (name, value)."""
-    from sstep_verify.bounds.rounding import unit_roundoff
+    from sstep_verify.numerics.rounding import unit_roundoff
 
     case, declared = kept.case, kept.case.declaration
     problem, stream = case.problem, case.stream
@@ -135,8 +182,7 @@ def _shared_out(kept, verdict: dict):
     if data:
         yield from _rows([("term of the recurrence", "detectable", "from the panel" if panel else "")])
     yield from _rows(
-        (name, _number(value), _number(panel[name]) if name in panel else "")
-        for name, value in data.items()
+        (name, number(value), number(panel[name]) if name in panel else "") for name, value in data.items()
     )
 
 
@@ -153,7 +199,7 @@ def _rows(cells):
 def _terms(verdict: dict):
     for term in verdict["terms"]:
         counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
-        seen = f"detectable relative error {_number(term['detectable'])}"
+        seen = f"detectable relative error {number(term['detectable'])}"
         reason = f": {term['reason']}" if term["reason"] else ""
         yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
 
@@ -172,11 +218,4 @@ def _words(value) -> str:
         return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
     if isinstance(value, list):
         return "[" + ", ".join(map(_words, value)) + "]"
-    return _number(value)
-
-
-def _number(value) -> str:
-    """A number in few digits; what JSON has no number for is said to be infinite or undefined."""
-    if value is None:
-        return "infinite or undefined"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return number(value)

@@ -5,24 +5,58 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import json
+import lzma
 import os
 import sys
+import time
+import tomllib
 import traceback
+import zipfile
+import zlib
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 import click
 
 from sstep_verify import __version__
-from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest
+from sstep_verify.outputs.paths import shortened
+
+PIPE_CLOSED = 141
+"""Exit code of a program whose output nobody reads any more, as a shell tells it (128 + SIGPIPE)."""
+
+MALFORMED = (
+    EOFError, RecursionError, UnicodeError, json.JSONDecodeError, tomllib.TOMLDecodeError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+)  # fmt: skip
+"""Errors of the standard library's readers that mean a file which is not what it should be."""
+
+MACHINE: tuple[tuple[Any, str, str], ...] = (
+    (
+        MemoryError,
+        "memory does not suffice",
+        "take fewer samples or features, or more memory",
+    ),
+    (OverflowError, "a number is too large", "look for it among the options and in the files"),
+    (MALFORMED, "a file is malformed or cut short", "make or fetch it again"),
+)
+"""Errors that are not ours, what to say of them, and the way out."""
 
 COMMANDS = {
-    "doctor": "Check MPI, threads, packages and data, and say what to do.",
-    "explain": "Say what a check claims, how its bound is derived, and what it saw.",
-    "oracle": "Certify an optimum, or prove a certificate anew.",
-    "replay": "Judge an artefact again, offline.",
-    "run": "Run a campaign and write its report.",
+    "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
+    "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
+    "merge": "Make one report of the shards of a campaign.",
+    "oracle": "Enclose an optimum with proof, or prove a certificate again.",
+    "replay": "Judge the artefact of a failure again, without the solver.",
+    "report": "Make page, figures and tables anew from a results.json; nothing is run.",
+    "run": "Judge a solver on a campaign of problems and write the report.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
 }
+
+
+PATIENCE = 1.0
+"""Seconds that the other ranks of a job leave rank 0 to say why they all end."""
 
 
 def is_silent() -> bool:
@@ -32,10 +66,20 @@ def is_silent() -> bool:
     return is_silent_rank()
 
 
-def _parsed_quietly(make_context: Callable[..., click.Context], *arguments, **extra) -> click.Context:
+def _parsed_quietly(make: Callable[..., click.Context], *arguments: Any, **extra: Any) -> click.Context:
     """Parse a command line without a word: what is printed meanwhile is help."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-        return make_context(*arguments, **extra)
+        return make(*arguments, **extra)
+
+
+def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
+    """End with a message, which rank 0 of a job prints for all; the others leave it the time to."""
+    if is_silent():
+        # A launcher kills all ranks once one has ended with an error.
+        time.sleep(PATIENCE)
+    else:
+        show()
+    sys.exit(code)
 
 
 class LazyGroup(click.Group):
@@ -49,12 +93,24 @@ class LazyGroup(click.Group):
         """Load the command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"sstep_verify.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"sstep_verify.cli.{cmd_name}").command
         if is_silent():
-            command.make_context = functools.partial(_parsed_quietly, command.make_context)
+            quietly = functools.partial(_parsed_quietly, command.make_context)
+            command.make_context = quietly  # type: ignore[method-assign]
         return command
 
-    def make_context(self, info_name, args, parent=None, **extra):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is refused with the most similar name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            known = ", ".join(sorted(COMMANDS))
+            ctx.fail(f"no such command {args[0]!r}{closest(args[0], COMMANDS)}; known: {known}")
+        return super().resolve_command(ctx, args)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
         """Parse what stands before the name of a command."""
         make = super().make_context
         if is_silent():
@@ -69,7 +125,7 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sstep-verify")
-def cli():
+def cli() -> None:
     """Verify s-step solvers: is this one right, up to which s, on which data, and how do we know.
 
     Exit codes: 0 green; 1 a check failed; 2 usage or input error; 3 inconclusive, or too few
@@ -80,23 +136,46 @@ def cli():
 def main() -> None:
     """Run the command line; errors of the user's input end it with one message and exit code 2.
 
-    Of the processes that a launcher started together, the one of rank 0 prints help and usage errors.
+    Of the processes that a launcher started together, the one of rank 0 prints help and refusals.
     """
     try:
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.Abort:
-        click.echo("aborted", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        if not is_silent():
-            error.show()
-        sys.exit(2)
-    except (InputError, MissingExtraError) as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except Exception:
-        traceback.print_exc()
-        click.echo("internal error: this is a defect of sstep_verify, not of the solver tested", err=True)
-        sys.exit(4)
+        _refuse(130, lambda: click.echo("aborted", err=True))
+    except click.ClickException as refusal:
+        _refuse(2, refusal.show)
+    except BrokenPipeError:
+        # Whoever read the output has enough of it; what is still held back must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(PIPE_CLOSED)
+    except Exception as error:
+        line, code = told(error)
+        if line and code == 2:
+            _refuse(code, lambda: click.echo(line, err=True))
+        if not line:
+            traceback.print_exc()
+            line = "internal error: this is a defect of sstep_verify, not of the solver tested"
+        click.echo(line, err=True)
+        sys.exit(code)
+
+
+def told(error: Exception) -> tuple[str, int]:
+    """One line for an error, with the way out, and the exit code; an empty line for a defect of ours.
+
+    What this package raises on purpose, and what the machine or a file is to blame for: files that are
+    missing, unreadable or malformed, memory, numbers beyond what a field holds.
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, SstepVerifyError):
+        notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
+        return f"error: {error}{notes}", 2 if isinstance(error, (InputError, MissingExtraError)) else 4
+    if isinstance(error, OSError):
+        paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
+        reason = ": ".join([*paths, error.strerror or text])
+        return f"error: {reason}; check the path and its permissions", 2
+    for kinds, reason, way_out in MACHINE:
+        if isinstance(error, kinds):
+            return f"error: {reason} ({text:.200}); {way_out}", 2
+    return "", 4

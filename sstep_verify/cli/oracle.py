@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
+import json
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import click
+
+from sstep_verify.cli.completion import complete, data_sets
+from sstep_verify.cli.problem_options import kernel_and_loss, problem_options
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""
 
 
 @click.command("oracle")
-@click.argument("data", metavar="[DATA]", required=False)
-@click.option("--verify", "file", type=click.Path(), help="Prove this certificate anew, then stop.")
-@click.option("--task", type=click.Choice(["krr", "svm-l1", "svm-l2"]), help="What to solve.")
-@click.option(
-    "--kernel", type=click.Choice(["linear", "polynomial", "rbf"]), default="linear", show_default=True
-)
-@click.option("--sigma", type=float, default=1.0, show_default=True, help="rbf: inverse squared width.")
-@click.option("--degree", type=int, default=3, show_default=True, help="polynomial: exponent.")
-@click.option("--offset", type=float, default=0.0, show_default=True, help="polynomial: constant.")
-@click.option("--C", "penalty_c", type=float, default=1.0, show_default=True, help="K-SVM: penalty.")
-@click.option(
-    "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
-)
-@click.option(
-    "--bias", type=float, default=0.0, help="Append a constant feature of this value  [default: none]"
-)
+@click.argument("data", metavar="[DATA]", required=False, shell_complete=complete(data_sets))
+@click.option("--verify", "file", metavar="FILE", help="Prove this certificate anew, then stop.")
+@problem_options(required=False)
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
 )
@@ -37,10 +28,13 @@ SHOWN = 30
     "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
     help="Most memory that the matrices may take; refused above it.",
 )  # fmt: skip
-@click.option("--out", type=click.Path(dir_okay=False), help="File of the certificate (.json).")
+@click.option("--out", metavar="FILE", help="File of the certificate (.json).")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @click.option("--no-cache", is_flag=True, help="Neither look the certificate up nor keep it.")
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object: the certificate, or the proof."
+)
 def command(data, file, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
@@ -59,27 +53,42 @@ def command(data, file, **given):
     at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
     """
     if file is not None:
-        _verify(file, data, given["directory"])
+        _verify(file, data, given["directory"], given["as_json"])
         return
     from sstep_verify.errors import InputError
 
     if data is None or given["task"] is None:
         raise InputError("oracle: give DATA and --task to certify, or --verify FILE to prove anew")
-    if given["out"] and os.path.exists(given["out"]) and not given["force"]:
-        raise InputError(f"{given['out']}: is there already; give another name, or --force to replace it")
-    folder = os.path.dirname(given["out"] or "") or "."
-    if given["out"] and not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{given['out']}: cannot be written: {folder} is no folder to write in")
-    _certify(data, given)
+    kernel, loss, rest = kernel_and_loss(given)
+    with _claimed(data, rest):
+        certificate, problem = _certified(data, kernel, loss, rest)
+        if rest["out"] is not None:
+            from sstep_verify.outputs import write_text
+
+            write_text(rest["out"], _encoded(certificate))
+    if rest["as_json"]:
+        click.echo(_encoded(certificate), nl=False)
+    else:
+        _show(problem, certificate)
+    if certificate.digits < rest["digits"]:
+        click.echo(f"certified to {certificate.digits} digits of the {rest['digits']} asked for", err=True)
+        sys.exit(3)
 
 
-def _certify(data, given) -> None:
+def _encoded(certificate) -> str:
+    from sstep_verify.oracle.certificate.file import encode
+
+    return encode(certificate)
+
+
+def _certified(data, kernel, loss, given):
+    """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
     from sstep_verify.oracle.certificate.cache import keep, proved
-    from sstep_verify.oracle.certificate.file import encode, write_whole
+    from sstep_verify.oracle.certificate.file import require_writable
+    from sstep_verify.provenance import collect
 
-    problem, loaded = _problem(data, given)
-    if given["bias"]:
-        click.echo(f"a constant feature, {given['bias']:g}, stands last in the data")
+    problem, loaded = _problem(data, kernel, loss, given)
+    require_writable(problem)
     certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
         click.echo(note, err=True)
@@ -88,38 +97,45 @@ def _certify(data, given) -> None:
         certificate = _prove(problem, given["digits"])
         if not given["no_cache"] and (note := keep(problem, given["digits"], certificate)):
             click.echo(note, err=True)
-    if given["out"]:
-        from sstep_verify.provenance import collect
+    facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
+    made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
+    subject = replace(certificate.subject, bias=given["bias"])
+    return replace(certificate, subject=subject, provenance=made), problem
 
-        facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
-        made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
-        subject = replace(certificate.subject, bias=given["bias"])
-        write_whole(given["out"], encode(replace(certificate, subject=subject, provenance=made)))
+
+@contextlib.contextmanager
+def _claimed(data, given):
+    """The file of the certificate, if there is to be one, held for as long as it takes."""
+    from sstep_verify.outputs import Output, claim
+    from sstep_verify.problems.data.datasets import stored_file
+
+    if given["out"] is None:
+        yield
+        return
+    inputs = [("DATA", path) for path in (stored_file(data, given["directory"]),) if path]
+    with claim([Output("--out", given["out"], given["force"])], inputs):
+        yield
+
+
+def _show(problem, certificate) -> None:
+    if certificate.subject.bias:
+        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
     for line in _summary(problem, certificate):
         click.echo(line)
-    if certificate.digits < given["digits"]:
-        click.echo(f"certified to {certificate.digits} digits of the {given['digits']} asked", err=True)
-        sys.exit(3)
 
 
-def _problem(data, given):
+def _problem(data, kernel, loss, given):
     from sstep_verify.problems import Problem
     from sstep_verify.problems.bias import require_usable, with_constant_feature
-    from sstep_verify.problems.kernels import kernel_from
-    from sstep_verify.problems.losses import loss_from
 
-    loaded = _load(data, given["task"], given["directory"])
-    kernel = kernel_from(
-        given["kernel"], degree=given["degree"], offset=given["offset"], sigma=given["sigma"]
-    )
-    loss = loss_from(given["task"], C=given["penalty_c"], penalty=given["penalty"])
     require_usable(given["bias"], kernel)
+    loaded = _load(data, loss.task, given["directory"])
     values = with_constant_feature(loaded.data, given["bias"])
-    return Problem(loaded.name, values, loaded.targets, kernel, loss), loaded
+    return Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel(), loaded
 
 
 def _load(data, task, directory):
-    from sstep_verify.problems.datasets import load
+    from sstep_verify.problems.data.datasets import load
 
     return load(data, directory=directory, task="regression" if task == "krr" else "classification")
 
@@ -180,12 +196,12 @@ def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
     return str(Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999).create_decimal(text))
 
 
-def _verify(file, data, directory) -> None:
+def _verify(file, data, directory, as_json) -> None:
     from sstep_verify.errors import InputError
     from sstep_verify.oracle.certificate.file import read_certificate
     from sstep_verify.oracle.verify.certificate import verify_certificate
     from sstep_verify.oracle.verify.record import CertificateError
-    from sstep_verify.problems.datasets import names
+    from sstep_verify.problems.data.datasets import names
 
     try:
         certificate = read_certificate(file)
@@ -198,10 +214,12 @@ def _verify(file, data, directory) -> None:
         loaded = _load(data or subject.data, subject.task, directory)
         problem = verify_certificate(certificate, loaded.data, loaded.targets)
     except CertificateError as error:
+        if as_json:
+            click.echo(json.dumps({"proved": False, "field": error.field_name, "reason": str(error)}))
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
-    if certificate.subject.bias:
-        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
-    for line in _summary(problem, certificate):
-        click.echo(line)
+    if as_json:
+        click.echo(json.dumps({"proved": True, "digits": certificate.digits, "subject": asdict(subject)}))
+        return
+    _show(problem, certificate)
     click.echo("every statement was proved anew")

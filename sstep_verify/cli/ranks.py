@@ -11,6 +11,7 @@ import click
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, in_place
+from sstep_verify.launch.monitors import start_monitored
 from sstep_verify.launch.watchdog import Unwatched, Watchdog
 from sstep_verify.parallel.communicator import Communicator, SelfCommunicator, communicator_of
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
@@ -18,6 +19,9 @@ from sstep_verify.parallel.shares import ReadingError
 
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
 """Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""
+
+OPTION = "--hang-limit"
+"""Option by which the user sets the seconds without progress that are allowed."""
 
 NAP = 0.002
 """Seconds between two looks whether all ranks have come."""
@@ -27,7 +31,7 @@ GRACE = 10.0
 
 
 class Part(Protocol):
-    """What a command does on every rank."""
+    """Work of a command on every rank."""
 
     def __call__(self, communicator: Communicator, watchdog: Unwatched) -> None:
         """Do it."""
@@ -35,7 +39,7 @@ class Part(Protocol):
 
 
 def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
-    """Call a function on every rank of this job, or in this process if it is none.
+    """Call a function on every rank of this job, or in this process where there is no job.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
     job: the others may be waiting for it in a collective, and would for ever. A rank that is killed, or
@@ -56,15 +60,14 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
     if not in_place.active():
         function(SelfCommunicator(), Unwatched())
         return
-    try:
+    slow = f"If the ranks are merely slow to start, pass a larger {OPTION} (0: no limit)"
+    with start_monitored(hang_limit, slow):
         world = environment.world()
-    except (InputError, MissingExtraError):
-        if environment.is_silent_rank():
-            sys.exit(INPUT)
-        raise
-    job = _Job(world, hang_limit)
+        from sstep_verify.launch.observed import ObservedComm
+
+        job = _Job(world, hang_limit)
     try:
-        function(communicator_of(world), job.watchdog)
+        function(communicator_of(ObservedComm(world)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
@@ -90,7 +93,7 @@ class _Job:
 
     def __init__(self, world: Any, hang_limit: float):
         self._door = world.Dup()
-        self.watchdog = Watchdog(world, hang_limit, "--hang-limit", FAILED)
+        self.watchdog = Watchdog(world, hang_limit, OPTION, FAILED)
 
     def leave(self, code: int = 0, message: str = "") -> None:
         """End this rank's part together with all others; after an error, end the job if they do not come.
@@ -103,8 +106,8 @@ class _Job:
         self.watchdog.finish()
         if not self._met(GRACE if message else float("inf")):
             self.abort(code, f"rank {door.rank} of {door.size} alone: {message}")
-        # Nobody ends before all witnesses are gone, who would take it for a loss.
-        self.watchdog.dismiss_witness()
+        # Nobody ends before all monitors are gone, which would take it for a loss.
+        self.watchdog.dismiss_monitor()
         if not self._met(GRACE):
             self.abort(code or FAILED, f"rank {door.rank} of {door.size}: the others were lost at the end")
         self.watchdog.stop()

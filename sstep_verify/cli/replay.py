@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import click
@@ -9,7 +10,8 @@ import click
 
 @click.command("replay")
 @click.argument("artefact", type=click.Path(), metavar="ARTEFACT")
-def command(artefact):
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+def command(artefact, as_json):
     """Judge an artefact again, offline.
 
     ARTEFACT is a folder that a report holds under artefacts/: the problem, the index stream and the runs
@@ -27,6 +29,32 @@ def command(artefact):
     kept = read_artefact(artefact)
     with threadpool_limits(1):
         rejudged = rejudge(kept)
+    if as_json:
+        _print_json(kept, rejudged)
+    else:
+        _print_lines(kept, rejudged)
+    sys.exit(rejudged.exit_code)
+
+
+def _print_json(kept, rejudged) -> None:
+    from sstep_verify.reporting.plain import plain
+
+    document = {
+        "check": kept.check,
+        "case": kept.case.id,
+        "s": kept.s,
+        "stored_version": kept.version,
+        "stored": kept.verdicts,
+        "verdicts": [verdict.as_dict() for verdict in rejudged.verdicts],
+        "disagreements": rejudged.disagreements,
+        "differences": rejudged.differences,
+        "run": kept.case.replay_command,
+        "exit_code": rejudged.exit_code,
+    }
+    click.echo(json.dumps(plain(document), indent=1, ensure_ascii=False))
+
+
+def _print_lines(kept, rejudged) -> None:
     for verdict in rejudged.verdicts:
         _show(verdict)
     stored = ", ".join(str(verdict["status"]) for verdict in kept.verdicts)
@@ -34,7 +62,6 @@ def command(artefact):
     for line in (*rejudged.disagreements, *rejudged.differences):
         click.echo(f"  {line}")
     click.echo(f"with the solver: {kept.case.replay_command or 'no command was kept'}")
-    sys.exit(rejudged.exit_code)
 
 
 def _show(verdict) -> None:
@@ -45,7 +72,8 @@ def _show(verdict) -> None:
     )
     for term in verdict.terms:
         reason = f": {term.reason}" if term.reason else ""
-        click.echo(f"  term {term.name}: {term.status}, detectable {term.detectable:.3g}{reason}")
+        seen = "visible" if term.seen else "not visible"
+        click.echo(f"  {term.name}: {seen}, detectable {term.detectable:.3g}{reason}")
     click.echo(f"  {verdict.reason}")
 
 

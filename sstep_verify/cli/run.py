@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import os
+import shlex
 import sys
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from sstep_verify.campaign.shipped import shipped
+from sstep_verify.cli.completion import campaigns, complete
 
-@click.command("run")
-@click.argument("campaign", default="embedded", metavar="[NAME|FILE.toml]")
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
-@click.option(
-    "--out",
-    type=click.Path(),
-    help="Folder of the report  [default: sstep-verify-out/NAME, with --only NAME-part]",
-)
-@click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes  [default: one per core]")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
-@click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
-def command(campaign, directory, out, only, jobs, resume, list_cases):
-    """Run a campaign and write its report.
+INTERRUPTED = 130
+"""Exit code after Ctrl-C where no report was written."""
 
-    Shipped campaigns: embedded (default; needs no download), paper (the paper's convergence
-    experiments), stability (errors of s-step against classical, over s and condition; needs no
-    download) and certified (optima of the paper's problems, proved to 30 digits; runs no solver).
-    Any other is a TOML file. The last line printed is the report's folder.
+
+def _help() -> str:
+    titles = {
+        name: tomllib.loads(file.read_text("utf-8"))["campaign"]["title"]
+        for name, file in shipped().items()
+    }
+    width = max(map(len, titles))
+    listed = "\n".join(f"      {name:<{width}}  {title}" for name, title in titles.items())
+    return inspect.cleandoc(f"""Run a campaign and write its report.
+
+    Shipped campaigns, embedded by default; any other is a TOML file:
+
+    \b
+{listed}
+
+    The last line printed is the report's folder.
 
     An id names data, kernel with its parameters, task, and C or lambda, such as duke/rbf,sigma=1/svm-l1/C=1
     (see --list). TEXT selects the case that has it as its whole id; else all whose id contains it, where a
@@ -38,39 +45,101 @@ def command(campaign, directory, out, only, jobs, resume, list_cases):
 
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
-    """
+
+    Under mpiexec the ranks above 0 run the problems. --shard I/N runs a part in a folder of its own, for
+    job arrays; sstep-verify merge makes one report of all parts.
+    """)
+
+
+@click.command("run", help=_help())
+@click.argument(
+    "campaign", default="embedded", metavar="[NAME|FILE.toml]", shell_complete=complete(campaigns)
+)
+@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="Folder of the report  [default: sstep-verify-out/NAME, with --only NAME-part]",
+)
+@click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects.")
+@click.option("--jobs", type=click.IntRange(min=1, max=1024), help="Processes  [default: one per core]")
+@click.option("--shard", default="", metavar="I/N", help="Run the I-th of N parts, to be merged.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
+@click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
+@click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
+def command(**options):
+    """Run a campaign, on the ranks of a job if this is one."""
+    from sstep_verify.errors import InputError, MissingExtraError
+    from sstep_verify.launch.environment import is_silent_rank, promised_size
+
+    if options["resume"] and options["force"]:
+        raise InputError(
+            "--resume keeps what an interrupted run had finished, --force discards it: name one"
+        )
+    if promised_size() == 1 or options["list_cases"]:
+        if not is_silent_rank():
+            _command(None, **options)
+        return
+    from sstep_verify.campaign.loop.ranks import executor_of_job
+
+    try:
+        with executor_of_job() as executor:
+            if executor is not None:
+                _command(executor, **options)
+    except (InputError, MissingExtraError):
+        if is_silent_rank():
+            sys.exit(2)
+        raise
+
+
+def _command(executor, campaign, directory, out, only, jobs, shard, resume, force, list_cases):
     from sstep_verify.campaign.definition import read_definition
+    from sstep_verify.campaign.loop.partial import Partial
+    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.loop.shards import Shard
+    from sstep_verify.errors import require
+    from sstep_verify.reporting import check_destination
 
     definition = read_definition(campaign)
+    part = Shard.parse(shard) if shard else None
+    plan = Plan(
+        definition,
+        directory,
+        only,
+        executor.num_workers if executor else jobs or os.cpu_count() or 1,
+        ("sstep-verify", *sys.argv[1:]),
+        say=_say,
+        shard=part,
+        executor=executor,
+    )
+    units = plan.units()
     if list_cases:
-        for case in _case_ids(definition, only):
+        for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
-    from sstep_verify.errors import InputError, require
-    from sstep_verify.launch.environment import promised_size
-    from sstep_verify.reporting import check_destination, write_report
-
-    if (size := promised_size()) > 1:
-        raise InputError(
-            f"a launcher started {size} processes, but a campaign starts its own: run it without mpiexec"
-        )
     require("flint", "exact")
+    if not executor and any(unit.ranks > 1 for unit in units):
+        plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
     name = f"{definition.name}-part" if only else definition.name
-    folder = check_destination(out or Path("sstep-verify-out") / name)
-    partial = _partial(folder, resume)
+    if part:
+        folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
+        partial = Partial(folder, resume, _say, force=force, stays=True)
+    else:
+        folder = check_destination(out or Path("sstep-verify-out") / name)
+        partial = Partial(folder.with_name(f"{folder.name}.partial"), resume, _say, force=force)
     try:
-        results = _run(definition, directory, only, jobs or os.cpu_count() or 1, partial)
-        written = write_report(results, folder, partial.artefacts_for_report())
-        partial.reported()
+        results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
+        if part:
+            written = None
+        else:
+            written = write_carefully(results, folder, partial.artefacts_for_report())
+            if written:
+                partial.reported()
     finally:
         partial.close()
-    _finish(results, written)
-
-
-def _partial(folder: Path, resume: bool):
-    from sstep_verify.campaign.partial import Partial
-
-    return Partial(folder.with_name(f"{folder.name}.partial"), resume, _say)
+    if part:
+        finish_shard(results, folder)
+    finish(results, written, out or folder)
 
 
 def _say(line: str) -> None:
@@ -79,63 +148,111 @@ def _say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def _case_ids(definition, only) -> list[str]:
-    if definition.scenarios:
-        from sstep_verify.campaign.stability_definition import case_ids
-
-        return case_ids(definition.scenarios, only)
-    if definition.optima:
-        from sstep_verify.campaign.certified_definition import optimum_units
-
-        return [unit.case for unit in optimum_units(definition.optima, only)]
-    from sstep_verify.campaign.expand import expand
-
-    return [spec.id for group in expand(definition, only) for spec in group.specs]
-
-
-def _run(definition, directory, only, jobs, partial):
+def _run(plan):
     from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 
-    from sstep_verify.campaign.runner import Plan, run_campaign
+    from sstep_verify.campaign.loop.run import run_campaign
     from sstep_verify.cli.spaced_lines import SpacedLines
 
-    with tqdm(unit="problem", disable=None, leave=False) as bar, threadpool_limits(1):
+    form = "{l_bar}{bar}| {n:.1f} of {total_fmt} [{elapsed} so far, {remaining} left]{postfix}"
+    with tqdm(bar_format=form, disable=None, leave=False) as bar, threadpool_limits(1):
         lines = SpacedLines(bar.disable)
 
-        def progress(done: int, planned: int, case: str) -> None:
-            lines.say(f"{done} of {planned} problems, {case}")
+        def progress(done: float, planned: int, case: str) -> None:
+            lines.say(f"{done:.1f} of {planned} problems, {case}", done / planned)
             bar.total = planned
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)
 
-        if any(family.ranks > 1 for family in definition.families):
-            jobs = 1  # One MPI job at a time: ranks that wait keep a core busy.
-        command_line = ("sstep-verify", *sys.argv[1:])
-        plan = Plan(definition, directory, only, jobs, command_line, partial.artefacts, partial, _say)
-        if definition.scenarios:
-            from sstep_verify.campaign.stability import run_stability
-
-            return run_stability(plan, progress)
-        if definition.optima:
-            from sstep_verify.campaign.certified import run_certified
-
-            return run_certified(plan, progress)
         return run_campaign(plan, progress)
 
 
-def _finish(results, written) -> None:
+def write_carefully(results, folder: Path, artefacts: Path):
+    """Write the report, unless it would put less in the place of a whole one; None if it does not.
+
+    After an interruption a whole report stays, and so does any if nothing was finished. Where internal
+    errors left a run without some of its problems, a whole report is moved aside.
+    """
+    from sstep_verify.reporting import write_report
+
+    whole = _is_whole(folder)
+    if results.summary.interrupted and (whole or not results.cases):
+        return None
+    if whole and (results.summary.exit_code == 4 or not results.cases):
+        places = (folder.with_name(f"{folder.name}.previous-{k}") for k in itertools.count(1))
+        aside = next(place for place in places if not place.exists())
+        folder.rename(aside)
+        _say(
+            f"the report that was in {folder} is in {aside} now, as this run has not finished every problem"
+        )
+    return write_report(results, folder, artefacts)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether there is a report of a run that was not interrupted."""
+    import json
+
+    try:
+        summary = json.loads((folder / "results.json").read_text("utf-8"))["summary"]
+        return not summary["interrupted"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return folder.exists()  # What cannot be read is not ours to replace by less.
+
+
+def finish(results, written, named: str | Path) -> None:
+    """Say what was shown, and end with its exit code.
+
+    Parameters
+    ----------
+    results : Results
+        The document.
+    written : Written or None
+        Its report; None if an interruption has left things as they were.
+    named : str or Path
+        The report's folder as its user named it, for commands that work where the user stands.
+    """
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for case in results.cases:
         if case.status != "PASS":
             click.echo(f"  {case.status} {case.id}: {case.reason}")
+            for line in _again(results.verdicts_of(case.id), case.status, Path(named)):
+                click.echo(f"    {line}")
     for note in results.campaign.notes:
-        if note.startswith("internal error"):
+        if note.startswith(("internal error", "not judged")):
             click.echo(note, err=True)
+    if written is None:
+        kept = "go on with --resume" if results.cases else "no problem was finished"
+        click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
+        sys.exit(INTERRUPTED)
     for message in written.messages:
         click.echo(message, err=True)
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
     click.echo(str(written.folder))
     sys.exit(summary.exit_code)
+
+
+def _again(verdicts, status: str, folder: Path) -> list[str]:
+    """Commands that judge the first unsettled verdict of a case again, and that run its solver again."""
+    verdict = next((one for one in verdicts if one["status"] == status), None)
+    if verdict is None or status == "VACUOUS":
+        return []
+    *words, last = shlex.split(verdict["replay"])
+    if words[1:] != ["replay"]:
+        return [f"run it again: {verdict['replay']}"]
+    lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"]
+    again = verdict["evidence"].get("run again")
+    return [*lines, f"run it again: {again}"] if again else lines
+
+
+def finish_shard(results, folder: Path) -> None:
+    """Say what a shard showed and where it is, and end with its exit code."""
+    summary = results.summary
+    click.echo(f"{results.campaign.name}, shard {results.campaign.parameters['shard']}: {summary.sentence}")
+    for note in results.campaign.notes:
+        if note.startswith(("internal error", "not judged")):
+            click.echo(note, err=True)
+    click.echo(str(folder.resolve()))
+    sys.exit(INTERRUPTED if summary.interrupted else summary.exit_code)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 
 import click
 
+from sstep_verify.cli.completion import complete, data_sets
+from sstep_verify.cli.problem_options import kernel_and_loss, problem_options
 from sstep_verify.cli.ranks import on_ranks
 
 NUMBER = click.IntRange(min=0)
@@ -13,23 +16,8 @@ AT_LEAST_ONE = click.IntRange(min=1)
 
 
 @click.command("solve")
-@click.argument("data", metavar="DATA")
-@click.option(
-    "--task", type=click.Choice(["svm-l1", "svm-l2", "krr"]), required=True, help="What to solve."
-)
-@click.option(
-    "--kernel", type=click.Choice(["linear", "polynomial", "rbf"]), default="linear", show_default=True
-)
-@click.option("--sigma", type=float, default=1.0, show_default=True, help="rbf: inverse squared width.")
-@click.option("--degree", type=int, default=3, show_default=True, help="polynomial: exponent.")
-@click.option("--offset", type=float, default=0.0, show_default=True, help="polynomial: constant.")
-@click.option("--C", "penalty_c", type=float, default=1.0, show_default=True, help="K-SVM: penalty.")
-@click.option(
-    "--lambda", "penalty", type=float, default=1.0, show_default=True, help="K-RR: regularisation."
-)
-@click.option(
-    "--bias", type=float, default=0.0, help="Append a constant feature of this value  [default: none]"
-)
+@click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
+@problem_options(required=True)
 @click.option("--block", type=AT_LEAST_ONE, default=1, show_default=True, help="K-RR: coordinates a step.")
 @click.option("--s", "s", type=AT_LEAST_ONE, default=16, show_default=True, help="Iterations per window.")
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
@@ -58,12 +46,12 @@ AT_LEAST_ONE = click.IntRange(min=1)
     "--hang-limit", type=click.FloatRange(min=0), default=40.0, show_default=True, metavar="SECONDS",
     help="Under mpiexec: end the job when no rank makes progress for so long; 0: never.",
 )  # fmt: skip
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
-@click.option("--out", required=True, type=click.Path(dir_okay=False), help="File of the result (.npz).")
+@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
+@click.option("--out", metavar="FILE", required=True, help="File of the result (.npz).")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside --out, if there is one.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-@click.option("--test", type=click.Path(dir_okay=False), help="LIBSVM file of samples to predict.")
-@click.option("--predictions", type=click.Path(dir_okay=False), help="File for the predictions.")
+@click.option("--test", metavar="FILE", help="LIBSVM file of samples to predict.")
+@click.option("--predictions", metavar="FILE", help="File for the predictions.")
 def command(**given):
     """Train a kernel machine by s-step dual coordinate descent.
 
@@ -94,15 +82,34 @@ def command(**given):
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
     with the launcher's code for it); 130 interrupted.
     """
-    from sstep_verify.cli.solve_run import solve
-
-    if given["hang_limit"] != given["hang_limit"]:
-        raise click.BadParameter("it is no number", param_hint="--hang-limit")
+    limit = given.pop("hang_limit")
+    if math.isnan(limit):
+        raise click.BadParameter("it must be a number of seconds", param_hint="--hang-limit")
     # It takes long to load where many ranks share a disk, and here nobody waits for them yet.
     with contextlib.suppress(ImportError):
         import sklearn.datasets  # noqa: F401
 
-    def part(communicator, watchdog):
-        solve(communicator, given, watchdog)
+    on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
 
-    on_ranks(part, given["hang_limit"])
+
+def _solve(given, communicator, watchdog) -> None:
+    from sstep_verify.cli.solve_progress import Progress
+    from sstep_verify.training import solve
+    from sstep_verify.training.agreement import on_all_ranks
+    from sstep_verify.training.summary import summary_lines
+
+    request = on_all_ranks(communicator, lambda: _request(**given))
+    outcome = solve(request, communicator, Progress(watchdog, communicator.rank == 0))
+    if communicator.rank == 0:
+        for line in summary_lines(outcome):
+            click.echo(line)
+        if outcome.predicted:
+            click.echo(f"predictions: {outcome.predicted}, in {request.predictions}")
+        click.echo(f"result: {request.out}")
+
+
+def _request(timers, **given):
+    from sstep_verify.training import TrainingRequest
+
+    kernel, loss, rest = kernel_and_loss(given)
+    return TrainingRequest(kernel=kernel, loss=loss, separate_timers=timers == "separate", **rest)

@@ -1,0 +1,70 @@
+"""Progress of ``sstep-verify solve`` on a terminal, or in the log of a job; and the watchdog's beat."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import click
+from tqdm import tqdm
+
+from sstep_verify.cli.spaced_lines import SpacedLines
+from sstep_verify.launch.watchdog import Unwatched
+from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.training import Measured
+
+
+class Progress:
+    """Listens to training; see `sstep_verify.training.Listener`.
+
+    Parameters
+    ----------
+    watchdog : Unwatched
+        Told what is to come, and every step.
+    shown : bool
+        Whether this process says anything.
+    """
+
+    def __init__(self, watchdog: Unwatched, shown: bool):
+        self._watchdog, self._shown = watchdog, shown
+        self._kept = 0
+
+    def expect(self, seconds: float) -> None:
+        """Let the watchdog wait so long for a step."""
+        self._watchdog.expect(seconds)
+
+    def note(self, line: str) -> None:
+        """Print a line."""
+        if self._shown:
+            click.echo(line, err=True)
+
+    @contextlib.contextmanager
+    def intervals(self, first: int, last: int) -> Iterator[None]:
+        """Show a bar on a terminal, elsewhere a line now and then; after Ctrl-C, say how to go on."""
+        self._kept = first
+        disable = None if self._shown else True
+        with tqdm(total=last, initial=first, unit="it", disable=disable, leave=False) as self._bar:
+            self._lines = SpacedLines(self._bar.disable and self._shown)
+            try:
+                yield
+            except KeyboardInterrupt:
+                place = f"goes on from iteration {self._kept}" if self._kept else "begins anew"
+                self.note(f"interrupted: --resume {place}")
+                raise
+
+    def step(self, iteration: int) -> None:
+        """Move the bar."""
+        self._watchdog.beat()
+        self._bar.update(iteration - self._bar.n)
+
+    def measured(self, problem: Problem, found: Measured) -> None:
+        """Show a measurement."""
+        from sstep_verify.training.summary import history_line
+
+        line = history_line(problem, found)
+        self._bar.set_postfix_str(line)
+        self._lines.say(f"iteration {found.iteration}: {line}")
+
+    def kept(self, iteration: int) -> None:
+        """Remember where --resume goes on."""
+        self._kept = iteration
