@@ -43,8 +43,9 @@ def data_directory() -> Path:
     return Path(folder)
 
 
+MPI_TESTS = Path(__file__).parent / "parallel"
 RANKS = ("launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel")
-"""Parts of the names of test files that start MPI jobs, beside those of tests/parallel."""
+"""Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -57,7 +58,7 @@ def pytest_collection_modifyitems(config, items):
         return
     for item in items:
         file = item.path
-        ranks = file.parent.name == "parallel" or any(part in file.name for part in RANKS)
+        ranks = file.parent == MPI_TESTS or any(part in file.name for part in RANKS)
         item.add_marker(pytest.mark.xdist_group("ranks" if ranks else str(file)))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,18 +15,20 @@ import pytest
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
-pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
 
-from sstep_verify.campaign import certified_units
-from sstep_verify.campaign.certified import run_certified
+from sstep_verify.campaign.certified import kind as certified_kind
+from sstep_verify.campaign.certified import units as certified_units
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.partial import Partial
-from sstep_verify.campaign.runner import Plan
+from sstep_verify.campaign.kind import Unit
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.ranks import refuse_own_ranks
+from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.errors import InputError
+from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.reporting import load, write_report
-from sstep_verify.reporting.certified_report import certified_rows
+from sstep_verify.reporting.page.certified import certified_rows
 
 TOML = """
 [campaign]
@@ -59,7 +63,7 @@ def _plan(tmp_path) -> Plan:
 
 
 def test_every_row_is_a_proved_statement_and_survives_the_file(plan, tmp_path):
-    results = run_certified(plan)
+    results = run_campaign(plan)
     assert results.summary.exit_code == 0
     assert "3 of 3 optima certified" in results.summary.sentence
     folder = write_report(results, tmp_path / "report").folder
@@ -84,7 +88,7 @@ def test_every_row_is_a_proved_statement_and_survives_the_file(plan, tmp_path):
 
 def test_too_few_digits_are_inconclusive(plan, monkeypatch):
     monkeypatch.setattr(certified_units, "certify_svm", lambda problem, digits: certify_svm(problem, 5))
-    results = run_certified(plan)
+    results = run_campaign(plan)
     assert results.summary.exit_code == 3
     assert "2 to fewer digits" in results.summary.sentence
     assert [case.status for case in results.cases] == ["INCONCLUSIVE", "INCONCLUSIVE", "PASS"]
@@ -95,7 +99,7 @@ def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, mon
         raise CertificateError("radius", "is too small")
 
     monkeypatch.setattr(certified_units, "verify_certificate", refuse)
-    results = run_certified(plan)
+    results = run_campaign(plan)
     assert results.summary.exit_code == 4
     assert not results.cases
     assert any("radius" in note for note in results.campaign.notes)
@@ -110,24 +114,24 @@ def _interrupted_after(count: int):
 
 
 def test_an_interrupted_campaign_goes_on_where_it_was(plan, tmp_path, monkeypatch):
-    whole = run_certified(plan)
+    whole = run_campaign(plan)
     partial = Partial(tmp_path / "report.partial")
-    first = run_certified(replace(plan, partial=partial), _interrupted_after(2))
+    first = run_campaign(replace(plan, partial=partial), _interrupted_after(2))
     partial.close()
     assert first.summary.interrupted
     assert len(first.cases) == 2
 
     run: list[str] = []
-    genuine = certified_units.execute_unit
+    genuine = certified_kind.execute_unit
 
     def counted(unit, directory):
         run.append(unit.case)
         return genuine(unit, directory)
 
-    monkeypatch.setattr(certified_units, "execute_unit", counted)
+    monkeypatch.setattr(certified_kind, "execute_unit", counted)
     lines: list[str] = []
     partial = Partial(tmp_path / "report.partial", resume=True, say=lines.append)
-    second = run_certified(replace(plan, partial=partial))
+    second = run_campaign(replace(plan, partial=partial))
     partial.reported()
     partial.close()
     assert any("2 of 3 problems are taken" in line for line in lines)
@@ -148,10 +152,29 @@ def _proved(row):
 
 def test_memory_is_said_before_and_refused_by_its_figure(plan, tmp_path):
     said = []
-    run_certified(replace(plan, only="krr", say=said.append))
+    run_campaign(replace(plan, only="krr", say=said.append))
     (line,) = said
     assert "krr/lambda=0.5: matrices of m = 9 samples take about 7e-06 GiB a process" in line
     path = tmp_path / "tiny.toml"
     path.write_text(path.read_text().replace("digits = 20", "digits = 20\nmemory = 1e-6"))
     with pytest.raises(InputError, match=r"take about 1.4e-05 GiB, but its .* allows 1e-06 a process"):
-        run_certified(Plan(read_definition(str(path))))
+        run_campaign(Plan(read_definition(str(path))))
+
+
+def test_the_ranks_of_a_job_certify_what_one_process_does(plan, tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpich]")
+    done = subprocess.run(
+        [
+            str(launcher()), "-n", "3", sys.executable, "-m", "sstep_verify", "run", "tiny.toml", "--out", "report",
+        ],
+        cwd=tmp_path, env=launch_variables(), capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("3 of 3 optima certified") == 1
+    found, whole = load(tmp_path / "report/results.json"), run_campaign(plan)
+    assert found.campaign.parameters["processes"] == 2
+    assert found.cases == whole.cases
+    assert [_proved(row) for row in found.certified.rows] == [_proved(row) for row in whole.certified.rows]
+    many = [Unit(("a",), None), Unit(("b",), None, ranks=2)]
+    with pytest.raises(InputError, match="b: its solver starts 2 MPI ranks of its own"):
+        refuse_own_ranks(many)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.bounds.window_split import CORRECTIONS, KERNEL, REST_SVM, STALE
+from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STALE
 from sstep_verify.checks.explanations import explain, known_checks
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.cli.main import main
@@ -109,7 +110,8 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch, capsys):
         assert verdict["reason"] in output
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
-            assert f"term {term['name']}: {term['status']}, detectable" in output
+            seen = "visible" if term["seen"] else "not visible"
+            assert f"  {term['name']}: {seen}, detectable" in output
         assert "stored verdict" in output
         assert "agrees in every number" in output
         assert f"with the solver: sstep-verify run small.toml --only {CASE}" in output
@@ -161,7 +163,7 @@ def test_every_check_is_explained(monkeypatch, capsys):
         assert found.claim.endswith(".")
         assert "Check " not in found.claim
         assert all([found.needs, found.planted, found.vacuous])
-        code, output, _ = _main(monkeypatch, capsys, "explain", check)
+        code, output, _ = _main(monkeypatch, capsys, "explain", check, "--long")
         assert code == 0
         assert output.startswith(f"{check}\n\nClaim\n")
         for title in ("Needs", "Planted defect", "VACUOUS"):
@@ -175,9 +177,9 @@ def test_every_check_is_explained(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("check", "bounds"),
     [
-        ("window-replay", {"bounds/window_svm.py", "bounds/window_ridge.py"}),
-        ("trajectory", {"bounds/trajectory_svm.py", "bounds/trajectory_ridge.py"}),
-        ("sstep-equals-classical", {"bounds/trajectory_svm.py", "bounds/trajectory_ridge.py"}),
+        ("window-replay", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
+        ("trajectory", {"bounds/trajectory/svm.py", "bounds/trajectory/ridge.py"}),
+        ("sstep-equals-classical", {"bounds/trajectory/svm.py", "bounds/trajectory/ridge.py"}),
         ("metamorphic-exact", set()),
     ],
 )
@@ -190,7 +192,7 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch, capsys
     monkeypatch.chdir(report)
     for verdict in _verdicts(report, "FAIL"):
         path = verdict["replay"].split()[-1]
-        code, output, errors = _main(monkeypatch, capsys, "explain", verdict["check"], path)
+        code, output, errors = _main(monkeypatch, capsys, "explain", verdict["check"], path, "--long")
         assert (code, errors) == (0, "")
         _, _, numbers = output.partition("In this artefact: FAIL")
         for words in (
@@ -209,13 +211,55 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch, capsys
         assert ("begin 0, end" in numbers) == (verdict["check"] == "window-replay")
 
 
+def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch, capsys):
+    monkeypatch.chdir(report.parent)
+    verdict = next(one for one in _verdicts(report, "FAIL") if one["check"] == "window-replay")
+    path = f"{report.name}/{verdict['replay'].split()[-1]}"
+    code, output, errors = _main(monkeypatch, capsys, "explain", path)
+    assert (code, errors) == (0, "")
+    assert output.startswith(f"FAIL: window-replay on {CASE}, s = {verdict['s']}\n")
+    assert " ".join(verdict["reason"].split()) in " ".join(output.split())
+    for word in ("overlap", "omega", "clip", "detectable"):
+        assert f"\n    {word}: " in output
+    assert "Bound: bounds/" not in output
+    assert len(output.splitlines()) < 60
+    assert _main(monkeypatch, capsys, *shlex.split(_after(output, "All numbers and derivations: ")))[0] == 0
+    assert _main(monkeypatch, capsys, *shlex.split(_after(output, "offline: ")))[0] == 1
+
+
+def _after(output: str, words: str) -> str:
+    """The command that a line gives, without the program's name."""
+    return output.partition(words)[2].partition("\n")[0].removeprefix("sstep-verify ")
+
+
+def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch, capsys):
+    monkeypatch.chdir(report)
+    verdict = next(one for one in _verdicts(report, "FAIL") if one["check"] == "sstep-equals-classical")
+    path = verdict["replay"].split()[-1]
+    code, output, _ = _main(monkeypatch, capsys, "replay", path, "--json")
+    replayed = json.loads(output)
+    assert (code, replayed["exit_code"]) == (1, 1)
+    assert replayed["verdicts"][0]["ratio"] == replayed["stored"][0]["ratio"] == verdict["ratio"]
+    assert replayed["disagreements"] == replayed["differences"] == []
+    code, output, _ = _main(monkeypatch, capsys, "explain", path, "--json")
+    explained = json.loads(output)
+    assert code == 0
+    assert explained["verdicts"] == replayed["stored"]
+    assert explained["again"]["replay"] == f"sstep-verify replay {path}"
+    assert explained["explanation"]["check"] == "sstep-equals-classical"
+    _, output, _ = _main(monkeypatch, capsys, "explain", "--json")
+    assert set(json.loads(output)) == set(CHECKS)
+    _, output, _ = _main(monkeypatch, capsys, "explain", "box", "--json")
+    assert json.loads(output)["check"] == "box"
+
+
 def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch, capsys):
     monkeypatch.chdir(report)
     failed = [verdict for verdict in _verdicts(report, "FAIL") if verdict["check"] == "window-replay"]
     assert len(failed) == 2
     for verdict in failed:
         path = verdict["replay"].split()[-1]
-        _, output, _ = _main(monkeypatch, capsys, "explain", "window-replay", path)
+        _, output, _ = _main(monkeypatch, capsys, "explain", path, "--long")
         table = output.partition("\nWhere the bound comes from\n")[2].partition("\n\n")[0]
         # The decisive comparison may be the one from the panel; the table is of the one from the data.
         compared = max((window["from data"] for window in verdict["evidence"]["windows"]), key=_ratio)
@@ -239,10 +283,13 @@ def _ratio(comparison: dict) -> float:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["explain", "window_replay"], "check 'window_replay' is unknown; known: "),
+        (
+            ["explain", "window_replay"],
+            "check 'window_replay' is unknown (did you mean 'window-replay'?); known: ",
+        ),
         (
             ["explain", "trajectory", "artefacts/{}-window-replay-s4"],
-            "use: sstep-verify explain window-replay",
+            "use: sstep-verify explain artefacts/",
         ),
         (["replay"], "Missing argument"),
         (["replay", "."], "name a folder that a report holds under artefacts/"),
@@ -284,4 +331,4 @@ def test_the_help_of_both_commands_imports_nothing_heavy():
         )
         assert "Usage" in done.stdout
         imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
-        assert not imported & {"numpy", "scipy", "numba", "flint", "matplotlib", "sklearn"}
+        assert not imported & {"numpy", "scipy", "numba", "flint", "sklearn"}

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.oracle import command
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate.file import document_digest, read_certificate, write_whole
+from sstep_verify.oracle.certificate.file import decode, document_digest, read_certificate
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
@@ -38,8 +38,10 @@ def _run(*words):
         ("--task", "krr", "--kernel", "rbf", "--lambda", "1e-3"),
         ("--task", "svm-l1", "--kernel", "polynomial", "--C", "2"),
         ("--task", "svm-l2", "--kernel", "linear"),
+        # omega = 1/(2C) has no power of four above it.
+        ("--task", "svm-l2", "--kernel", "linear", "--C", "1.2e-308"),
     ],
-    ids=lambda options: options[1],
+    ids=lambda options: " ".join(options[1::2]),
 )
 def test_certify_and_prove_anew(toy, options):
     out = toy.with_name("certificate.json")
@@ -54,6 +56,12 @@ def test_certify_and_prove_anew(toy, options):
     assert proved.exit_code == 0, proved.output
     assert "every statement was proved anew" in proved.output
     assert "DATA --verify" in str(_run("--verify", out).exception)
+
+
+@pytest.mark.parametrize("scale", ["1e-308", "5e-324", "1e308"])
+def test_a_shift_beyond_float64_is_refused(toy, scale):
+    refused = _run(toy, "--task", "svm-l2", "--C", scale, "--no-cache").exception
+    assert "1/(2C) are normal numbers" in str(refused)
 
 
 def test_a_known_set_is_found_by_its_name(tmp_path, monkeypatch):
@@ -118,8 +126,6 @@ def test_files_that_are_there_are_kept_without_force(toy):
 def test_what_is_missing_is_said(toy, tmp_path):
     assert "--task" in str(_run(toy).exception)
     assert "cannot be read" in str(_run("--verify", tmp_path / "none.json").exception)
-    with pytest.raises(InputError, match="cannot be written"):
-        write_whole(tmp_path / "no folder" / "x.json", "")
 
 
 def test_an_edited_entry_with_a_digest_of_its_own_is_not_printed(toy):
@@ -163,3 +169,27 @@ def test_memory_is_said_and_refused_by_its_figure(toy):
     assert "memory: matrices of m = 12 samples take about 1.2e-05 GiB" in made.stderr
     refused = _run(toy, "--task", "krr", "--no-cache", "--memory", "1e-6")
     assert "take about 1.2e-05 GiB, but --memory allows 1e-06" in str(refused.exception)
+
+
+def test_json_is_the_certificate_or_the_proof(toy):
+    out, words = toy.with_name("certificate.json"), (toy, "--task", "svm-l1")
+    made = _run(*words, "--out", out, "--json")
+    assert made.stdout == out.read_text()
+    assert decode(_run(*words, "--json").stdout) == read_certificate(out)
+    proved = json.loads(_run("--verify", out, toy, "--json").stdout)
+    assert (proved["proved"], proved["digits"], proved["subject"]["task"]) == (True, 30, "svm-l1")
+    document = json.loads(out.read_text())
+    document["radius"] = "1e-300"
+    document["digest"] = document_digest(document)
+    out.write_text(json.dumps(document))
+    refused = _run("--verify", out, toy, "--json")
+    assert refused.exit_code == 1
+    assert json.loads(refused.stdout)["field"] == "radius"
+
+
+def test_a_certificate_takes_the_place_of_nothing_that_is_read(toy):
+    words = (toy, "--task", "krr", "--force", "--out")
+    before = toy.read_text()
+    for out in (toy, toy.parent, "", "a\0b"):
+        assert isinstance(_run(*words, out).exception, InputError)
+    assert toy.read_text() == before

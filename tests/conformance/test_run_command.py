@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ from xml.etree import ElementTree
 import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+
+from sstep_verify.campaign.shipped import shipped
+from sstep_verify.cli.main import main
 
 COMMAND = [sys.executable, "-m", "sstep_verify", "run"]
 
@@ -117,23 +121,30 @@ def test_vacuous_problems_are_listed_and_counted(folder):
     ("options", "words"),
     [
         (["nothing.toml"], ["nothing.toml"]),
-        (["papre"], ["papre", "embedded", "paper"]),
+        (["papre"], ["papre", "embedded", "did you mean 'paper'"]),
         (["small.toml", "--only", "zzz"], ["zzz", "no case"]),
         (["small.toml", "--jobs", "0"], ["jobs", "0"]),
+        (["small.toml", "--resume", "--force"], ["--resume", "--force", "name one"]),
+        (["small.toml", "--shard", "3/2"], ["3/2", "I/N"]),
+        (["small.toml", "--shard", "1/9"], ["4 problems"]),
         (["small.toml", "--data", "nowhere", "--nonsense"], ["nonsense"]),
         (["small.toml", "--out", "small.toml/inside"], ["small.toml"]),
         (["paper", "--data", "empty", "--only", "duke"], ["duke", "--data", "SSTEP_VERIFY_DATA"]),
     ],
 )
-def test_a_mistake_ends_with_code_2_and_one_message(folder, options, words, monkeypatch):
+def test_a_mistake_ends_with_code_2_and_one_message(folder, options, words, monkeypatch, capsys):
     (folder / "empty").mkdir()
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("SSTEP_VERIFY_DATA", "")
-    done = _run(folder, *options)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", "run", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2, told
+    assert "Traceback" not in told
     for word in words:
-        assert word in done.stderr
+        assert word in told
     assert sorted(os.listdir(folder)) == ["empty", "points.svm", "small.toml"]
 
 
@@ -160,8 +171,9 @@ tolerance = 1e-300
 
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as it is not under nohup
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.runner import Plan, run_campaign
+from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.reporting import write_report
 
 def progress(done, planned, case):
@@ -169,6 +181,7 @@ def progress(done, planned, case):
         os.killpg(0, signal.SIGINT)  # what Ctrl-C does: every process of the group gets it
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # A job in the background may ignore it.
     results = run_campaign(Plan(read_definition("small.toml"), jobs=2), progress)
     write_report(results, "report")
     sys.exit(results.summary.exit_code)
@@ -197,6 +210,55 @@ def test_an_interrupt_keeps_what_is_done(folder):
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
 
 
+WRONG = """
+from dataclasses import replace
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+
+class Wrong(ReferenceSolver):
+    def run(self, request, observe=None):
+        made = super().run(request, observe)
+        alphas = made.alphas.copy()
+        alphas[1:] *= 1 + (request.s > 1) * 2.0**-20
+        return replace(made, alphas=alphas, log=None)
+"""
+
+
+def test_a_fail_of_a_solver_of_ones_own_prints_commands_that_work_from_here(folder):
+    data = folder / "my data"
+    data.mkdir()
+    (folder / "points.svm").rename(data / "points.svm")
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
+    (folder / "small.toml").write_text(
+        CAMPAIGN.format(sigma=0.5, tolerated="[]")
+        .replace('"svm-l1", "svm-l2"', '"svm-l1"')
+        .replace(", 16", "")
+        + 'solver = "wrong:Wrong"\nchecks = ["contract", "window-replay"]\n',
+        encoding="utf-8",
+    )
+    options = ["--data", "my data", "--only", "linear", "--jobs", "1"]
+    done = _run(folder, "small.toml", *options, "--out", "deep/report")
+    assert done.returncode == 1, done.stdout + done.stderr
+    judge, again = (
+        shlex.split(line.partition(": ")[2]) for line in done.stdout.splitlines() if "again: " in line
+    )
+    assert judge[:2] == ["sstep-verify", "replay"]
+    assert again[-2:] == ["--data", "my data"]
+    for command in (judge, [*again, "--jobs", "1", "--out", "second"]):
+        made = subprocess.run(
+            [sys.executable, "-m", "sstep_verify", *command[1:]],
+            cwd=folder, capture_output=True, text=True, timeout=200, check=False,
+        )  # fmt: skip
+        assert made.returncode == 1, made.stdout + made.stderr
+    case = json.loads((folder / "second/results.json").read_text("utf-8"))["cases"]
+    assert [one["id"] for one in case] == ["points.svm/linear/svm-l1/C=1/wrong:Wrong"]
+
+
+def test_the_help_of_run_names_every_shipped_campaign():
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    for name in shipped():
+        assert f"\n    {name} " in done.stdout
+
+
 def test_help_imports_nothing_heavy_and_lists_the_exit_codes():
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "sstep_verify", "--help"],
@@ -211,7 +273,6 @@ def test_help_imports_nothing_heavy_and_lists_the_exit_codes():
         "scipy",
         "numba",
         "flint",
-        "matplotlib",
         "sklearn",
         "hypothesis",
         "pytest",

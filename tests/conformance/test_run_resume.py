@@ -117,11 +117,14 @@ def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campai
     assert sorted(path.name for path in folder.iterdir()) == ["report", "small.toml", "values.svm", "whole"]
 
 
-def test_without_the_option_what_was_kept_is_discarded_in_words(folder):
+def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
     (folder / "small.toml").write_text(CAMPAIGN, encoding="utf-8")
     kept = _killed(folder)
     done = _run(folder, "--out", "report")
-    (_, line) = done.stderr.splitlines()  # after that on memory
-    assert f"{len(kept)} finished problems" in line
-    assert "--resume" in line
+    assert done.returncode == 2
+    line = done.stderr.splitlines()[-1]
+    for word in (f"{len(kept)} finished problems", "--resume", "--force"):
+        assert word in line
+    assert _kept(folder) == kept
+    assert _run(folder, "--out", "report", "--force").returncode == 0
     assert not (folder / "report.partial").exists()

@@ -16,7 +16,7 @@ import pytest
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import launch_variables, launcher, promised_size
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge
-from sstep_verify.problems.datasets import load
+from sstep_verify.problems.data.datasets import load
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
@@ -188,7 +188,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks):
     assert _rank_of(folder, 0) is None, "no process may be left"
     refused = solve(folder, *LONG, "--out", "killed.npz", ranks=ranks)
     assert refused.returncode == 2
-    assert "checkpoint is there: pass --resume to go on from it" in refused.stderr
+    assert "checkpoint: is there already; pass --resume to go on from it" in refused.stderr
     done = solve(folder, *LONG, "--out", "killed.npz", "--resume", ranks=ranks)
     assert done.returncode == 0, done.stderr
     begun = int(done.stderr.split("goes on from iteration ")[1].split()[0])
@@ -219,12 +219,12 @@ def _rank_of(folder: Path, rank: int) -> int | None:
         (3, ["points", "--task", "svm-l3", "--out", "r"], "'svm-l3' is not one of"),
         (3, ["pointz", "--task", "svm-l1", "--out", "r"], "data set 'pointz' is neither"),
         (3, ["bad", "--task", "svm-l1", "--out", "r"], "line 2"),
-        (0, ["points", "--task", "svm-l1", "--out", "there"], "there is there: name another file, or pass --force"),
-        (0, ["points", "--task", "svm-l1", "--out", "no/r"], "no is no folder to write in"),
+        (0, ["points", "--task", "svm-l1", "--out", "there"], "--out there: is there already; name another, or pass --force"),
+        (0, ["points", "--task", "svm-l1", "--out", "no/r"], "/no is no folder to write in"),
         (0, ["points", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "-1", "--out", "r"], "sigma = -1.0"),
         (0, ["points", "--task", "krr", "--block", "41", "--out", "r"], "b = 41"),
         (0, ["points", "--task", "svm-l1", "--test", "more", "--out", "r"], "--test and --predictions go together"),
-        (3, ["points", "--task", "svm-l1", "--out", "there", "--resume"], "there.checkpoint: is no whole checkpoint"),
+        (3, ["points", "--task", "svm-l1", "--out", "there", "--resume"], "there.checkpoint: is not a whole checkpoint"),
     ],
 )  # fmt: skip
 def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, ranks, options, words):
@@ -247,7 +247,7 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, ranks, opt
         (["solve", "--help"], 0, "Usage:"),
         (["--help"], 0, "Usage:"),
         (["solve", "points"], 2, "Usage:"),
-        (["salve"], 2, "No such command"),
+        (["salve"], 2, "no such command"),
     ],
 )
 def test_help_and_usage_errors_of_a_job_are_printed_once(folder, words, code, said):
@@ -275,7 +275,8 @@ def test_tasks_that_no_mpi_joined_are_refused(folder):
 FAULT = """
 import os
 import sys
-from sstep_verify.cli import ranks, solve_run
+from sstep_verify.cli import ranks
+from sstep_verify.training import pipeline, samples
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.panel import Panel
 ranks.GRACE = 0.5
@@ -291,10 +292,10 @@ main()
 @pytest.mark.parametrize(
     ("place", "error", "code", "words"),
     [
-        ("solve_run._problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
-        ("solve_run._problem", "MemoryError('no room')", 4, "rank 1: MemoryError: no room"),
-        ("solve_run.train", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
-        ("solve_run.train", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
+        ("samples.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
+        ("samples.Problem", "MemoryError('no room')", 4, "rank 1: MemoryError: no room"),
+        ("pipeline.train", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
+        ("pipeline.train", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
         ("Panel.partial", "RuntimeError('lost')", 4, "rank 1: RuntimeError: lost"),
     ],
 )

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("matplotlib", reason="matplotlib is absent: install the extra [report]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 
-from sstep_verify.bounds.rounding import unit_roundoff
-from sstep_verify.campaign import stability_units
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.runner import Plan
-from sstep_verify.campaign.stability import run_stability
+from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.stability import units as stability_units
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.solvers.production import ProductionSolver
 
 CAMPAIGN = """
@@ -120,7 +119,7 @@ def test_ids_are_listed_and_chosen_by_part(folder):
         "float64/in-place/svm-l1/rbf,sigma=1", "float64/frozen/svm-l1/rbf,sigma=1", "float32/frozen/krr/b=2/linear",
     ]  # fmt: skip
     definition = read_definition(str(folder / "tiny.toml"))
-    results = run_stability(Plan(definition, only="float64/frozen"))
+    results = run_campaign(Plan(definition, only="float64/frozen"))
     assert [case.id for case in results.cases] == listed[1:2]
     assert {run.case for run in results.stability.runs} == set(listed[1:2])
 
@@ -140,7 +139,7 @@ class Wrong(ProductionSolver):
 def test_a_wrong_solver_fails_and_shows_its_loss(folder, monkeypatch):
     monkeypatch.setattr(stability_units, "ProductionSolver", Wrong)
     definition = read_definition(str(folder / "tiny.toml"))
-    results = run_stability(Plan(definition, only="float64/frozen", artefacts=folder / "kept"))
+    results = run_campaign(Plan(definition, only="float64/frozen", artefacts=folder / "kept"))
     assert results.summary.exit_code == 1
     statuses = {verdict["s"]: verdict["status"] for verdict in results.verdicts}
     assert statuses == {1: "PASS", 2: "FAIL", 8: "FAIL", 40: "FAIL"}

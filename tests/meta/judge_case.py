@@ -12,8 +12,8 @@ import sys
 from dataclasses import replace
 
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.execute import execute_group
-from sstep_verify.campaign.expand import expand
+from sstep_verify.campaign.verdicts.execute import execute_group
+from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.verdict import Status
 
 PRIMARY = "step-replay"
@@ -42,7 +42,6 @@ def judge(campaign: str, case: str) -> dict[str, object]:
             if message.outcome is None:
                 errors.append(message.error)
                 continue
-            errors += [one.error for one in message.outcome.failures]
             for verdict in message.outcome.verdicts:
                 found = f"{verdict.check} at s = {verdict.s}"
                 if verdict.status is Status.FAIL:

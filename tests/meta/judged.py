@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge

@@ -27,7 +27,7 @@ from catalogue import Edit, edits
 
 import sstep_verify
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.expand import expand
+from sstep_verify.campaign.verdicts.expand import expand
 
 PACKAGE = Path(sstep_verify.__file__).parent
 SECONDS = 600

@@ -65,3 +65,7 @@ def run_marked(command: list[str], folder: Path, timeout: float, **variables: st
 
 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:randomly", "-p", "no:cacheprovider"]
+"""pytest as another project runs it."""
+
+SERVED = [*PYTEST, "--sstep-verify-ranks"]
+"""The same with rank 0 alone running the tests."""

@@ -11,7 +11,7 @@ import pytest
 
 from sstep_verify.checks import box, kernel_entries, trajectory, window_replay
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

@@ -17,7 +17,8 @@ from sstep_verify.launch.pool import pool_of
 pytestmark = pytest.mark.pool_only
 
 LIMIT = 1.0
-each_size = pytest.mark.parametrize("ranks", [2, 3, 4])
+each_size = pytest.mark.parametrize("ranks", [2, 3])
+"""Two, of which none is a majority, and three; four in the tests of diverging streams."""
 
 
 def outcome(ranks: int, fault: str, guilty: int, where: int = 1):
@@ -117,7 +118,7 @@ def test_a_stream_that_diverges_on_one_rank_sends_other_lengths(ranks):
     assert caught.value.ranks == (1,)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 4])
 def test_a_stream_that_diverges_on_one_rank_is_seen_at_equal_lengths(ranks):
     run(ranks, diverging_stream.follow_stream, -1, 1)
     with pytest.raises(RankError, match="another dual vector") as caught:

@@ -18,21 +18,20 @@ from plant import plant
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import WindowFinding
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay import window as replay_window
-from sstep_verify.problems.scenario_draws import draw_acting_scenario
-from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.scenarios.draws import draw_acting_scenario
+from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import SEEN, Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
@@ -92,7 +91,7 @@ def start_of(scenario: Scenario) -> np.ndarray:
     return np.zeros(scenario.samples) if initial is None else initial
 
 
-def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term, dose) -> WindowFinding:
+def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term, dose) -> Finding:
     """What window-replay finds, its effects those of the dose itself."""
     s = scenario.s
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
@@ -113,7 +112,9 @@ def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Count
             if term not in finding.dropped:
                 continue  # the first window alone may have no overlap
             # Effect over bound.
-            effect = finding.dropped[term] if dose == DROPPED else float(dose) / finding.detectable[term]
+            effect = (
+                finding.dropped[term] if dose == DROPPED else SEEN * float(dose) / finding.detectable[term]
+            )
             flagged = finding.status is Status.FAIL
             assert flagged or effect <= 2, (scenario.id, term, dose, effect, finding)
             kind = "dropped" if dose == DROPPED else "scaled"

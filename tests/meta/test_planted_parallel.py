@@ -33,7 +33,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
 ALLREDUCE, SCATTER = f"{PARALLEL}.exchange_allreduce", f"{PARALLEL}.exchange_reduce_scatter"
-PACKET, RUN = f"{PARALLEL}.packet", f"{PRODUCTION}.run"
+PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{PARALLEL}.exchange_gram"
 
 EXCHANGES = {
     "allreduce": {}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
@@ -104,21 +104,21 @@ FAILING = {
     "kernel function, scattered": ({SCATTER: [("                self._panel.finish(block, columns, self._first)\n",
                                                "                0 / (packet.window != 2)\n")]},
                                    EXCHANGES["reduce-scatter"], 2),
-    "recurrence": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws, log)\n",
-                           "            self.recurrence.panel_window(rows, positions, draws, log)\n"
-                           "            0 / (self.windows != 2)\n")]}, {}, 3),
-    "last window": ({RUN: [("            self.recurrence.panel_window(rows, positions, draws, log)\n",
-                            "            self.recurrence.panel_window(rows, positions, draws, log)\n"
-                           "            0 / (self.windows != 7)\n")]}, {}, 7),
-    "local product": ({f"{PARALLEL}.exchange_gram": [
+    "recurrence": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
+                           "            recurrence.panel_window(rows, positions, draws, log)\n"
+                           "            0 / (self._packet.window != 2)\n")]}, {}, 3),
+    "last window": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
+                            "            recurrence.panel_window(rows, positions, draws, log)\n"
+                           "            0 / (self._packet.window != 7)\n")]}, {}, 7),
+    "local product": ({GRAM: [
         ("                self._local.among(columns, self.weights, gram, stale)\n",
          "                0 / (packet.window != 2)\n")]}, EXCHANGES["gram"], 2),
-    "weights": ({RUN: [("        exchange.moved(columns, change)\n",
-                        "        exchange.moved(columns, change)\n"
-                        "        0 / (self.windows != 2)\n")]}, EXCHANGES["gram"], 3),
-    "cached row": ({RUN: [("                    cache.rows[slots] = exchange.rows(missing)\n",
-                           "                    exchange.rows(missing)\n"
-                           "                    0 / (self.windows != 0)\n")]}, EXCHANGES["cache"], 1),
+    "weights": ({GRAM: [("        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n",
+                         "        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n"
+                         "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
+    "cached row": ({WINDOWS: [("                    cache.rows[slots] = self._exchange.rows(missing)\n",
+                               "                    self._exchange.rows(missing)\n"
+                               "                    0 / (self.made != 0)\n")]}, EXCHANGES["cache"], 1),
 }  # fmt: skip
 
 
@@ -176,8 +176,8 @@ WRONG = {
                     "np.dot(block, np.roll(vector, 1)[self._first : self._last], out=stale)")]},
         window_replay, LinearKernel(), EXCHANGES["reduce-scatter"]),
     "weights not moved by a repeated column": (
-        {RUN: [("        exchange.moved(columns, change)\n",
-                "        exchange.moved(columns, change * (np.bincount(positions) == 1))\n")]},
+        {GRAM: [("recurrence.small_window(gram, stale, columns, positions, log))\n",
+                 "recurrence.small_window(gram, stale, columns, positions, log) * (np.bincount(positions) == 1))\n")]},
         residual_gap, LinearKernel(), EXCHANGES["gram"]),
     "norms not reduced": (UNREDUCED | DEAF, window_replay, RBFKernel(0.1), {}),
     "norms not reduced, counted": (UNREDUCED | DEAF, message_count, RBFKernel(0.1), {}),
@@ -187,7 +187,7 @@ WRONG = {
                       "        packet._communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
-        {RUN: [("            own = own[:count]\n",
+        {WINDOWS: [("            own = own[:count]\n",
                 "            own, places = drawn, np.arange(draws.shape[1])\n")]},
         message_count, LinearKernel(), {}),
 }  # fmt: skip
@@ -202,9 +202,9 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
     assert status(check, request, ranks, edits, **options) is Status.FAIL
 
 
-OWN_WAY = {RUN: [("        self.clock.stop(RECURRENCE)\n\n    def _small_window(",
-                  "        self.alpha[columns[0]] = np.nextafter(self.alpha[columns[0]], 9.0)\n"
-                  "        self.clock.stop(RECURRENCE)\n\n    def _small_window(")]}  # fmt: skip
+OWN_WAY = {ALLREDUCE: [("        self._clock.stop(RECURRENCE)\n",
+                        "        recurrence.alpha[columns[0]] = np.nextafter(recurrence.alpha[columns[0]], 9.0)\n"
+                        "        self._clock.stop(RECURRENCE)\n")]}  # fmt: skip
 
 
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1), (4, 3)])

@@ -23,7 +23,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers import production
-from sstep_verify.solvers.production import ridge_window, solver, svm_window
+from sstep_verify.solvers.production import ridge_window, solver, svm_window, windows
 from sstep_verify.solvers.production import run as run_module
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
@@ -119,7 +119,7 @@ def plants() -> list:
                 cases.append(pytest.param(task, update, gram, module, edit, id=f"{task}-{name}-{update}"))
         for update in UPDATES:
             cases.append(
-                pytest.param(task, update, False, run_module, [TAIL_LOST], id=f"{task}-tail-lost-{update}")
+                pytest.param(task, update, False, windows, [TAIL_LOST], id=f"{task}-tail-lost-{update}")
             )
     return cases
 
@@ -138,7 +138,7 @@ def test_a_planted_defect_is_red_where_the_unplanted_solver_is_green(task, updat
 @pytest.mark.parametrize("task", LOSSES)
 def test_an_edit_that_changes_nothing_stays_green(task, update):
     nothing = ("from __future__ import annotations\n", "from __future__ import annotations\n\n")
-    for module in (svm_window, ridge_window, solver, run_module):
+    for module in (svm_window, ridge_window, solver, run_module, windows):
         with plant(module, nothing):
             assert judged(task, KERNELS[2], update).green
             assert judged(task, KERNELS[0], update, keep_gram=True).green
@@ -152,10 +152,10 @@ def test_text_that_is_absent_or_repeated_is_refused():
 
 
 def test_originals_are_back_at_the_end_and_after_an_error():
-    original, made = svm_window.svm_updates, solver.Run
-    with plant(run_module, TAIL_LOST):
-        assert solver.Run is not made
-    assert solver.Run is made
+    original, made = svm_window.svm_updates, run_module.ExchangedWindows
+    with plant(windows, TAIL_LOST):
+        assert run_module.ExchangedWindows is not made
+    assert run_module.ExchangedWindows is made
     planting = plant(svm_window, SVM["stale-alpha"][0])
     planting.__enter__()
     assert svm_window.svm_updates is not original

@@ -32,7 +32,7 @@ def watched(folder, ranks: int, fault: str, guilty: int, limit: str = LIMIT, *mo
         (2, "loop", 1, "suspect: rank 1\n"),
         (3, "loop with the lock", 0, "suspect: rank 0\n"),
         (2, "stopped", 0, "suspect: rank 0\n"),
-        (4, "stopped", 3, "suspect: rank 3\n"),
+        (3, "stopped", 2, "suspect: rank 2\n"),
         (3, "late", 1, "suspect: rank 1\n"),
         (3, "skipped", 1, "suspect: rank 1"),
         (2, "skipped", 1, "suspect: rank 0, 1 (all wait, and no majority"),
@@ -77,5 +77,7 @@ def test_slow_work_is_no_hang(tmp_path):
 
 def test_where_ranks_cannot_ask_one_another_each_judges_itself(tmp_path):
     code, output, left = watched(tmp_path, 2, "loop", 1, LIMIT, "funneled")
-    assert (code, left) == (4, []), output
+    # Nobody may abort the job from a thread here: the launcher kills the other rank when the first has left,
+    # and its exit code is that of whichever of the two it reaps first.
+    assert (code in (4, 9), left) == (True, []), output
     assert "hang: rank 1 is in no counted collective" in output, output

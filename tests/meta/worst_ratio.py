@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.window_ridge import ridge_window_bound
-from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.ridge import replay_ridge_window
 from sstep_verify.oracle.replay.svm import replay_svm_window

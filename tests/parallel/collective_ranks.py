@@ -1,4 +1,4 @@
-"""What the ranks do in the tests of `run`; every function is called on each of them."""
+"""Part of the ranks in the tests of `run`; every function is called on each of them."""
 
 from __future__ import annotations
 

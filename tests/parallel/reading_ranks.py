@@ -1,4 +1,4 @@
-"""What the ranks do in the tests of reading: read or scatter, and hand back what each of them holds."""
+"""Part of the ranks in the tests of reading: read or scatter, and hand back what each of them holds."""
 
 import numpy as np
 

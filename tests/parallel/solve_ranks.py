@@ -1,4 +1,4 @@
-"""What the ranks do in the tests of training: train on their columns, predict, and hand back what they have."""
+"""Part of the ranks in the tests of training: train on their columns, predict, and hand back what they have."""
 
 from dataclasses import asdict, replace
 
@@ -9,8 +9,9 @@ from sstep_verify.parallel.partition import balanced_partition, column_nonzeros,
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.monitor import Monitor
-from sstep_verify.solvers.production.prediction import predict, read_new_samples
 from sstep_verify.solvers.production.training import train
+from sstep_verify.training.prediction import predict
+from sstep_verify.training.samples import read_new_samples
 
 
 def own(problem, communicator):
@@ -62,7 +63,7 @@ def predicted(comm, problem, alpha, path):
     communicator = communicator_of(comm)
     partition = balanced_partition(column_nonzeros(problem.data), comm.size)
     new = read_new_samples(path, partition, communicator)
-    return predict(own(problem, communicator), alpha, new.data, "norm-expansion", communicator), new.targets
+    return predict(own(problem, communicator), alpha, new, "norm-expansion", communicator), new.targets
 
 
 def failing_to_measure(comm, problem, guilty):

@@ -19,8 +19,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.checks.case import Case
-from sstep_verify.problems.scenarios import Scenario
-from sstep_verify.problems.strategies import acting_scenarios, scenarios
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver

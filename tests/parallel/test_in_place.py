@@ -1,4 +1,4 @@
-"""What differs under ``mpiexec -n P python -m pytest``."""
+"""Differences under ``mpiexec -n P python -m pytest``."""
 
 from __future__ import annotations
 

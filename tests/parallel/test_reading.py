@@ -18,8 +18,8 @@ from sstep_verify.launch import RankError, run
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.parallel.partition import balanced_partition, column_nonzeros
 from sstep_verify.parallel.reading import load_local, scatter_local
-from sstep_verify.problems import datasets
-from sstep_verify.problems.svmlight import read_block, read_svmlight, text_length
+from sstep_verify.problems.data import datasets
+from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_length
 
 SIZES = (1, 2, 3, 4)
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}

@@ -99,9 +99,9 @@ def test_refused_inputs():
 
     with pytest.raises(InputError, match="ranks = 0"):
         run(0, ranks_do.place)
-    with pytest.raises(InputError, match="inner is no function of an importable module"):
+    with pytest.raises(InputError, match="inner is not a function of an importable module"):
         run(1, inner)
-    with pytest.raises(InputError, match="<lambda> is no function"):
+    with pytest.raises(InputError, match="<lambda> is not a function"):
         run(1, lambda comm: comm)
     with pytest.raises(InputError, match="cannot be sent to the ranks"):
         run(1, ranks_do.with_options, inner, second=0)

@@ -1,4 +1,4 @@
-"""What the solver counts is what the MPI library was asked for, and what the formulas say."""
+"""Counts of the solver against what the MPI library was asked for, and against the formulas."""
 
 from __future__ import annotations
 

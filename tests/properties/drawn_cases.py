@@ -7,7 +7,7 @@ from dataclasses import replace
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems.scenarios import Scenario
+from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.block_factorisation import factorisation_error
-from sstep_verify.bounds.rounding import OUTWARD
+from sstep_verify.bounds.block.factorisation import factorisation_error
 from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ridge_window
 

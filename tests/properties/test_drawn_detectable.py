@@ -1,4 +1,4 @@
-"""How small an error of a term window-replay sees, over drawn problems in which the term acts.
+"""Smallest error of a term that window-replay sees, over drawn problems in which the term acts.
 
 Drawn are problems with m <= 64, n <= 8, C K_ii in [0.1, 10] (K-RR: K_ii within a factor 10 of lambda m) and
 a coordinate drawn twice in a window, from a = 0, in which the term makes up at least 1 % of a gradient's
@@ -8,13 +8,15 @@ swallows, and an overlap of free steps, change nothing, and so nobody could see 
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from drawn_cases import judged
 
-from sstep_verify.problems.scenario_draws import draw_acting_scenario
+from sstep_verify.scenarios.draws import draw_acting_scenario
 from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import SEEN, Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
@@ -27,7 +29,8 @@ k up to m and the coordinates drawn before: for m = 64 that is 1e-12. Where a be
 """
 
 WANTED = 1e-12
-"""Relative error of a term that must be seen (the claim, not a tolerance)..."""
+"""Relative error of a term whose effect must reach the bound (the claim, not a tolerance); twice it is certain to
+show, which is what `detectable` says..."""
 SHARE = 0.95
 """...in this share of the problems."""
 
@@ -48,13 +51,15 @@ OURS = [(task, "kernel-correction") for task in ("svm-l1", "svm-l2", "krr")]
     [("frozen", *pair) for pair in PAPER] + [("in-place", *pair) for pair in OURS],
 )
 def test_an_error_of_1e_12_in_an_acting_term_is_seen(record_property, update, task, term):
+    if (task, term) == ("krr", "overlap") and "SSTEP_VERIFY_DRAWS" not in os.environ:
+        pytest.skip("300 problems take minutes: set SSTEP_VERIFY_DRAWS, as tox -e false-alarms does")
     generator = np.random.Generator(np.random.PCG64(20))
     solver, found = ProductionSolver(update=update), []
     drawn = MORE.get((task, term), FEWEST)
     for _ in range(drawn):
         verdict = judged(draw_acting_scenario(generator, task, [term]), solver)
         assert verdict.status is not Status.FAIL, verdict.reason
-        found += [record.detectable for record in verdict.terms if record.name == term]
+        found += [record.detectable / SEEN for record in verdict.terms if record.name == term]
     assert len(found) == drawn
     seen = sum(detectable <= WANTED for detectable in found)
     median, most = np.median(found), max(found)

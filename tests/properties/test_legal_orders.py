@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from legal_orders import Drawn, draw, end_of_window
 
-from sstep_verify.bounds.rounding import stored
 from sstep_verify.checks.case import Case
-from sstep_verify.checks.window.choose import Window
+from sstep_verify.checks.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.numerics.rounding import stored
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import kernel_entries, message_count, window_replay
 from sstep_verify.checks.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems.scenario_families import edge_scenarios
-from sstep_verify.problems.scenarios import Scenario
-from sstep_verify.problems.strategies import acting_scenarios
+from sstep_verify.scenarios.families import edge_scenarios
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.strategies import acting_scenarios
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 

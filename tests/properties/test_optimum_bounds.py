@@ -12,9 +12,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.bounds import optimum_ridge, optimum_svm
+from sstep_verify.bounds.optimum import ridge as optimum_ridge
+from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.bounds.rounding import gamma, unit_roundoff
+from sstep_verify.numerics.rounding import gamma, unit_roundoff
 from sstep_verify.oracle.balls.values import exact_drift, exact_values
 from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
 from sstep_verify.oracle.search.svm_optimum import svm_optimum

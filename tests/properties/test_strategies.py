@@ -21,13 +21,12 @@ from sstep_verify.problems import (
     LinearKernel,
     PolynomialKernel,
     RBFKernel,
-    scenario_descent,
-    scenario_draws,
 )
-from sstep_verify.problems.scenario_draws import CONDITIONS, KERNEL_NAMES, acts, in_balance
-from sstep_verify.problems.scenario_families import edge_scenarios
-from sstep_verify.problems.scenarios import SCALES, TASKS, Scenario
-from sstep_verify.problems.strategies import acting_scenarios, scenarios
+from sstep_verify.scenarios import descent, draws
+from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, acts, in_balance
+from sstep_verify.scenarios.families import edge_scenarios
+from sstep_verify.scenarios.scenario import SCALES, TASKS, Scenario
+from sstep_verify.scenarios.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest
 
 EXACT = Rational()
@@ -195,8 +194,8 @@ def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term):
 def test_a_weak_generator_would_be_caught():
     """Without the test for weight, overlaps of free steps are drawn: they change no increment at all."""
     small = {"max_samples": 4, "max_features": 2}
-    everything = frozenset(scenario_descent.TERMS)
-    with mock.patch.object(scenario_draws, "acting_terms", return_value=everything):
+    everything = frozenset(descent.TERMS)
+    with mock.patch.object(draws, "acting_terms", return_value=everything):
         idle, _ = smallest(
             acting_scenarios("svm-l1", kernels=["linear"], terms=["overlap"], **small),
             lambda scenario: all(
@@ -210,10 +209,10 @@ def test_a_weak_generator_would_be_caught():
 
 def test_terms_that_cannot_act_are_not_said_to():
     (classical, *_) = edge_scenarios("classical")
-    assert not scenario_descent.acting_terms(classical.problem(), classical.stream(), 1)
+    assert not descent.acting_terms(classical.problem(), classical.stream(), 1)
     # sigma = 1000 on samples of distance about 1: the kernel is the identity, nothing is to correct.
     lonely = Scenario(kernel=RBFKernel(1e3), samples=6, features=4, s=12, iterations=12)
-    terms = scenario_descent.acting_terms(lonely.problem(), lonely.stream(), 12)
+    terms = descent.acting_terms(lonely.problem(), lonely.stream(), 12)
     assert "kernel-correction" not in terms
 
 

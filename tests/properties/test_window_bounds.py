@@ -20,9 +20,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from sstep_reference.arithmetic import Balls, Float
 
-from sstep_verify.bounds.kernel_entries import kernel_entries
-from sstep_verify.bounds.window_ridge import ridge_window_bound
-from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
 from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd

@@ -26,10 +26,10 @@ from test_window_bounds import (
     variants,
 )
 
-from sstep_verify.bounds.panel_entries import panel_entries
-from sstep_verify.bounds.rounding import unit_roundoff
-from sstep_verify.bounds.window_ridge_panel import ridge_panel_bound
-from sstep_verify.bounds.window_svm import svm_window_bound
+from sstep_verify.bounds.kernel.panel import panel_entries
+from sstep_verify.bounds.window.ridge_panel import ridge_panel_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

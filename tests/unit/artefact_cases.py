@@ -6,12 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.artefact import Artefact
-from sstep_verify.campaign.monitor import measuring_points
+from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks.case import Case
 from sstep_verify.problems import IndexStream, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
 
 S_VALUES = (1, 4, 16)
 
@@ -43,4 +44,7 @@ def drawn_trajectory(kind, **more) -> Trajectory:
 
 
 def artefact_with(case, **runs) -> Artefact:
-    return Artefact("window-replay", 4, case, runs, ({"status": "FAIL"},))
+    verdict = Verdict(
+        "window-replay", case.id, "drawn", 4, case.stream.block, Status.FAIL, 2.0, 2.0, 1.0, "1", 1, 1
+    )
+    return Artefact("window-replay", 4, case, runs, (verdict.as_dict(),))

@@ -1,0 +1,80 @@
+"""The documents: their Python runs, links lead to files, commands exist, the page of the interface builds."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+import sstep_verify
+from sstep_verify.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("reference/*.md"))
+)
+WITH_PYTHON = [name for name in DOCUMENTS if "```python\n" in (ROOT / name).read_text("utf-8")]
+
+
+@pytest.mark.parametrize("name", WITH_PYTHON)
+def test_the_python_of_a_document_runs(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    namespace: dict[str, object] = {"__name__": "document"}
+    for place, block in enumerate(blocks, 1):
+        exec(compile(block, f"{name}, block {place}", "exec"), namespace)
+    said = [line for block in blocks for line in re.findall("^# prints: (.*)$", block, re.MULTILINE)]
+    assert capsys.readouterr().out.splitlines() == said
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_to_files_of_the_tree(name):
+    text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    targets = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if "://" not in link]
+    assert [link for link in targets if not ((ROOT / name).parent / link).exists()] == []
+
+
+def test_the_page_of_the_interface_holds_every_public_name():
+    pytest.importorskip("griffe", reason="griffelib is absent: install the dependency group docs")
+    place = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")
+    assert place is not None
+    assert place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    headings = set(re.findall(r"^#+ (.+)$", module.page(), re.MULTILINE))
+    assert set(sstep_verify.__all__) - {"__version__"} <= headings
+
+
+def test_the_version_stands_in_one_place():
+    (cited,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited == sstep_verify.__version__
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] in ("Unreleased", sstep_verify.__version__)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_in_documents_exist(name):
+    for words in commands_in((ROOT / name).read_text("utf-8")):
+        command = cli.get_command(click.Context(cli), words[0])
+        assert command is not None, words
+        options = {option for parameter in command.params for option in parameter.opts}
+        given = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert given <= options, words
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Words of every command ``sstep-verify ...`` in the blocks of a shell."""
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    found = [
+        re.search(r"(?:^|mpiexec -n \d+ )sstep-verify (.+)", line.partition(" #")[0]) for line in lines
+    ]
+    return [shlex.split(match[1]) for match in found if match]

@@ -1,0 +1,313 @@
+"""``solve`` and ``oracle`` lose no file, hang on nothing, and claim nothing that is not so; in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sstep_verify.cli import main as boundary
+from sstep_verify.launch.environment import promised_size
+from sstep_verify.outputs import Output, claim
+from sstep_verify.training import checkpoint as files
+from sstep_verify.training import pipeline
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
+
+SAMPLES = 40
+LINEAR = ("solve", "F", "--task", "svm-l1", "--exchange", "gram")
+BRIEF = ("--iterations", "320", "--interval", "160", "--tolerance", "0")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    generator = np.random.Generator(np.random.PCG64(6))
+    for name in ("F", "G"):
+        rows = generator.standard_normal((SAMPLES, 3))
+        lines = (
+            f"{1 if row.sum() > 0 else -1} " + " ".join(f"{k + 1}:{v:.4f}" for k, v in enumerate(row))
+            for row in rows
+        )
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="ascii")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*words: str) -> tuple[int, str, str]:
+    """Exit code, output and errors of the whole program."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = ["sstep-verify", *words]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            boundary.main()
+    except SystemExit as ended:
+        return int(ended.code or 0), out.getvalue(), err.getvalue()
+    finally:
+        sys.argv = before
+    return 0, out.getvalue(), err.getvalue()
+
+
+def refused(*words: str) -> str:
+    """The one line of a refusal, after which every file is as it was."""
+    before = contents()
+    code, out, err = command(*words)
+    assert (code, out) == (2, ""), err
+    assert err.count("\n") == 1
+    assert err.startswith("error: ")
+    assert len(err) < 500
+    assert contents() == before
+    return err
+
+
+def done(*words: str) -> str:
+    code, out, err = command(*words)
+    assert code == 0, err
+    return out
+
+
+def contents() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+
+
+def arrays(path: str) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as found:
+        return dict(found)
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ("--out", "r.npz", "--predictions", "r.npz"),
+        ("--out", "r.npz", "--predictions", "./r.npz"),
+        ("--out", "r.npz", "--predictions", "link"),
+        ("--out", "r.npz", "--predictions", "r.npz.checkpoint"),
+        ("--out", "r.npz", "--predictions", "F"),
+        ("--out", "r.npz", "--predictions", "hard"),
+        ("--out", "r.npz", "--predictions", "G"),
+        ("--out", "F", "--predictions", "p"),
+        ("--out", "hard", "--predictions", "p"),
+        ("--out", "G", "--predictions", "p"),
+    ],
+)
+def test_two_names_for_one_file_are_refused_even_with_force(outputs):
+    Path("link").symlink_to("r.npz")
+    Path("hard").hardlink_to("F")
+    message = refused(*LINEAR, *BRIEF, "--test", "G", *outputs, "--force")
+    assert "is the same file as" in message
+
+
+def test_data_found_in_a_folder_by_name_are_no_output(folder):
+    Path("sets").mkdir()
+    shutil.copy("F", "sets/duke")
+    words = ("solve", "duke", "--data", "sets", "--task", "svm-l1", "--out", "sets/duke", "--force")
+    assert "is the same file as DATA" in refused(*words)
+    oracle = ("oracle", "duke", "--data", "sets", "--task", "svm-l1", "--out", "sets/duke", "--force")
+    assert "is the same file as DATA" in refused(*oracle)
+
+
+@pytest.mark.parametrize("program", [LINEAR, ("oracle", "F", "--task", "svm-l1", "--no-cache")])
+@pytest.mark.parametrize("place", ["", "x" * 5000, "x" * 250, "pipe", os.devnull, ".", "no/r", "F"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(program, place):
+    os.mkfifo("pipe")
+    code, out, err = command(*program, "--out", place, "--force")
+    assert (code, out) == (2, ""), err
+    assert "Traceback" not in err
+    assert len(err) < 700
+
+
+def test_nul_in_a_name():
+    assert "null byte" in refused(*LINEAR, "--out", "a\0b.npz")
+
+
+def test_one_run_at_a_time_writes_a_result():
+    with claim([Output("--out", "r.npz")]):
+        message = refused(*LINEAR, *BRIEF, "--out", "r.npz")
+    assert f"another run (process {os.getpid()} on " in message
+    done(*LINEAR, *BRIEF, "--out", "r.npz")
+
+
+def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch):
+    words = (
+        "solve", "F", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--iterations", "1760", "--interval",
+        "160", "--tolerance", "0",
+    )  # fmt: skip
+    done(*words, "--out", "whole.npz")
+    write = files.write_checkpoint
+
+    def interrupted(path, checkpoint):
+        write(path, checkpoint)
+        if checkpoint.place.iteration in (160, 480, 1760):
+            raise KeyboardInterrupt
+
+    def resumed_in_between(path, checkpoint):
+        write(path, checkpoint)
+        if checkpoint.place.iteration in (480, 1760):
+            raise KeyboardInterrupt
+
+    for raising in (interrupted, resumed_in_between):
+        monkeypatch.setattr(pipeline, "write_checkpoint", raising)
+        code, _, err = command(*words, "--out", "r.npz", "--resume")
+        assert code == 130
+        assert "aborted" in err
+    monkeypatch.setattr(pipeline, "write_checkpoint", write)
+    Path(".r.npz.0123abcd.partial").write_bytes(b"half")
+    Path(".r.npz.checkpoint.0123abcd.partial").write_bytes(b"half")
+    Path(".r.npz.lock").write_text("process 1 on nowhere\n")
+    code, _, err = command(*words, "--out", "r.npz", "--resume")
+    assert code == 0, err
+    whole, resumed = arrays("whole.npz"), arrays("r.npz")
+    assert resumed["measured_iterations"].tolist() == list(range(0, 1761, 160))
+    assert whole.keys() == resumed.keys()
+    for name in whole:
+        assert whole[name].tobytes() == resumed[name].tobytes(), name
+    assert [name for name in os.listdir() if name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"alpha": np.full(SAMPLES, np.nan)}, "not finite at entry 0"),
+        ({"alpha": np.zeros(SAMPLES - 1)}, r"of shape (39,)"),
+        ({"alpha": np.full(SAMPLES, "a")}, "not 40 entries of float64"),
+        ({"alpha": np.full(SAMPLES, 2.0)}, "outside the box 0..1"),
+        ({"values": np.zeros((3, 4))}, "is not a whole checkpoint"),
+        ({"iterations": np.array([0, 160, 300])}, "not the end of an interval"),
+        ({"iterations": np.array([0, 160, 480])}, "it is to end at 320"),
+    ],
+)
+def test_a_checkpoint_that_was_changed_is_not_a_result(changed, words):
+    done(*LINEAR, *BRIEF, "--out", "r.npz")
+    parts = arrays("r.npz.checkpoint") | changed
+    del parts["sha256"]
+    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
+    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
+    assert words in refused(*LINEAR, *BRIEF, "--out", "r.npz", "--resume")
+
+
+def test_values_of_a_checkpoint_are_measured_anew():
+    words = (*LINEAR, "--iterations", "320", "--interval", "160", "--tolerance", "1e-9", "--out", "r.npz")
+    assert "cap reached" in done(*words)
+    honest = arrays("r.npz")
+    parts = arrays("r.npz.checkpoint")
+    parts["values"][-1] = 0.0
+    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
+    del parts["sha256"]
+    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
+    assert "cap reached" in done(*words, "--resume")
+    for name in ("gap", "relative", "alpha", "measured_relative"):
+        assert arrays("r.npz")[name].tobytes() == honest[name].tobytes()
+
+
+def test_more_iterations_go_on_although_the_cache_would_now_be_chosen_otherwise():
+    words = (
+        "solve",
+        "F",
+        "--task",
+        "svm-l1",
+        "--kernel",
+        "rbf",
+        "--sigma",
+        "0.1",
+        "--tolerance",
+        "0",
+        "--out",
+        "r.npz",
+    )
+    assert "all kernel rows kept" not in done(*words, "--iterations", "32", "--interval", "16")
+    out = done(*words, "--iterations", "4800", "--resume")
+    assert "after 4800 iterations" in out
+    assert "exchange allreduce: as in the run that is gone on with" in out
+    assert arrays("r.npz")["measured_iterations"].size == 301
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--task", "svm-l1", "--sigma", "3"), "--sigma 3.0: --kernel linear does not use it; drop it, or give --kernel rbf"),
+        (("--task", "svm-l1", "--sigma", "-3"), "--sigma -3.0: --kernel linear"),
+        (("--task", "svm-l1", "--kernel", "rbf", "--sigma", "-3"), "sigma = -3.0"),
+        (("--task", "svm-l1", "--kernel", "rbf", "--degree", "3"), "--degree 3: --kernel rbf does not use it"),
+        (("--task", "svm-l1", "--offset", "0"), "--offset 0.0: --kernel linear does not use it"),
+        (("--task", "svm-l1", "--lambda", "1"), "--lambda 1.0: --task svm-l1 does not use it"),
+        (("--task", "krr", "--C", "1"), "--C 1.0: --task krr does not use it; drop it, or give --task svm-l1 or svm-l2"),
+        (("--task", "krr", "--kernel", "polynomial", "--degree", "2147483648"), "degree = 2147483648"),
+        (("--task", "krr", "--kernel", "polynomial", "--degree", "1180591620717411303424"), "degree = 1180591620717411303424"),
+    ],
+)  # fmt: skip
+def test_options_that_are_not_used_or_lead_nowhere(options, words):
+    assert words in refused("solve", "F", "--out", "r.npz", *options)
+    assert words in refused("oracle", "F", "--no-cache", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--task", "svm-l2", "--C", "5e-324"), "C = 4.94066e-324, but it must lie between"),
+        (("--task", "svm-l2", "--C", "1e-308"), "C = 1e-308, but it must lie between"),
+        (("--task", "krr", "--lambda", "1e300"), "lambda = 1e+300, but it must lie between"),
+    ],
+)  # fmt: skip
+def test_parameters_beside_which_products_underflow_or_overflow(options, words):
+    assert words in refused("solve", "F", "--out", "r.npz", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--s", "9223372036854775808"), "s = 9223372036854775808, but it must lie between 1 and 2^53"),
+        (("--s", "1180591620717411303424"), "s = 1180591620717411303424"),
+        (("--iterations", "18446744073709551616"), "iterations = 18446744073709551616"),
+        (("--seed", "340282366920938463463374607431768211456"), "seed ="),
+        (("--cache", "9223372036854775808"), "cache ="),
+    ],
+)  # fmt: skip
+def test_whole_numbers_beyond_all_use(options, words):
+    assert words in refused(*LINEAR, "--out", "r.npz", *options)
+
+
+def test_the_largest_window_is_the_whole_run():
+    done(*LINEAR, "--iterations", "48", "--s", str(2**53), "--out", "a.npz")
+    done(*LINEAR, "--iterations", "48", "--s", "48", "--out", "b.npz")
+    np.testing.assert_array_equal(arrays("a.npz")["alpha"], arrays("b.npz")["alpha"])
+
+
+def test_a_pipe_or_nothing_as_input():
+    os.mkfifo("pipe")
+    for words in (("pipe",), ("F", "--test", "pipe", "--predictions", "p")):
+        assert "is not a regular file" in refused("solve", *words, "--task", "svm-l1", "--out", "r.npz")
+    assert "neither a known name" in command("solve", "x" * 5000, "--task", "svm-l1", "--out", "r.npz")[2]
+    Path("r.npz.checkpoint").unlink(missing_ok=True)
+    os.mkfifo("r.npz.checkpoint")
+    assert "is a pipe" in refused(*LINEAR, "--out", "r.npz", "--resume")
+
+
+def test_a_small_penalty_is_trained_and_not_claimed():
+    out = done("solve", "F", "--task", "svm-l2", "--C", "1e-200", "--iterations", "1008", "--out", "r.npz")
+    found = arrays("r.npz")
+    assert int(found["iterations"]) > 0
+    np.testing.assert_allclose(found["alpha"], 2e-200, rtol=1e-12)
+    assert 0 < found["dual"] < np.inf
+    assert "tolerance reached" in out
+
+
+@pytest.mark.parametrize(
+    "kernel", [("linear",), ("rbf", "--sigma", "0.3"), ("polynomial", "--degree", "2")]
+)
+def test_a_test_file_may_have_more_features(kernel):
+    """As a training file gives it that has those features too, all of them 0."""
+    lines = Path("F").read_text("ascii").splitlines()
+    Path("broad").write_text("\n".join([lines[0] + " 9:0", *lines[1:]]) + "\n", encoding="ascii")
+    Path("T").write_text("1 1:1 9:2\n-1 4:1 5:1 9:-1\n1 2:0.5\n", encoding="ascii")
+    for data in ("F", "broad"):
+        words = ("solve", data, "--task", "svm-l1", "--kernel", *kernel, *BRIEF)
+        out = done(*words, "--out", f"{data}.npz", "--test", "T", "--predictions", f"{data}.txt")
+        assert "accuracy" in out
+    narrow, wide = (np.loadtxt(f"{name}.txt")[:, 1] for name in ("F", "broad"))
+    np.testing.assert_allclose(narrow, wide, rtol=1e-12)

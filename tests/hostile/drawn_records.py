@@ -1,0 +1,115 @@
+"""Tries of what an earlier command left: artefacts, certificates and checkpoints that were changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import nasty
+import numpy as np
+from attempt import Try, solved
+from materials import SOLVE
+from nasty import Draw, pick
+from statements import wrong_certificate
+
+
+def artefacts(draw: Draw) -> Try:
+    """An artefact with one file changed, its sums remade or not."""
+    source = pick(draw, sorted(Path("report/artefacts").iterdir()))
+    folder = Path("artefact")
+    shutil.copytree(source, folder)
+    names = sorted(file.name for file in folder.iterdir())
+    file = folder / pick(draw, names)
+    way = int(draw.integers(10))
+    if way == 0:
+        file.unlink()
+        pick(
+            draw, (lambda: None, file.mkdir, lambda: os.mkfifo(file), lambda: os.symlink("/dev/zero", file))
+        )()
+    elif file.suffix == ".npz":
+        nasty.spoil_arrays(draw, file)
+    elif file.suffix == ".json" and way < 8:
+        document = json.loads(file.read_text("utf-8"))
+        nasty.spoil_document(draw, document)
+        file.write_text(_text(document), "utf-8", "replace")
+    else:
+        file.write_bytes(nasty.spoil_bytes(draw, file.read_bytes()))
+    remade = way != 0 and file.name != "SHA256SUMS" and draw.random() < 0.8
+    if remade:
+        sums = folder / "SHA256SUMS"
+        listed = [line.split()[1] for line in sums.read_text("ascii").splitlines()]
+        sums.write_text(
+            "".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in listed)
+        )
+    said = (folder / "SHA256SUMS").is_file() and _digests(source) != _digests(folder) and not remade
+    untrue = (lambda _: "a changed artefact was judged as if it were whole") if said else (lambda _: "")
+    words = ("replay", "artefact") if draw.random() < 0.8 else ("explain", "window-replay", "artefact")
+    return Try(f"artefact {file.name}", words, (), untrue if words[0] == "replay" else (lambda _: ""))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        if file.is_file() and not file.is_symlink()
+        else ""
+        for file in folder.iterdir()
+    }
+
+
+def _text(document: object) -> str:
+    try:
+        return json.dumps(document)
+    except RecursionError:
+        return "[" * 5000 + "]" * 5000
+
+
+def certificates(draw: Draw) -> Try:
+    """A certificate with one field changed, its digest remade or not."""
+    from sstep_verify.oracle.certificate.file import document_digest
+
+    document = json.loads(Path("c.json").read_text("utf-8"))
+    path = nasty.spoil_document(draw, document)
+    if draw.random() < 0.8:
+        try:
+            document["digest"] = document_digest(document)
+        except Exception:  # what cannot be digested is told by the command
+            path += " (old digest)"
+    text = _text(document).encode("utf-8", "replace")
+    Path("t.json").write_bytes(nasty.spoil_bytes(draw, text) if draw.random() < 0.1 else text)
+
+    def untrue(_said: str) -> str:
+        return wrong_certificate(Path("c.json"), Path("t.json"))
+
+    return Try(f"certificate {path}", ("oracle", "good", "--verify", "t.json"), (), untrue)
+
+
+def checkpoints(draw: Draw) -> Try:
+    """A checkpoint with one array changed, resumed at its last iteration or further on."""
+    file = Path("c.npz.checkpoint")
+    way = nasty.spoil_arrays(draw, file)
+    if draw.random() < 0.7:
+        way += _digest_remade(file)
+    words = ["solve", "good", *SOLVE, "--out", "c.npz", "--resume"]
+    words[words.index("320")] = pick(draw, ("320", "640", "160", "321"))
+    if draw.random() < 0.3:
+        words[words.index("--tolerance") + 1] = "1e-3"
+    outputs = ("c.npz", "c.npz.checkpoint")
+    return Try(f"checkpoint {way}", tuple(words), outputs, solved(tuple(words), "c.npz"))
+
+
+def _digest_remade(file: Path) -> str:
+    """Put the digest of what a checkpoint now holds into it, as one who means harm would."""
+    from sstep_verify.training import checkpoint
+
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            held = {name: arrays[name] for name in arrays}
+        held["sha256"] = np.array(checkpoint._digest(held))
+    except Exception:  # beyond reading: told by the command
+        return " (old digest)"
+    np.savez(file.with_suffix(".npz"), **held)
+    file.with_suffix(".npz").replace(file)
+    return ""

@@ -1,0 +1,90 @@
+"""Make what a hostile user starts from: data, a result with its checkpoint, a certificate, an artefact, campaigns."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+SOLVE = ("--task", "svm-l1", "--iterations", "320", "--interval", "160", "--tolerance", "0", "--s", "16")
+
+CAMPAIGN = """[campaign]
+name = "tried"
+title = "Tried"
+description = "A few iterations."
+
+[[family]]
+data = ["good"]
+task = ["svm-l1"]
+kernel = [{ name = "rbf", sigma = 0.5 }]
+parameter = [1.0]
+s = [1, 4]
+iterations = 48
+tolerance = 1e-8
+checks = ["contract", "step-replay", "window-replay"]
+"""
+
+DEFECT = ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000001)")
+
+
+def command(*words: str) -> tuple[int, str]:
+    """Exit code and all output of ``sstep-verify WORDS``, run in this process."""
+    from sstep_verify.cli.main import main
+
+    said = io.StringIO()
+    before, sys.argv = sys.argv, ["sstep-verify", *words]
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            main()
+        code = 0
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    finally:
+        sys.argv = before
+    return code, said.getvalue()
+
+
+def data_lines(samples: int = 24, features: int = 4, real: bool = False) -> str:
+    """Text of a LIBSVM file with drawn values; labels +1 and -1, or real targets."""
+    generator = np.random.Generator(np.random.PCG64(7))
+    values = generator.standard_normal((samples, features))
+    labels = np.where(generator.random(samples) < 0.5, -1, 1)
+    targets = [f"{value:.6g}" for value in generator.standard_normal(samples)] if real else map(str, labels)
+    rows = (" ".join(f"{j + 1}:{value:.6g}" for j, value in enumerate(row)) for row in values)
+    return "".join(f"{target} {row}\n" for target, row in zip(targets, rows, strict=True))
+
+
+def make(folder: Path) -> None:
+    """Fill a folder with ``good``, ``real``, ``c.npz`` and its checkpoint, ``c.json``, ``c.toml`` and ``report``."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        Path("good").write_text(data_lines(), "ascii")
+        Path("real").write_text(data_lines(real=True), "ascii")
+        Path("c.toml").write_text(CAMPAIGN, "ascii")
+        for words, expected in (
+            (("solve", "good", *SOLVE, "--out", "c.npz"), 0),
+            (("oracle", "good", "--task", "svm-l1", "--digits", "8", "--no-cache", "--out", "c.json"), 0),
+        ):
+            code, said = command(*words)
+            if code != expected:
+                raise RuntimeError(f"{words} ended with {code}:\n{said}")
+        _make_report()
+    finally:
+        os.chdir(before)
+
+
+def _make_report() -> None:
+    """Leave a report with artefacts: the campaign on a solver with a planted defect."""
+    from plant import plant
+
+    from sstep_verify.solvers.production import svm_window
+
+    with plant(svm_window, DEFECT):
+        code, said = command("run", "c.toml", "--jobs", "1", "--out", "report")
+    if code != 1 or not list(Path("report/artefacts").iterdir()):
+        raise RuntimeError(f"the planted defect gave exit code {code} and no artefact:\n{said}")

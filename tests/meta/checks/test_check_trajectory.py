@@ -1,0 +1,185 @@
+"""The check trajectory: red where a defect is planted, green on the same input without it, vacuous where
+the input could not have shown one; the ratio is reported against H."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from plant import plant
+
+from sstep_verify.checks import trajectory
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solvers.production import windows as windows_module
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+S_VALUES = (1, 4, 16)
+LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
+
+PLANTS = [
+    (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed", "* row[draws[later]] * 0.0"),
+    (Hinge(0.5), 1, "frozen", svm_window, "value += delta[coordinate]", "value += 0.0"),
+    (SquaredHinge(2.0), 1, "in-place", svm_window, "gradient[place] + shift * value", "gradient[place]"),
+    (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[coordinate]", "value += 0.0"),
+    (Hinge(0.5), 1, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
+    (Ridge(0.05), 3, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
+    (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed",
+     "* row[draws[later]] * (signed * (1 + 1e-9))"),
+]  # fmt: skip
+
+
+def make_case(loss, block=1, kernel=None, update="in-place", iterations=75, samples=12, **fields):
+    generator = np.random.Generator(np.random.PCG64(3))
+    data = generator.standard_normal((samples, 4))
+    targets = np.where(np.arange(samples) % 3 == 0, 1.0, -1.0)
+    if isinstance(loss, Ridge):
+        targets = generator.standard_normal(samples)
+    problem = Problem("drawn", data, targets, kernel or LinearKernel(), loss)
+    stream = IndexStream("uniform", samples, block, iterations, seed=1)
+    tested = ProductionSolver(update=update)
+    declaration = tested.declaration
+    return Case(
+        "drawn", problem, stream, S_VALUES, iterations, declaration, replay_command="again", **fields
+    ), tested
+
+
+def judge(check, case, tested, change=None):
+    runs = {key: tested.run(request) for key, request in check.runs(case).items()}
+    if change is not None:
+        runs = {key: change(run) for key, run in runs.items()}
+    return {verdict.s: verdict for verdict in check.judge(case, runs, Oracle(case.problem))}
+
+
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, update):
+    verdicts = judge(trajectory, *make_case(loss, block, update=update))
+    assert sorted(verdicts) == [*S_VALUES]
+    assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
+    for s, verdict in verdicts.items():
+        assert 0 < verdict.executed == verdict.planned
+        assert 0 < verdict.ratio <= 1
+        assert verdict.replay == "again"
+        names = [term.name for term in verdict.terms]
+        overlap = ["overlap"] if update == "frozen" else []
+        expected = ["kernel-correction", *overlap] if s > 1 else ["stale-product"]
+        assert names[: len(expected)] == expected
+        assert ("omega" in names) == isinstance(loss, SquaredHinge)
+        assert all(term.detectable < 1 for term in verdict.terms if term.status is Status.PASS)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
+def test_the_ratio_is_reported_against_the_number_of_iterations(loss):
+    case, tested = make_case(loss)
+    for s, verdict in judge(trajectory, case, tested).items():
+        points = verdict.evidence["points"]
+        assert [point["iteration"] for point in points] == list(short_points(case, s))
+        assert max(point["ratio"] for point in points) == verdict.ratio
+        assert all(point["amplification"] >= 1 for point in points)
+        assert points[-1]["largest bound"] >= points[0]["largest bound"]
+
+
+@pytest.mark.parametrize(("loss", "block", "update", "module", "old", "new"), PLANTS)
+def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, new):
+    with plant(module, (old, new)):
+        verdicts = judge(trajectory, *make_case(loss, block, update=update))
+    red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
+    assert red
+    for verdict in red:
+        assert verdict.ratio > 1
+        for words in ("measured", "bound", "Likely causes", "iterations"):
+            assert words in verdict.reason
+
+
+def test_an_error_carried_from_window_to_window_is_seen_in_the_classical_run():
+    # Each window by itself begins where the one before it ended; only the whole run is off.
+    case, tested = make_case(Ridge(0.05), 3)
+    other = IndexStream("uniform", 12, 3, 75, seed=2)
+    runs = {
+        key: tested.run(dataclasses.replace(request, stream=other))
+        for key, request in trajectory.runs(case).items()
+    }
+    verdicts = trajectory.judge(case, runs, Oracle(case.problem))
+    assert {verdict.status for verdict in verdicts} == {Status.FAIL}
+
+
+def test_a_diagonal_kernel_is_vacuous_not_right():
+    verdicts = judge(trajectory, *make_case(Hinge(1.0), kernel=RBFKernel(1e4)))
+    assert verdicts[1].status is Status.PASS
+    for s in (4, 16):
+        assert verdicts[s].status is Status.VACUOUS
+        assert verdicts[s].terms[0].status is Status.VACUOUS
+        assert "kernel-correction" in verdicts[s].reason
+
+
+def test_a_coordinate_that_was_never_drawn_must_not_move():
+    case, tested = make_case(Hinge(0.5), samples=40, iterations=20)
+
+    def disturb(run):
+        alphas = run.alphas.copy()
+        drawn = set(case.stream.blocks(0, 20).ravel().tolist())
+        alphas[1:, next(i for i in range(40) if i not in drawn)] = 0.25
+        return dataclasses.replace(run, alphas=alphas)
+
+    verdict = judge(trajectory, case, tested, change=disturb)[4]
+    assert verdict.status is Status.FAIL
+    assert "never drawn" in verdict.reason
+
+
+def test_a_value_that_is_not_finite_fails():
+    case, tested = make_case(Ridge(0.05))
+
+    def spoil(run):
+        alphas = run.alphas.copy()
+        alphas[-1, 0] = np.nan
+        return dataclasses.replace(run, alphas=alphas)
+
+    assert {v.status for v in judge(trajectory, case, tested, change=spoil).values()} == {Status.FAIL}
+
+
+def test_a_bound_that_promises_nothing_is_vacuous():
+    # Blocks wider than the feature space: in float32 the block systems of a huge K / lambda are
+    # singular to working precision.
+    case, tested = make_case(Ridge(1e-12), 6)
+    declared = dataclasses.replace(case.declaration, precision="float32")
+    verdicts = judge(trajectory, dataclasses.replace(case, declaration=declared), tested)
+    assert {verdict.status for verdict in verdicts.values()} == {Status.VACUOUS}
+    assert "infinite" in verdicts[4].reason
+
+
+def test_short_runs_keep_within_the_work_allowed():
+    case, _ = make_case(Hinge(0.5), short=50)
+    assert short_length(case) == 50
+    assert short_points(case, 16) == (16, 32, 50)
+    assert short_points(case, 1)[-1] == 50
+    assert {*short_points(case, 16), *short_points(case, 4)} <= {*short_points(case, 1)}
+    wide, _ = make_case(Ridge(1.0), 40, samples=200)
+    assert short_length(wide) == WORK // (40 * 200) < 75
+
+
+def test_no_iterations_need_no_run_and_get_no_verdict():
+    case, tested = make_case(Hinge(0.5), iterations=0)
+    assert trajectory.runs(case) == {}
+    assert judge(trajectory, case, tested) == {}
+
+
+def test_the_check_is_registered():
+    (check,) = checks_of(["trajectory"])
+    assert check.id == "trajectory"
+    assert set(check.runs(make_case(Hinge(0.5))[0])) == {short_key(s) for s in S_VALUES}

@@ -1,0 +1,162 @@
+"""The check window-replay: red where a defect is planted, green on the same input without it, vacuous
+where the input could not have shown one, and always an end."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from plant import plant
+
+from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.case import Case
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.quantities import core, quantities_of
+from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solvers.production import windows as windows_module
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+S_VALUES = (1, 4, 16)
+
+
+def _case(loss, block=1, kernel=None, update="in-place", iterations=75, samples=12):
+    generator = np.random.Generator(np.random.PCG64(3))
+    data = generator.standard_normal((samples, 4))
+    targets = np.where(np.arange(samples) % 3 == 0, 1.0, -1.0)
+    if isinstance(loss, Ridge):
+        targets = generator.standard_normal(samples)
+    problem = Problem("drawn", data, targets, kernel or LinearKernel(), loss)
+    stream = IndexStream("uniform", samples, block, iterations, seed=1)
+    tested = ProductionSolver(update=update)
+    case = Case(
+        "drawn",
+        problem,
+        stream,
+        S_VALUES,
+        iterations,
+        tested.declaration,
+        points={s: measuring_points(iterations, s) for s in S_VALUES},
+        windows=6,
+        replay_command="again",
+    )
+    return case, tested
+
+
+def _judge(case, tested, change=None):
+    trajectories = {key: tested.run(request) for key, request in window_replay.runs(case).items()}
+    if change is not None:
+        trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
+    return {verdict.s: verdict for verdict in window_replay.judge(case, trajectories, Oracle(case.problem))}
+
+
+LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
+
+
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, update):
+    verdicts = _judge(*_case(loss, block, update=update))
+    assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
+    for s, verdict in verdicts.items():
+        assert 0 < verdict.executed <= verdict.planned
+        assert verdict.ratio <= 1
+        assert verdict.replay == "again"
+        names = [term.name for term in verdict.terms]
+        assert names == [one.name for one in quantities_of(loss.task, update, s, block)]
+        assert set(core(s)) <= {term.name for term in verdict.terms if term.seen}
+        for term in verdict.terms:
+            assert term.seen or f"{term.name} ({term.reason})" in verdict.reason
+        assert all(term.detectable < 1 for term in verdict.terms if term.status is Status.PASS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "block", "update", "module", "old", "new"),
+    [
+        (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed", "* row[draws[later]] * 0.0"),
+        (Hinge(0.5), 1, "frozen", svm_window, "value += delta[coordinate]", "value += 0.0"),
+        (SquaredHinge(2.0), 1, "in-place", svm_window, "gradient[place] + shift * value", "gradient[place]"),
+        (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[coordinate]", "value += 0.0"),
+        (Hinge(0.5), 1, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
+        (Ridge(0.05), 3, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
+    ],
+)  # fmt: skip
+def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, new):
+    with plant(module, (old, new)):
+        case, tested = _case(loss, block, update=update)
+        verdicts = _judge(case, tested)
+    red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
+    assert red
+    for verdict in red:
+        assert verdict.ratio > 1
+        for words in ("measured", "bound", "Likely causes", "iterations"):
+            assert words in verdict.reason
+
+
+def test_a_diagonal_kernel_is_vacuous_not_right():
+    verdicts = _judge(*_case(Hinge(1.0), kernel=RBFKernel(1e4)))
+    for s in S_VALUES:
+        assert verdicts[s].status is Status.VACUOUS
+        # a goes to C in its first step, and beyond where its old product is left out.
+        assert "stale-product (leaving it out changes nothing)" in verdicts[s].reason
+        assert ("kernel-correction (no window" in verdicts[s].reason) == (s > 1)
+
+
+def test_exact_ties_end_in_a_verdict():
+    # K_ii = C = 1: the unclipped value of a lone coordinate is exactly the upper end of the box.
+    case, tested = _case(Hinge(1.0), kernel=RBFKernel(1e4))
+    verdicts = _judge(case, tested)
+    assert Status.INCONCLUSIVE not in {verdict.status for verdict in verdicts.values()}
+    assert max(window["bits"] for v in verdicts.values() for window in v.evidence["windows"]) <= 384
+
+
+def test_a_coordinate_that_was_not_drawn_must_not_move():
+    case, tested = _case(Hinge(0.5), samples=40)
+
+    def disturb(trajectory):
+        alphas = trajectory.alphas.copy()
+        drawn = set(case.stream.blocks(0, int(trajectory.iterations[1])).ravel().tolist())
+        untouched = next(i for i in range(40) if i not in drawn)
+        alphas[1, untouched] = 0.25
+        return dataclasses.replace(trajectory, alphas=alphas)
+
+    verdict = _judge(case, tested, change=disturb)[4]
+    assert verdict.status is Status.FAIL
+    assert "not drawn in this window" in verdict.reason
+
+
+def test_a_value_that_is_not_finite_fails():
+    case, tested = _case(Hinge(0.5))
+
+    def spoil(trajectory):
+        alphas = trajectory.alphas.copy()
+        alphas[1:] = np.nan
+        return dataclasses.replace(trajectory, alphas=alphas)
+
+    assert {v.status for v in _judge(case, tested, change=spoil).values()} == {Status.FAIL}
+
+
+def test_an_error_of_one_part_in_1e11_in_the_correction_is_seen():
+    with plant(
+        svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 1e-11))")
+    ):
+        verdicts = _judge(*_case(Hinge(0.5)))
+    assert verdicts[16].status is Status.FAIL
+
+
+def test_a_window_above_the_replay_limit_gets_no_verdict():
+    case, tested = _case(Ridge(0.05), 3)
+    verdicts = _judge(dataclasses.replace(case, replay_limit=12 * 12 - 1), tested)
+    assert sorted(verdicts) == [1]

@@ -1,0 +1,185 @@
+"""The sweep of window-replay: every window of a run judged, rare mistakes found, right runs left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from judged import small_case
+from sstep_reference import SingularSystemError
+
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.sweep import ridge as ridge_module
+from sstep_verify.bounds.sweep import svm as svm_module
+from sstep_verify.bounds.sweep import swept
+from sstep_verify.checks import window_replay as check
+from sstep_verify.checks.window import sweep as sweeping
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.scenarios.draws import draw_scenario
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
+
+
+class Spoiled:
+    """The production solver without a log, spoiled by `change` between windows.
+
+    Parameters
+    ----------
+    change : callable
+        Maps (request, iteration, a) at a window's end to the a that takes its place.
+    """
+
+    def __init__(self, change=None):
+        self._solver, self._change = ProductionSolver(), change
+        self.declaration = replace(self._solver.declaration, log=False, panels=False)
+
+    def run(self, request, observe=None) -> Trajectory:
+        states, alpha = [], request.initial
+        alpha = np.zeros(request.problem.samples) if alpha is None else alpha.copy()
+        for begin in range(0, request.iterations, request.s):
+            states.append(alpha)
+            steps = min(request.s, request.iterations - begin)
+            part = RunRequest(
+                request.problem, request.stream, request.s, steps, request.start + begin, alpha
+            )
+            alpha = self._solver.run(part).final.copy()
+            if self._change is not None:
+                alpha = self._change(request, request.start + begin + steps, alpha)
+        states.append(alpha)
+        stops = request.stops
+        return Trajectory(
+            request.s,
+            request.start,
+            np.array(stops),
+            np.array([states[-(-stop // request.s)] for stop in stops]),
+        )
+
+
+def judged(case, solver):
+    """Verdicts by s, the continued runs made as a campaign makes them."""
+    runs = {key: solver.run(request) for key, request in check.runs(case).items()}
+    runs |= {key: solver.run(request) for key, request in check.continued(case, runs).items()}
+    return {verdict.s: verdict for verdict in check.judge(case, runs, Oracle(case.problem))}
+
+
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_every_window_of_a_right_run_is_judged(loss, block):
+    case, solver = small_case(loss, block=block, solver=Spoiled(), iterations=150)
+    for s, verdict in judged(case, solver).items():
+        assert verdict.status is Status.PASS, verdict.reason
+        assert verdict.executed == verdict.planned == -(-150 // s)
+        assert f"{verdict.planned} of {verdict.planned} windows judged." in verdict.reason
+        assert 0 < verdict.evidence["sweep"]["largest ratio"] <= 1
+
+
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_one_wrong_window_is_found_wherever_it_is(loss, block):
+    for wrong in (52, 100, 148):
+
+        def change(_, iteration, alpha, wrong=wrong):
+            return alpha * (1 + 1e-9) if iteration == wrong else alpha
+
+        case, solver = small_case(loss, block=block, solver=Spoiled(change), iterations=150, s_values=(4,))
+        verdict = judged(case, solver)[4]
+        assert verdict.status is Status.FAIL
+        assert [w["end"] for w in verdict.evidence["windows"] if w["status"] == "FAIL"] == [wrong]
+
+
+def test_a_mistake_in_windows_that_are_not_recorded_is_found():
+    def change(request, iteration, alpha):
+        return alpha if iteration - request.start in request.stops else alpha * (1 + 1e-9)
+
+    for loss, block in LOSSES:
+        case, solver = small_case(loss, block=block, solver=Spoiled(change), iterations=150, s_values=(4,))
+        verdict = judged(case, solver)[4]
+        assert verdict.status is Status.FAIL
+        assert "what the solver computes depends on what is recorded" in verdict.reason
+
+
+def test_a_run_too_long_to_be_recorded_is_swept_in_stretches(monkeypatch):
+    case, solver = small_case(Hinge(0.5), solver=Spoiled(), iterations=150, s_values=(1,))
+    monkeypatch.setattr(sweeping, "WORDS", 60 * case.problem.samples)
+    verdict = judged(case, solver)[1]
+    assert verdict.status is Status.PASS
+    assert verdict.executed < verdict.planned == 150
+    assert f"{verdict.executed} of 150 windows judged; a defect that strikes each window" in verdict.reason
+
+
+def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():
+    case, solver = small_case(Hinge(0.5), solver=Spoiled())
+    runs = {key: solver.run(request) for key, request in check.runs(case).items()}
+    assert check.continued(case, runs)
+    for said in ({"log": True}, {"state": ("gradient",)}, {"precision": "longdouble"}):
+        other = replace(case, declaration=replace(case.declaration, **said))
+        assert not check.continued(other, runs)
+
+
+def test_a_solver_of_its_final_a_is_swept_by_prefixes():
+    asked = []
+
+    def solve(problem, blocks, s, a0):
+        asked.append(len(blocks))
+        part = RunRequest(problem, case.stream, s, len(blocks), initial=a0)
+        return ReferenceSolver("float64").run(part).final
+
+    declaration = replace(ReferenceSolver("float64").declaration, log=False)
+    case, solver = small_case(SquaredHinge(2.0), solver=CallableSolver(solve, declaration), s_values=(4,))
+    case = replace(case, points={4: (75,)})
+    plain = {key: solver.run(request) for key, request in check.runs(case).items()}
+    before = sum(asked)
+    [(key, request)] = check.continued(case, plain).items()
+    swept = solver.run(request)
+    assert sum(asked) - before <= (sweeping.PREFIXES + 1) * 75
+    verdict = check.judge(case, {**plain, key: swept}, Oracle(case.problem))[0]
+    assert verdict.status is Status.PASS
+    assert 5 < verdict.executed < verdict.planned
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
+def test_correct_runs_stay_within_the_sweeps_bound(task):
+    """Both precisions, both forms, drawn problems; as windows and as one long stretch."""
+    generator, ratios = np.random.Generator(np.random.PCG64(8)), []
+    for place in range(40):
+        scenario = draw_scenario(generator, task, ("linear", "polynomial", "rbf")[place % 3])
+        problem, stream = scenario.problem(), scenario.stream()
+        solver = ReferenceSolver(("float64", "float32")[place % 2], ("sstep", "classical")[place // 2 % 2])
+        s, length = scenario.s, stream.length
+        request = RunRequest(problem, stream, s, length, record=tuple(range(s, length, s)))
+        try:
+            run = solver.run(request)
+        except SingularSystemError:  # elimination broke down, which no bound promises it will not
+            continue
+        rows = np.arange(problem.samples)
+        entries = kernel_entries(problem, solver.declaration, rows)
+        draws = stream.blocks(0, length)
+        compare = svm_module.sweep_svm if problem.is_svm else ridge_module.sweep_ridge
+        draws = draws.ravel() if problem.is_svm else draws
+        for alphas, stretch in ((run.alphas, 0), (run.alphas[[0, -1]], length)):
+            found = compare(problem, solver.declaration, entries, rows, alphas, draws, s, stretch)
+            assert (found.ratio <= 1).all(), (scenario.id, solver.declaration.name)
+            ratios += found.ratio[np.isfinite(found.bound)].tolist()
+    print(f"{task}: {len(ratios)} windows, largest ratio {max(ratios):.3g}")
+    assert max(ratios) > 1e-4
+
+
+def test_the_sweep_says_what_happens_in_a_window():
+    case, solver = small_case(Hinge(0.05), RBFKernel(0.5), solver=Spoiled(), iterations=40, s_values=(8,))
+    run = solver.run(RunRequest(case.problem, case.stream, 8, 40, record=tuple(range(8, 40, 8))))
+    rows = np.arange(12)
+    entries = kernel_entries(case.problem, case.declaration, rows)
+    draws = case.stream.blocks(0, 40).ravel()
+    found = svm_module.sweep_svm(case.problem, case.declaration, entries, rows, run.alphas, draws, 8)
+    for place, events in enumerate(found.events.tolist()):
+        counts = np.bincount(draws[place * 8 : place * 8 + 8])
+        assert bool(events & swept.TWICE) == (counts.max() >= 2)
+        assert bool(events & swept.THRICE) == (counts.max() >= 3)
+    assert (found.events & swept.HIGH).any()

@@ -1,0 +1,139 @@
+"""Underflow, overflow and declared forms in the bounds themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from sstep_reference import SingularSystemError
+from sstep_reference.arithmetic import Float
+
+from sstep_verify.bounds.block.factorisation import factorisation_error, solve_lost
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import largest_normal, length, smallest
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps
+
+
+@pytest.mark.parametrize("field", ["precision", "update", "products", "increments", "rbf", "power"])
+def test_an_unknown_value_of_a_declaration_is_named(field):
+    with pytest.raises(InputError, match=rf"{field} 'odd' of the mine solver is unknown; known: \w+"):
+        Declaration("mine", **{field: "odd"})
+
+
+@pytest.mark.parametrize(("field", "value"), [("ranks", 0), ("recompute", -1), ("gram_rows", -1)])
+def test_a_count_of_a_declaration_out_of_range_is_named(field, value):
+    with pytest.raises(InputError, match=f"{field} = {value} of the mine solver, but it must be >="):
+        Declaration("mine", **{field: value})
+
+
+def test_reciprocals_up_to_the_largest_normal_are_normal():
+    for precision, kind in (("float32", np.float32), ("float64", np.float64)):
+        limit = kind(largest_normal(precision))
+        assert 1 / limit == np.finfo(kind).smallest_normal
+        assert np.isfinite(limit * kind(2))
+
+
+@pytest.mark.parametrize("scale", [2.0**-1060, 2.0**-600, 1.0, 2.0**600])
+def test_a_length_is_no_smaller_than_the_exact_one(scale):
+    vector = np.random.default_rng(1).standard_normal(9) * scale
+    square = sum(Fraction(value) ** 2 for value in vector.tolist())
+    found = Fraction(length(vector))
+    assert square <= found**2 <= square * (1 + Fraction(1, 2**20)) + Fraction(vector.size, 2**1060)
+    assert length(np.zeros(3)) == 0.0
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_block_solves_that_underflow_stay_within_what_they_may_lose(precision):
+    """Residual of eliminations with right-hand sides near the smallest number, in rationals."""
+    kind, rng = {"float32": np.float32, "float64": np.float64}[precision], np.random.default_rng(2)
+    declaration = Declaration("tested", precision=precision, factorisation="ldl")
+    tiny, without = smallest(precision), 0
+    for _ in range(200):
+        size = int(rng.integers(1, 5))
+        factor = rng.standard_normal((size, size)) * 2.0 ** rng.integers(-2, 3)
+        matrix = np.asarray(factor @ factor.T + 3 * np.eye(size), dtype=kind)
+        matrix = np.tril(matrix) + np.tril(matrix, -1).T
+        right = np.asarray(rng.integers(-40, 40, size) * 1.0, dtype=kind) * kind(tiny)
+        try:
+            x = Float(precision).solve(list(matrix), right)
+        except SingularSystemError:
+            continue
+        exact = np.abs(np.float64(matrix))
+        error, lost = factorisation_error(exact, 0.0, 2.0, declaration), solve_lost(exact, 0.0, declaration)
+        square = norm = Fraction(0)
+        for row, value in zip(matrix, right, strict=True):
+            parts = (Fraction(float(g)) * Fraction(float(one)) for g, one in zip(row, x, strict=True))
+            square += (Fraction(float(value)) - sum(parts)) ** 2
+        norm = sum(Fraction(float(one)) ** 2 for one in x)
+        # (|a| + |b|)^2 <= 2 a^2 + 2 b^2
+        assert square <= 2 * Fraction(error) ** 2 * norm + 2 * Fraction(lost) ** 2
+        without += square > Fraction(error) ** 2 * norm
+    assert without > 50  # rounding alone explains none of these
+
+
+def ridge_bound(scale: float, penalty: float = 0.25) -> float:
+    rng = np.random.default_rng(5)
+    data, targets = rng.standard_normal((6, 3)), rng.standard_normal(6) * scale
+    problem, places = Problem("p", data, targets, LinearKernel(), Ridge(penalty)), np.array([0, 3])
+    declaration = Declaration("tested", products="rows")
+    steps = RidgeSteps(np.array([[0, 1], [1, 0]]), np.array([[0.1, 0.2], [0.01, -0.02]]) * scale)
+    entries = kernel_entries(problem, declaration, places)
+    return ridge_window_bound(entries, places, np.zeros(6), targets, steps, penalty, declaration)
+
+
+@pytest.mark.parametrize("exponent", [-900, -560, 300])
+def test_the_ridge_bound_scales_with_the_targets(exponent):
+    assert ridge_bound(2.0**exponent) == pytest.approx(ridge_bound(1.0) * 2.0**exponent, rel=2**-20, abs=0)
+
+
+def test_the_ridge_bound_does_not_fall_below_what_underflow_loses():
+    assert ridge_bound(2.0**-1074) >= smallest("float64")
+
+
+@pytest.mark.parametrize("penalty", [2.0**-1030, 2.0**1023])
+def test_a_penalty_whose_reciprocal_is_not_normal_promises_nothing(penalty):
+    assert ridge_bound(1.0, penalty) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale", "promised"),
+    [
+        (LinearKernel(), 2.0**60, True),
+        (LinearKernel(), 2.0**64, False),
+        (PolynomialKernel(3), 2.0**18, True),
+        (PolynomialKernel(3), 2.0**21, False),
+        (RBFKernel(1e-30), 2.0**64, False),
+    ],
+)
+def test_entries_that_may_overflow_have_no_bound(kernel, scale, promised):
+    data = np.array([[1.0, 0.5], [0.25, -1.0]]) * scale
+    problem = Problem("big", data, np.ones(2), kernel, Ridge(1.0))
+    declaration = Declaration("single", precision="float32", function_ulps=4.0)
+    entries = kernel_entries(problem, declaration, np.arange(2))
+    assert np.isfinite(entries.solver).all() == promised
+
+
+@pytest.mark.parametrize(
+    ("precision", "distances"),
+    [("float32", np.linspace(87.4, 103.9, 300)), ("float64", np.linspace(708.4, 745.0, 300))],
+)
+def test_subnormal_results_of_exp_stay_within_their_bound(precision, distances):
+    """One feature, so that the distance is exact: what is left is the error of exp (4 ulps declared)."""
+    kind = {"float32": np.float32, "float64": np.float64}[precision]
+    data = np.concatenate([[0.0], np.float64(np.sqrt(distances).astype(np.float16))])[:, None]
+    problem = Problem("apart", data, np.ones(data.size), RBFKernel(1.0), Ridge(1.0))
+    declaration = Declaration("exp", precision=precision, rbf="difference", function_ulps=4.0)
+    bound = kernel_entries(problem, declaration, np.array([0])).solver[0]
+    with np.errstate(under="ignore"):
+        computed = np.exp(-(data[:, 0].astype(kind) ** 2))
+    with mpmath.workprec(200):
+        for x, value, most in zip(data[:, 0], computed, bound, strict=True):
+            error = abs(mpmath.exp(-(mpmath.mpf(x) ** 2)) - mpmath.mpf(float(value)))
+            assert error <= most
+    assert ((computed > 0) & (computed < np.finfo(kind).smallest_normal)).sum() > 50

@@ -1,0 +1,136 @@
+"""Cost of rounding a solver's input to float32: none where nothing is rounded."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sstep_reference.arithmetic import Float
+
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, stored
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
+
+SAMPLES = 6
+ROUNDED = Declaration("rounded", precision="float32", rbf="difference", function_ulps=4.0)
+UNSAID = Declaration(
+    "unsaid", precision="float32", rbf="difference", function_ulps=4.0, data_rounding=False
+)
+KERNELS = [LinearKernel(), PolynomialKernel(3, 0.1), RBFKernel(0.1)]
+
+
+def problem_of(kernel, data=None) -> Problem:
+    data = np.random.default_rng(8).standard_normal((SAMPLES, 1)) if data is None else data
+    return Problem("small", data, np.ones(SAMPLES), kernel, Ridge(1.0))
+
+
+def errors_of(problem: Problem, allowed: np.ndarray) -> np.ndarray:
+    """Errors of the reference's float32 entries over what is allowed, shape (m, m)."""
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    from sstep_reference.arithmetic import Balls
+
+    single, balls = exact_kernel(problem, Float("float32")), exact_kernel(problem, Balls(256))
+    found = np.empty((SAMPLES, SAMPLES))
+    with balls.arithmetic.working():
+        for i in range(SAMPLES):
+            for j, entry in enumerate(balls.column(i)):
+                error = (balls.arithmetic.number(single.column(i)[j]) - entry).abs_lower()
+                found[i, j] = float(error / float(allowed[i, j])) if allowed[i, j] else 0.0
+    return found
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_entries_of_rounded_data_stay_within_the_bound_that_knows(kernel):
+    problem = problem_of(kernel)
+    assert errors_of(problem, kernel_entries(problem, ROUNDED, np.arange(SAMPLES)).solver).max() <= 1.0
+
+
+def test_entries_of_rounded_data_exceed_the_bound_that_does_not_know():
+    problem = problem_of(LinearKernel())  # one feature: nothing but the data is rounded more than once
+    assert errors_of(problem, kernel_entries(problem, UNSAID, np.arange(SAMPLES)).solver).max() > 1.0
+
+
+@pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.25)])
+def test_what_float32_holds_costs_nothing(kernel):
+    problem = problem_of(
+        kernel, np.float64(np.float32(np.random.default_rng(8).standard_normal((SAMPLES, 3))))
+    )
+    known, unknown = (kernel_entries(problem, d, np.arange(SAMPLES)).solver for d in (ROUNDED, UNSAID))
+    assert np.array_equal(known, unknown)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale"),
+    [(LinearKernel(), 1e300), (PolynomialKernel(2, 1e39), 1.0), (RBFKernel(1e-60), 1.0)],
+)
+def test_where_the_input_leaves_the_range_nothing_is_promised(kernel, scale):
+    problem = problem_of(kernel, np.full((SAMPLES, 2), scale))
+    assert np.isinf(kernel_entries(problem, ROUNDED, np.arange(SAMPLES)).solver).all()
+
+
+def test_a_value_clipped_at_a_rounded_bound_is_off_by_the_rounding():
+    problem = problem_of(LinearKernel(), np.eye(SAMPLES))
+    entries = kernel_entries(problem, ROUNDED, np.arange(1))
+    steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [5.0], [5.0])))
+    arguments = (entries, np.arange(1), np.zeros(SAMPLES), steps, 0.0, 0.3)
+    off = abs(Fraction(float(np.float32(0.3))) - Fraction(0.3))
+    radius = svm_window_bound(*arguments, ROUNDED).radius[0]
+    # Rounded outwards for the box, for the coordinate and for the window; one more for float64's own roundings.
+    assert off <= Fraction(radius) <= off * Fraction(OUTWARD) ** 4
+    assert svm_window_bound(*arguments, UNSAID).radius[0] == 0.0
+    held = (*arguments[:-1], float(np.float32(0.3)))
+    assert svm_window_bound(*held, ROUNDED).radius[0] == 0.0
+
+
+def test_a_bound_that_becomes_infinite_in_float32_promises_nothing():
+    entries = kernel_entries(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED, np.arange(1))
+    steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [0.3], [0.3])))
+    bound = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, 0.0, 1e300, ROUNDED)
+    assert np.isinf(bound.radius).all()
+    shifted = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, 1e60, np.inf, ROUNDED)
+    assert np.isinf(shifted.radius).all()
+
+
+def ridge_bound(declaration, penalty: float, target: float) -> float:
+    entries = kernel_entries(problem_of(LinearKernel(), np.eye(SAMPLES)), declaration, np.arange(1))
+    steps = RidgeSteps(np.array([[0]]), np.array([[0.01]]))
+    targets = np.full(SAMPLES, target)
+    return ridge_window_bound(
+        entries, np.arange(1), np.zeros(SAMPLES), targets, steps, penalty, declaration
+    )
+
+
+def test_rounded_targets_and_regularisation_enter_the_ridge_bound():
+    held, single = float(np.float32(0.1)), abs(float(np.float32(0.1)) - 0.1)
+    assert ridge_bound(ROUNDED, held, held) == ridge_bound(UNSAID, held, held)
+    # One step from a = 0 with eta = 1/lambda + m: what rounding y moves the new value by, in the M-norm.
+    moved = single / np.sqrt(1 / held + SAMPLES)
+    assert ridge_bound(ROUNDED, held, 0.1) - ridge_bound(UNSAID, held, 0.1) >= moved
+    assert ridge_bound(ROUNDED, 0.1, held) > ridge_bound(UNSAID, 0.1, held)
+    for penalty, target in ((1e-60, 0.1), (1e60, 0.1), (0.1, 1e60)):
+        assert np.isinf(ridge_bound(ROUNDED, penalty, target))
+        assert np.isfinite(ridge_bound(Declaration("double"), max(penalty, 0.1), target))
+
+
+def test_stored_is_what_the_precision_holds():
+    values = np.array([0.1, 0.5, 1e300, 1e-300])
+    assert stored(values, "float32").tolist() == [float(np.float32(0.1)), 0.5, np.inf, 0.0]
+    assert stored(values, "float64") is values
+    assert stored(values, "longdouble") is values
+
+
+def test_magnitudes_of_a_longdouble_are_never_below_it():
+    one = np.longdouble(1)
+    vector = np.array([one, np.nextafter(one, 2 * one), -np.nextafter(one, 0 * one), np.longdouble(0)])
+    found = magnitudes(vector)
+    assert found.dtype == np.float64
+    assert (found >= np.abs(vector)).all()
+    assert (np.nextafter(found, 0)[:3] < np.abs(vector[:3])).all()
+    assert found[0] == 1.0
+    assert found[3] == 0.0

@@ -1,0 +1,179 @@
+"""Window bounds and kernel entry bounds on cases small enough to see through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps, SvmSteps
+
+IN_PLACE = Declaration("in place")
+FROZEN = Declaration("frozen", update="frozen")
+U = unit_roundoff("float64")
+
+
+def entries_of(matrix, error=0.0) -> KernelEntries:
+    matrix = np.array(matrix, dtype=float)
+    return KernelEntries(matrix, np.zeros_like(matrix), np.broadcast_to(error, matrix.shape).astype(float))
+
+
+def svm_bound(matrix, draws, value, unclipped, upper=1.0, shift=0.0, declaration=IN_PLACE, error=0.0):
+    """Bound of a window whose distinct coordinates are all samples, from a = 0."""
+    matrix = np.array(matrix, dtype=float)
+    unclipped = np.array(unclipped, dtype=float)
+    increments = np.clip(unclipped, 0.0, upper) - value
+    steps = SvmSteps(np.array(draws), np.array(value, dtype=float), increments, unclipped, unclipped)
+    m = matrix.shape[0]
+    return svm_window_bound(
+        entries_of(matrix, error), np.arange(m), np.zeros(m), steps, shift, upper, declaration
+    )
+
+
+def test_unit_roundoffs_and_gamma():
+    assert unit_roundoff("float64") == 2.0**-53
+    assert unit_roundoff("float32") == 2.0**-24
+    assert smallest("float32") == 2.0**-149
+    assert smallest("longdouble") == smallest("float64") == 2.0**-1074
+    assert gamma(2, 0.25) == 1.0
+    assert gamma(4, 0.25) == gamma(5, 0.25) == np.inf
+    with pytest.raises(InputError, match=r"'half' is unknown; known: float32, float64, longdouble"):
+        unit_roundoff("half")
+
+
+def test_a_certainly_clipped_step_allows_no_error_in_place():
+    bound = svm_bound(np.eye(2), [0, 1], [0.0, 0.0], [5.0, -5.0])
+    assert bound.radius.tolist() == [0.0, 0.0]
+    assert bound.undecided == 0
+
+
+def test_a_frozen_vector_may_miss_the_box_by_its_additions():
+    bound = svm_bound(np.eye(2), [0, 1], [0.0, 0.0], [5.0, -5.0], declaration=FROZEN)
+    assert 0 < bound.radius[0] < 16 * U
+    assert bound.radius[1] == 0.0  # nothing was ever added to it
+
+
+def test_a_tie_at_the_upper_end_needs_no_decision():
+    """K_ii = C: the exact new value lies on the box, so a computed one may be clipped or not."""
+    bound = svm_bound(np.eye(1), [0], [0.0], [1.0])
+    assert bound.undecided == 1
+    assert 0 < bound.radius[0] < 32 * U
+
+
+def test_errors_that_cancel_in_the_recurrence_cancel_in_the_bound():
+    """The first step's error reaches the third by two ways of opposite sign: -0.25 + 0.5 * 0.5 = 0."""
+    matrix = [[1.0, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 1.0]]
+    first_row_only = [[1e-6] * 3, [0.0] * 3, [0.0] * 3]
+    bound = svm_bound(
+        matrix, [0, 1, 2], [0.0, 0.0, 0.0], [0.5, 0.5, 0.5], upper=np.inf, error=first_row_only
+    )
+    assert bound.radius[0] > 1e-7
+    assert bound.radius[1] > 0.4 * bound.radius[0]
+    assert bound.radius[2] < 64 * U  # its own roundings; with the signs lost it would be half of the first
+
+
+def test_a_step_without_curvature_lands_on_the_box():
+    bound = svm_bound(np.zeros((1, 1)), [0, 0], [0.0, 1.0], [1.0, 1.0])
+    assert bound.radius.tolist() == [0.0]
+
+
+def test_where_the_curvature_drowns_in_its_error_the_box_is_the_bound():
+    matrix = [[1e-9, 1e-12], [1e-12, 1.0]]
+    bound = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-6)
+    assert 1.0 <= bound.radius[0] <= OUTWARD**2
+    assert np.isfinite(bound.radius).all()
+    assert bound.undecided >= 1
+
+
+def test_where_the_box_is_unbounded_so_is_the_bound():
+    bound = svm_bound([[1e-9, 0.0], [0.0, 1.0]], [0, 1], [0.0, 0.0], [0.5, 0.5], upper=np.inf, error=1e-6)
+    assert np.isinf(bound.radius).all()
+
+
+def test_bounds_grow_with_the_unit_roundoff():
+    single = Declaration("single", precision="float32")
+    matrix, steps = [[2.0, 1.0], [1.0, 2.0]], ([0, 1, 0], [0.0, 0.0, 0.5], [0.5, 0.25, 0.375])
+    double_radius = svm_bound(matrix, *steps).radius
+    single_radius = svm_bound(matrix, *steps, declaration=single).radius
+    ratio = single_radius / double_radius
+    assert (ratio > 2.0**28).all()
+    assert (ratio < 2.0**30).all()
+
+
+def ridge_bound(matrix, steps: RidgeSteps, penalty=1.0, declaration=IN_PLACE, error=0.0) -> float:
+    m = len(matrix)
+    entries = entries_of(matrix, error)
+    return ridge_window_bound(entries, np.arange(m), np.zeros(m), np.ones(m), steps, penalty, declaration)
+
+
+def test_ridge_bound_sums_over_blocks_and_is_larger_where_a_is_frozen():
+    one = RidgeSteps(np.array([[0, 1]]), np.array([[0.3, 0.3]]))
+    two = RidgeSteps(np.array([[0, 1], [0, 1]]), np.array([[0.3, 0.3], [0.0, 0.0]]))
+    matrix = [[1.0, 0.5], [0.5, 1.0]]
+    assert 0 < ridge_bound(matrix, one) < ridge_bound(matrix, two) < 3 * ridge_bound(matrix, one)
+    assert ridge_bound(matrix, one) < ridge_bound(matrix, one, declaration=FROZEN)
+
+
+def test_ridge_bound_is_infinite_where_the_system_may_be_singular():
+    steps = RidgeSteps(np.array([[0, 1]]), np.array([[0.3, 0.3]]))
+    assert np.isinf(ridge_bound([[1e30, 1e30], [1e30, 1e30]], steps))
+
+
+def small_problem(kernel, scale=1.0) -> Problem:
+    data = np.array([[1.0, 2.0], [2.0, -1.0], [0.0, 0.0], [1.0, 2.0]]) * scale
+    return Problem("small", data, np.ones(4), kernel, Ridge(1.0))
+
+
+ALL = np.arange(4)
+
+
+def test_entries_that_share_no_feature_are_exact():
+    data = np.array([[1e-200, 0.0], [0.0, 1e-200]])
+    problem = Problem("apart", data, np.ones(2), LinearKernel(), Ridge(1.0))
+    entries = kernel_entries(problem, IN_PLACE, np.arange(2))
+    assert entries.solver[0, 1] == 0.0
+    assert entries.solver[0, 0] > 0.0  # the square underflows
+
+
+@pytest.mark.parametrize("form", ["norm-expansion", "difference"])
+def test_rbf_entry_bounds_are_finite_far_apart(form):
+    problem = small_problem(RBFKernel(1.0), 1e20)
+    entries = kernel_entries(problem, Declaration("far", rbf=form, clamped=True), ALL)
+    for values in (entries.values, entries.own, entries.solver, entries.magnitude):
+        assert np.isfinite(values).all()
+    if form == "norm-expansion":
+        # Of a sample's distance to itself all digits may cancel, so that any value in [0, 1] may come out.
+        assert entries.solver[0, 0] >= 1.0
+        assert entries.solver[0, 1] < np.finfo(float).smallest_normal  # far beyond what may cancel
+
+
+def test_difference_form_is_sharper_where_norms_cancel():
+    data = np.array([[1e6, 1e6], [1e6 + 1, 1e6]])
+    problem = Problem("offset", data, np.ones(2), RBFKernel(1.0), Ridge(1.0))
+    expansion = kernel_entries(problem, Declaration("one"), np.arange(2)).solver[0, 1]
+    difference = kernel_entries(problem, Declaration("two", rbf="difference"), np.arange(2)).solver[0, 1]
+    assert difference < 64 * U
+    assert expansion > 1e6 * difference
+
+
+def test_pow_and_multiplication_have_their_own_bounds():
+    problem = small_problem(PolynomialKernel(9, 1.0))
+    multiplied = kernel_entries(problem, IN_PLACE, ALL).solver
+    precise = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=1.0), ALL).solver
+    coarse = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=64.0), ALL).solver
+    assert (precise < multiplied).all()
+    assert (multiplied < coarse).all()
+
+
+def test_entries_at_some_rows():
+    entries = kernel_entries(small_problem(LinearKernel()), IN_PLACE, ALL)
+    part = entries.at(np.array([2, 0]))
+    assert np.array_equal(part.values, entries.values[[2, 0]])
+    assert np.array_equal(part.solver, entries.solver[[2, 0]])
+    assert (part.magnitude >= np.abs(part.values)).all()

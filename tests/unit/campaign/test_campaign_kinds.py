@@ -1,0 +1,150 @@
+"""A new kind is one file and one campaign file: the loop runs it in processes, in shards, and again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from campaign import worked_kind
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.loop.merge import merge
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.shards import SHARD, Shard
+from sstep_verify.errors import InputError
+
+CAMPAIGN = """
+[campaign]
+name = "norms"
+title = "Norms"
+description = "Largest norm of a sample."
+
+[[norm]]
+data = ["one.svm", "two.svm", "three.svm", "four.svm"]
+"""
+
+
+@pytest.fixture(name="plan")
+def _plan(tmp_path, monkeypatch) -> Plan:
+    monkeypatch.setitem(KINDS, "norm", worked_kind.KIND)
+    for place, name in enumerate(("one", "two", "three", "four"), 1):
+        (tmp_path / f"{name}.svm").write_text(f"1 1:{place}\n-1 1:0.5\n", encoding="ascii")
+    (tmp_path / "norms.toml").write_text(CAMPAIGN, encoding="utf-8")
+    return Plan(read_definition(str(tmp_path / "norms.toml")), directory=str(tmp_path))
+
+
+def test_the_loop_runs_a_kind_it_did_not_know(plan):
+    results = run_campaign(plan)
+    assert results.summary.sentence == "norms of 4 of 4 data sets"
+    assert [case.reason for case in results.cases] == [f"largest norm {k}" for k in (1, 2, 3, 4)]
+
+
+def test_it_goes_on_after_an_interruption(plan, tmp_path):
+    def after_two(done, planned, _case):
+        assert planned == 4
+        if done == 2:
+            raise KeyboardInterrupt
+
+    partial = Partial(tmp_path / "out.partial")
+    first = run_campaign(replace(plan, partial=partial), after_two)
+    partial.close()
+    assert (len(first.cases), first.summary.interrupted, first.summary.exit_code) == (2, True, 3)
+    said = []
+    partial = Partial(tmp_path / "out.partial", resume=True, say=said.append)
+    second = run_campaign(replace(plan, partial=partial))
+    partial.close()
+    assert said[0].startswith("2 of 4 problems are taken from")
+    assert second.cases == run_campaign(plan).cases
+
+
+def test_a_problem_that_cannot_be_run_has_one_line_and_the_others_go_on(plan, tmp_path):
+    (tmp_path / "two.svm").write_text("1 1:abc\n", encoding="ascii")
+    results = run_campaign(plan)
+    assert len(results.cases) == 3
+    (note,) = results.campaign.notes
+    assert note.startswith("not judged: two.svm: ")
+    assert "abc" in note
+    assert "\n" not in note
+
+
+@pytest.fixture
+def shards(plan, tmp_path):
+    def run(count, **changes):
+        folders = []
+        for index in range(1, count + 1):
+            folders.append(tmp_path / f"{len(changes)}-{index}-of-{count}")
+            partial = Partial(folders[-1], stays=True)
+            run_campaign(replace(plan, partial=partial, shard=Shard(index, count), **changes))
+            partial.close()
+        return folders
+
+    return run
+
+
+def _without_times(results):
+    summary = replace(results.summary, seconds=None, peak_memory_bytes=None)
+    return replace(results, summary=summary, provenance={})
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_merged_shards_are_the_undivided_report(plan, shards, tmp_path, count):
+    folders = shards(count)
+    merged = merge(folders[::-1], tmp_path / "artefacts")
+    assert _without_times(merged) == _without_times(run_campaign(plan))
+    assert merged.provenance["data"] == {}
+
+
+def test_more_shards_than_problems_are_refused(shards):
+    with pytest.raises(InputError, match=r"--shard 1/5: the campaign has 4 problems"):
+        shards(5)
+
+
+def _changed(folder, **changes):
+    path = folder / SHARD
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), encoding="utf-8")
+
+
+def test_what_is_not_one_whole_run_is_not_merged(shards, tmp_path):
+    folders = shards(2)
+
+    def refused(words, named=folders):
+        with pytest.raises(InputError, match=words):
+            merge(named, tmp_path / "artefacts")
+
+    refused("1 of 2 shards are missing: 2/2", folders[:1])
+    refused("named twice", [folders[0], folders[0]])
+    refused("holds no shard", [folders[0], tmp_path / "nowhere"])
+    refused("not shards of one run: other --only", [folders[0], shards(2, only="o")[1]])
+    refused("not shards of one run: other number of shards", [folders[0], *shards(3)])
+    whole = json.loads((folders[1] / SHARD).read_text("utf-8"))
+    _changed(folders[1], shard=[1, 2])
+    refused("both hold shard 1/2")
+    _changed(folders[1], shard=[2, 2], identity=whole["identity"] | {"commit of the checkout": "other"})
+    refused("other commit of the checkout")
+    _changed(folders[1], identity=whole["identity"], interrupted=True)
+    refused("2/2 was interrupted; .*--resume")
+    _changed(folders[1], interrupted=False, keys=[])
+    refused("every problem of their campaign once")
+    _changed(folders[1], keys=whole["keys"], schema=7)
+    refused("schema 7")
+    (folders[1] / SHARD).write_text("[" * 10_000, encoding="utf-8")
+    refused("cannot be read")
+
+
+def test_a_damaged_outcome_is_named(shards, tmp_path):
+    folders = shards(2)
+    path = next(folders[0].glob("[0-9a-f]*.json"))
+    path.write_text(path.read_text("utf-8").replace("largest norm", "smallest norm"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"\.svm: it was changed .*run this shard again"):
+        merge(folders, tmp_path / "artefacts")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "1/99999999", "a/b", "1/2\n"]
+)
+def test_a_shard_that_is_none_is_refused(text):
+    with pytest.raises(InputError, match="I/N"):
+        Shard.parse(text)

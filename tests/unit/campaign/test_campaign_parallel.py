@@ -1,0 +1,99 @@
+"""Campaign files that ask for ranks and exchanges: solvers, variants, case ids, refusals."""
+
+from __future__ import annotations
+
+import pytest
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.campaign.verdicts.family import Family, read_family
+from sstep_verify.errors import InputError
+from sstep_verify.problems import LinearKernel, RBFKernel
+from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.production import ProductionSolver
+
+TABLE = {"data": ["breast_cancer"], "task": ["svm-l1"], "kernel": [{"name": "linear"}], "s": [1]}
+
+
+def family(**changes) -> Family:
+    return Family(("breast_cancer",), ("svm-l1",), (LinearKernel(),), (1,), **changes)
+
+
+@pytest.mark.parametrize(
+    ("options", "exchange", "variants"),
+    [
+        ({}, "allreduce", {"gram": ("kept-gram", 1)}),
+        ({"keep_gram": True}, "kept-gram", {"panels": ("allreduce", 1)}),
+        ({"exchange": "gram"}, "gram", {"allreduce": ("allreduce", 1)}),
+        ({"ranks": 3}, "allreduce", {"gram": ("kept-gram", 3), "one-rank": ("allreduce", 1)}),
+        (
+            {"ranks": 2, "exchange": "reduce-scatter"}, "reduce-scatter",
+            {"allreduce": ("allreduce", 2), "one-rank": ("reduce-scatter", 1)},
+        ),
+        (
+            {"ranks": 2, "cache": 5000}, "column-cache",
+            {"allreduce": ("allreduce", 2), "one-rank": ("column-cache", 1)},
+        ),
+    ],
+)  # fmt: skip
+def test_solver_and_variants_of_a_family(options, exchange, variants):
+    made = family(**options).solvers()
+    tested = made.pop("")
+    ranks = options.get("ranks", 1)
+    assert isinstance(tested, DistributedSolver if ranks > 1 else ProductionSolver)
+    assert (tested.declaration.exchange, tested.declaration.ranks) == (exchange, ranks)
+    assert {
+        name: (one.declaration.exchange, one.declaration.ranks) for name, one in made.items()
+    } == variants
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ({}, ""),
+        ({"exchange": "gram", "recompute": 4}, "gram-recompute=4"),
+        ({"ranks": 2}, "P=2-allreduce"),
+        ({"ranks": 4, "exchange": "reduce-scatter", "rbf": "difference"}, "difference-P=4-reduce-scatter"),
+        ({"ranks": 2, "cache": 5000}, "P=2-allreduce-cache=5000"),
+        ({"ranks": 2, "keep_gram": True}, "P=2-allreduce-kept"),
+        ({"update": "frozen", "separate_timers": True}, "frozen-timers"),
+        ({"start": 20, "storage": "csr"}, "csr-start=20"),
+        ({"solver": "training", "interval": 7}, "training-float64-interval=7"),
+    ],
+)
+def test_the_label_names_ranks_and_exchange(options, label):
+    assert family(**options).label == label
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"ranks": 0}, "ranks = 0"),
+        ({"ranks": 2, "solver": "reference"}, "communicates nothing"),
+        ({"exchange": "reduce-scatter", "cache": 9}, "drop keep_gram and cache"),
+        (
+            {"exchange": "gram", "kernel": [{"name": "rbf", "sigma": 1.0}]},
+            "'gram' is for the linear kernel",
+        ),
+        ({"recompute": 2}, "recompute is for exchange 'gram'"),
+        ({"exchange": "smoke"}, "exchange = 'smoke'"),
+        ({"interval": 7}, "'production' with interval = 7"),
+        ({"solver": "training"}, "'training' with interval = 0"),
+        ({"solver": "training", "interval": 7, "precision": "float32"}, "has float64 only"),
+        ({"solver": "reference", "separate_timers": True}, "communicates nothing"),
+        ({"start": 7, "drift": 9}, "start = 7 and drift = 9"),
+        ({"start": -1}, "start = -1, but it must be >= 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(changes, words):
+    with pytest.raises(InputError, match=words):
+        read_family(dict(TABLE) | changes, "here")
+
+
+def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
+    specs = [spec for group in expand(read_definition("parallel")) for spec in group.specs]
+    exchanges = {spec.family.solvers()[""].declaration.exchange for spec in specs}
+    assert exchanges == {"allreduce", "reduce-scatter", "gram", "column-cache", "kept-gram"}
+    assert {spec.family.ranks for spec in specs} == {2, 4}
+    assert {type(spec.kernel) for spec in specs} >= {LinearKernel, RBFKernel}
+    assert all(f"P={spec.family.ranks}-" in spec.id for spec in specs)

@@ -1,0 +1,263 @@
+"""Kept outcomes come back as they were; what is not whole or not of this campaign is run again, and said."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.loop.kept import identity
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.stability.units import UnitOutcome
+from sstep_verify.campaign.verdicts.execute import CaseOutcome
+from sstep_verify.errors import InputError
+from sstep_verify.outputs.paths import hidden_path
+from sstep_verify.reporting import results as report
+from sstep_verify.reporting.stability_document import StabilityRun
+from sstep_verify.verdict import Status, Term, Verdict
+
+DATA = {"first": "aa", "second": "bb"}
+COMMON = {"version of sstep-verify": {"version": "1"}}
+
+
+def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
+    case = report.Case(
+        key, "label", "data", "kernel", "loss", "krr", 3, 2, 1, Status.INCONCLUSIVE, (1, 4), "why",
+        {"lambda": 0.1}, {"list": [1, {"deep": None}], "digits": 1 / 3},
+        (report.Run(4, 9, "cap reached", 0.25, 1e-300, "error", "production"),),
+        (report.Series("drift", 4, (1, 2), (0.1, math.inf)),), (report.Line("target", 1e-8),),
+    )  # fmt: skip
+    terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, "never acts"),)
+    verdict = Verdict(
+        "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
+        "reason – ü", replay, {"windows": [{"start": 3, "value": 5e-324}]},
+    )  # fmt: skip
+    return CaseOutcome(case, (verdict,), ("too few",))
+
+
+class Folder:
+    """A folder of finished problems, and what was said about it."""
+
+    def __init__(self, path):
+        self.path, self.said = path, []
+
+    def partial(self, resume=True) -> Partial:
+        self.said.clear()
+        return Partial(self.path, resume, self.said.append)
+
+    def interrupted(self, *outcomes) -> None:
+        partial = self.partial(resume=False)
+        partial.open(CaseOutcome, COMMON, DATA)
+        for one in outcomes:
+            partial.keep(one.case.id, one)
+        partial.close()
+
+    def resumed(self, common=COMMON, data=DATA) -> dict:
+        partial = self.partial()
+        found = partial.open(CaseOutcome, common, data)
+        partial.close()
+        return found
+
+    def file(self):
+        (path,) = self.path.glob("*.json")
+        return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path / "deep" / "out.partial")
+
+
+def test_an_outcome_comes_back_as_it_was(folder):
+    folder.interrupted(outcome("first"))
+    found = folder.resumed()
+    # repr shows every digit and every type, and NaN equals itself in it.
+    assert {key: repr(one) for key, one in found.items()} == {"first": repr(outcome("first"))}
+    assert found["first"].verdicts[0].status is Status.INCONCLUSIVE
+    assert folder.said == [
+        f"1 of 2 problems are taken from {folder.path}",
+        f"1 finished problems are kept in {folder.path}: go on with --resume",
+    ]
+
+
+def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
+    run = StabilityRun("case", 1e8, 1.02e8, 3, (1, 2), (0.1, math.nan), (0.1, 0.2), (1, None), (1, 2), ())
+    unit = UnitOutcome((run,), (("case", 1e8, outcome("case").verdicts[0]),))
+    for resume in (False, True):
+        partial = folder.partial(resume)
+        found = partial.open(UnitOutcome, COMMON, {"key": ""})
+        if not resume:
+            partial.keep("key", unit)
+        partial.close()
+    assert repr(found) == repr({"key": unit})
+
+
+def _truncated(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def _emptied(path):
+    path.write_bytes(b"")
+
+
+def _one_digit_changed(path):
+    text = path.read_text("utf-8")
+    assert text.count("0.30000000000000004") == 1
+    path.write_text(text.replace("0.30000000000000004", "0.3000000000000001"), encoding="utf-8")
+
+
+def _no_object(path):
+    path.write_text("[1, 2]", encoding="utf-8")
+
+
+def _field_missing(path):
+    document = json.loads(path.read_text("utf-8"))
+    del document["sha256"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+@pytest.mark.parametrize("damage", [_truncated, _emptied, _one_digit_changed, _no_object, _field_missing])
+def test_what_cannot_be_read_is_ignored_with_one_line(folder, damage):
+    folder.interrupted(outcome("first"))
+    path = folder.file()
+    damage(path)
+    assert folder.resumed() == {}
+    (line,) = [line for line in folder.said if "ignored" in line]
+    assert str(path) in line
+    assert "(first)" in line
+    assert not folder.path.exists()
+
+
+@pytest.mark.parametrize(
+    ("common", "data", "words"),
+    [
+        ({"version of sstep-verify": {"version": "2"}}, DATA, "other version of sstep-verify"),
+        (COMMON, {**DATA, "first": "cc"}, "other content of the data"),
+    ],
+)
+def test_an_outcome_of_another_identity_is_ignored_with_one_line(folder, common, data, words):
+    folder.interrupted(outcome("first"), outcome("second"))
+    assert set(folder.resumed(common, data)) == ({"second"} if common is COMMON else set())
+    assert [words in line for line in folder.said if "(first)" in line] == [True]
+
+
+def test_the_identity_changes_with_campaign_file_path_of_data_and_solver_options(tmp_path):
+    path = tmp_path / "small.toml"
+    text = """
+    [campaign]
+    name = "small"
+    title = "Small"
+    description = "Small."
+    [[family]]
+    data = ["breast_cancer"]
+    task = ["svm-l1"]
+    kernel = [{ name = "linear" }]
+    s = [1]
+    """
+
+    def made(text, directory=None):
+        path.write_text(text, encoding="utf-8")
+        return json.dumps(identity(read_definition(str(path)), directory))
+
+    assert made(text) == made(text)
+    others = {
+        made(text, "folder"), made(text.replace("[1]", "[1, 2]")), made(text + 'exchange = "gram"'),
+        made(text.replace("linear", "rbf").replace('rbf"', 'rbf", sigma = 1.0')),
+    }  # fmt: skip
+    assert len(others - {made(text)}) == 4
+
+
+def test_what_is_there_is_refused_unless_it_is_resumed_or_discarded(folder):
+    folder.interrupted(outcome("first"))
+    with pytest.raises(InputError, match=r"holds 1 finished problems .*--resume.*--force"):
+        folder.partial(resume=False).open(CaseOutcome, COMMON, DATA)
+    assert folder.said == []
+    assert set(folder.resumed()) == {"first"}
+    partial = Partial(folder.path, force=True)
+    assert partial.open(CaseOutcome, COMMON, DATA) == {}
+    partial.close()
+    assert not folder.path.exists()
+
+
+def test_other_problems_than_those_asked_for_stay(folder):
+    folder.interrupted(outcome("first"), outcome("second"))
+    partial = folder.partial()
+    assert set(partial.open(CaseOutcome, COMMON, {"second": "bb"})) == {"second"}
+    partial.reported()
+    partial.close()
+    assert set(folder.resumed()) == {"first"}
+
+
+def test_a_whole_report_leaves_nothing_and_one_that_is_not_whole_leaves_all(folder):
+    for last, left in (("none", True), ("second", False)):
+        partial = folder.partial()
+        partial.open(CaseOutcome, COMMON, DATA)
+        partial.keep("first", outcome("first"))
+        if last in DATA:
+            partial.keep(last, outcome(last))
+        partial.reported()
+        partial.close()
+        assert folder.path.exists() is left
+
+
+def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
+    replay = "sstep-verify replay artefacts/"
+    folder.interrupted(outcome("first", replay + "one"), outcome("second", replay + "lost"))
+    for name in ("one", "unfinished", ".half.partial"):
+        (folder.path / "artefacts" / name).mkdir(parents=True)
+    (folder.path / "artefacts/one/artefact.json").write_text("{}", encoding="utf-8")
+    partial = folder.partial()
+    assert set(partial.open(CaseOutcome, COMMON, DATA)) == {"first"}
+    assert [
+        line.endswith("its artefact lost is not there") for line in folder.said if "(second)" in line
+    ] == [True]
+    assert [entry.name for entry in partial.artefacts.iterdir()] == ["one"]
+    (copied,) = partial.artefacts_for_report().iterdir()
+    assert (copied / "artefact.json").exists()
+    partial.close()
+    assert sorted(entry.name for entry in folder.path.iterdir() if entry.is_dir()) == ["artefacts"]
+    assert set(folder.resumed()) == {"first"}
+
+
+def test_a_foreign_file_is_refused_and_kept(folder):
+    folder.path.mkdir(parents=True)
+    (folder.path / "thesis.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match=r"thesis\.json is no part .*--out"):
+        folder.partial(resume=False).open(CaseOutcome, COMMON, DATA)
+    assert [entry.name for entry in folder.path.iterdir()] == ["thesis.json"]
+
+
+def test_what_a_killed_writer_left_is_removed(folder):
+    folder.interrupted(outcome("first"))
+    left = hidden_path(folder.file(), "partial")
+    left.write_text("half", encoding="utf-8")
+    assert set(folder.resumed()) == {"first"}
+    assert not left.exists()
+
+
+def test_two_runs_cannot_share_a_folder(folder):
+    first = folder.partial(resume=False)
+    first.open(CaseOutcome, COMMON, DATA)
+    second = folder.partial(resume=False)
+    with pytest.raises(InputError, match=r"--out .*another run .*writes there"):
+        second.open(CaseOutcome, COMMON, DATA)
+    second.close()
+    assert folder.path.is_dir()
+    first.keep("first", outcome("first"))
+    first.close()
+    assert set(folder.resumed()) == {"first"}
+
+
+def test_what_cannot_be_kept_is_said_once_and_ends_nothing(folder, monkeypatch):
+    partial = folder.partial(resume=False)
+    partial.open(CaseOutcome, COMMON, DATA)
+    folder.path.rmdir()
+    for key in DATA:
+        partial.keep(key, outcome(key))
+    (line,) = folder.said
+    assert "no longer kept for --resume" in line
+    partial.close()

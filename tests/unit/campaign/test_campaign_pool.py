@@ -1,0 +1,95 @@
+"""Worker processes of a campaign: they end with its process; one that is lost loses its case alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from campaign.lost_units import work
+
+from sstep_verify.campaign.kind import Setting, Unit
+from sstep_verify.campaign.loop.messages import INTERNAL, REFUSED, Step
+from sstep_verify.campaign.loop.pool import spread
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+ENDLESS = """
+import os, time
+from pathlib import Path
+from sstep_verify.campaign.kind import Setting, Unit
+from sstep_verify.campaign.loop.pool import spread
+
+def work(unit, setting):
+    Path(unit.keys[0]).write_text(str(os.getpid()))
+    time.sleep(600)
+    yield
+
+if __name__ == "__main__":
+    units = [Unit(("one.pid",), None), Unit(("two.pid",), None)]
+    for _ in spread(work, str, units, Setting("mine"), 2):
+        pass
+"""
+
+
+def _running(process: int) -> bool:
+    """Whether a process is there and no zombie that nobody has waited for."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text("ascii", errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def _wait(condition, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_workers_end_when_the_campaign_is_killed(tmp_path):
+    (tmp_path / "endless.py").write_text(ENDLESS, encoding="utf-8")
+    files = [tmp_path / "one.pid", tmp_path / "two.pid"]
+    campaign = subprocess.Popen([sys.executable, "endless.py"], cwd=tmp_path)
+    workers: list[int] = []
+    try:
+        assert _wait(lambda: all(path.exists() and path.read_text() for path in files), 120)
+        workers = [int(path.read_text()) for path in files]
+        assert campaign.pid not in workers
+        assert all(_running(worker) for worker in workers)
+        campaign.kill()
+        campaign.wait(30)
+        assert _wait(lambda: not any(_running(worker) for worker in workers), 30)
+    finally:
+        for process in [*workers, *([] if campaign.poll() is not None else [campaign.pid])]:
+            if _running(process):
+                os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
+    heard: list[Step] = []
+    units = [Unit(("first", "leaves", "last"), None, foreign=foreign)]
+    # A foreign unit has a process of its own even where the campaign has one.
+    found = list(spread(work, str, units, Setting("mine"), 1 if foreign else 2, heard.append))
+    assert [message.outcome for message in found if message.outcome] == ["first", "last"]
+    (lost,) = [message for message in found if message.error]
+    assert lost.kind == (REFUSED if foreign else INTERNAL)
+    assert lost.error.startswith("leaves, run s=4: ")
+    assert "exit code 0" in lost.error
+    assert Step("leaves", 0.5, "run s=4") in heard
+
+
+def test_a_unit_that_takes_too_long_loses_one_outcome():
+    units = [Unit(("hangs", "last"), None, foreign=True)]
+    found = list(spread(work, str, units, Setting("mine"), 1))
+    assert {message.outcome or message.error for message in found} == {
+        "hangs, run s=4: did not end within 0.3 s (time_limit), so its process was ended", "last",
+    }  # fmt: skip

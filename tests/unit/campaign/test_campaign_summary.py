@@ -1,0 +1,192 @@
+"""The roll-up of cases, the sentence and the exit code."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
+from sstep_verify.campaign.summary.summary import roll_up, summarise
+from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.quantities import KERNEL, UPPER
+from sstep_verify.reporting.results import Case
+from sstep_verify.verdict import Status, Term, Verdict
+
+
+def _verdict(status, s=16, case="a", detectable=3e-13):
+    vacuous = status is Status.VACUOUS
+    term = Term(
+        KERNEL,
+        Status.VACUOUS if vacuous else Status.PASS,
+        math.inf if vacuous else detectable,
+        4, 4, 0 if vacuous else 4,
+        "K is diagonal" if vacuous else "",
+    )  # fmt: skip
+    return Verdict(
+        "window-replay", case, "p", s, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, (term,),
+        reason=f"because of {status}",
+    )  # fmt: skip
+
+
+def _case(status, name="a", s=(16,)):
+    return Case(
+        id=name, problem="p", dataset="d", kernel="k", loss="l", task="svm-l1", samples=2, features=1,
+        block=1, status=status, s=s,
+    )  # fmt: skip
+
+
+def _erred(kind):
+    state = State()
+    state.add(Finished(error="x", kind=kind))
+    return state
+
+
+def _summary(statuses, tolerated=(), **changes):
+    cases = [_case(status, str(place)) for place, status in enumerate(statuses)]
+    verdicts = [_verdict(status, case=str(place)) for place, status in enumerate(statuses)]
+    arguments = {
+        "planned_cases": len(cases), "steps": 0, "too_few": [], "state": State(),
+    }  # fmt: skip
+    definition = Definition("n", "t", "d", (), tolerated_vacuous=tolerated)
+    return summarise(definition, cases, verdicts, **{**arguments, **changes})
+
+
+def test_a_case_is_vacuous_only_if_every_stepped_run_is():
+    assert roll_up([_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)])[0] is Status.VACUOUS
+    status, reason = roll_up([_verdict(Status.VACUOUS, 2), _verdict(Status.PASS, 16)])
+    assert status is Status.PASS
+    assert "vacuous for s in {2}" in reason
+
+
+@pytest.mark.parametrize("bad", [Status.FAIL, Status.INCONCLUSIVE])
+def test_one_bad_run_makes_the_case_bad(bad):
+    status, reason = roll_up([_verdict(Status.PASS, 2), _verdict(bad, 64)])
+    assert status is bad
+    assert reason.startswith("window-replay, s = 64")
+
+
+def test_a_case_without_verdicts_is_not_right():
+    assert roll_up([])[0] is Status.VACUOUS
+
+
+@pytest.mark.parametrize(
+    ("statuses", "changes", "code"),
+    [
+        ([Status.PASS], {}, 0),
+        ([Status.PASS, Status.VACUOUS], {"tolerated": ("1",)}, 0),
+        ([Status.PASS, Status.VACUOUS], {"tolerated": ("0",)}, 3),
+        ([Status.INCONCLUSIVE, Status.PASS], {}, 3),
+        ([Status.FAIL, Status.INCONCLUSIVE], {}, 1),
+        ([Status.PASS], {"too_few": ["x"]}, 3),
+        ([Status.PASS], {"planned_cases": 2}, 3),
+        ([Status.PASS], {"planned_cases": 2, "state": State(interrupted=True)}, 3),
+        ([Status.FAIL], {"state": _erred(INTERNAL)}, 4),
+        ([Status.PASS], {"state": _erred(DISAGREEMENT)}, 4),
+        ([Status.PASS], {"state": _erred(REFUSED)}, 3),
+        ([], {"planned_cases": 1}, 3),
+    ],
+)
+def test_exit_code(statuses, changes, code):
+    assert _summary(statuses, **changes).exit_code == code
+
+
+def _summed(cases, verdicts, definition=None, steps=0):
+    return summarise(
+        definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), steps=steps,
+        too_few=[], state=State(),
+    )  # fmt: skip
+
+
+def test_vacuous_verdicts_of_a_check_are_limited_where_the_campaign_says_so():
+    verdicts = [_verdict(Status.PASS), _verdict(Status.VACUOUS, 32), _verdict(Status.VACUOUS, 64)]
+
+    def code(limits):
+        definition = Definition("n", "t", "d", (), tolerated_vacuous_per_check=limits)
+        summary = _summed([_case(Status.PASS)], verdicts, definition)
+        return (
+            summary.exit_code,
+            "vacuous verdicts of window-replay that are not tolerated" in summary.sentence,
+        )
+
+    assert code(None) == code({"window-replay": ("a",)}) == code({"window-replay": ("?",)}) == (0, False)
+    assert code({"window-replay": ("a, s=32", "a, s=6*")}) == (0, False)
+    assert code({"window-replay": ("a, s=32",)}) == code({"box": ("a",)}) == (3, True)
+
+
+def test_vacuous_cases_are_tolerated_by_id_and_listed():
+    summary = _summary([Status.PASS, Status.VACUOUS, Status.VACUOUS], tolerated=("1",))
+    assert summary.exit_code == 3
+    assert "vacuous on 2 (1, 2)" in summary.sentence
+    assert "incomplete: vacuous and not tolerated: 2" in summary.sentence
+    assert summary.vacuous == ("1", "2")
+
+
+def test_the_sentence_says_what_was_shown():
+    statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
+    sentence = _summary(statuses, tolerated=("2",)).sentence
+    assert sentence.startswith("right for s <= 16 on 2 of 4 problems, wrong on 1, vacuous on 1 (2)")
+    assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
+    assert _summary([Status.FAIL]).sentence.startswith("right for no s on any of 1 problems, wrong on 1")
+
+
+def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
+    cases = [_case(Status.PASS, name, (1, 64, 512)) for name in "abcd"]
+    verdicts = [
+        *(_verdict(Status.PASS, s, name) for name in "ab" for s in (1, 64)),
+        _verdict(Status.PASS, 512, "a"),
+        # b: 512 was left out. c: 64 is vacuous, so 512 is not spoken of. d: another check could not decide.
+        *(
+            _verdict(status, s, "c")
+            for s, status in ((1, Status.PASS), (64, Status.VACUOUS), (512, Status.PASS))
+        ),
+        *(_verdict(Status.PASS, s, "d") for s in (1, 64, 512)),
+        replace(_verdict(Status.INCONCLUSIVE, 64, "d"), check="box"),
+    ]
+    summary = _summed(cases, verdicts)
+    assert summary.sentence.startswith("right for s <= 1 on 4 of 4 problems, s <= 64 on 2, s <= 512 on 1")
+    assert summary.right_up_to == {"a": 512, "b": 64, "c": 1, "d": 1}
+
+
+def test_a_verdict_of_another_check_makes_no_s_right():
+    verdicts = [replace(_verdict(Status.PASS), check="trajectory")]
+    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right for no s on any")
+
+
+def test_the_worst_detectable_stands_beside_the_median_and_the_best_does_not():
+    verdicts = [_verdict(Status.PASS, 2**k, "a", 10.0 ** (k - 13)) for k in range(5)]
+    sentence = _summed([_case(Status.PASS)], verdicts).sentence
+    assert "1e-11 (median over the runs), 1e-09 (worst)" in sentence
+    assert "1e-13" not in sentence
+    # A run that passed and would have seen no error of any size says so.
+    blind = replace(verdicts[0], terms=(replace(verdicts[0].terms[0], detectable=math.inf),))
+    assert "none (worst)" in _summed([_case(Status.PASS)], [blind, *verdicts[1:]]).sentence
+
+
+def test_quantities_that_were_not_seen_are_named_with_their_problems():
+    unseen = Term(UPPER, Status.VACUOUS, math.inf, 4, 4, 0, "no coordinate reaches C")
+    verdicts = []
+    for name, s in (("a", 16), ("a", 64), ("b", 16), ("c", 16)):
+        verdict = _verdict(Status.PASS, s, name)
+        seen = name == "c"
+        verdicts.append(
+            replace(
+                verdict, terms=(*verdict.terms, replace(unseen, status=Status.PASS) if seen else unseen)
+            )
+        )
+    cases = [_case(Status.PASS, name) for name in "abc"]
+    assert "; not seen somewhere: upper-end on 2 problems" in _summed(cases, verdicts).sentence
+    assert "not seen" not in _summed(cases[2:], verdicts[3:]).sentence
+
+
+def test_steps_judged_are_those_of_the_primary_check_that_judged_most():
+    def told(check, s, judged):
+        return replace(
+            _verdict(Status.PASS, s), check=check, evidence={"steps": {"judged": judged, "of": 100}}
+        )
+
+    verdicts = [told(check, 16, judged) for check, judged in zip(PRIMARY, (10, 100), strict=False)]
+    verdicts += [told(PRIMARY[0], 64, 7), told("box", 64, 99), _verdict(Status.PASS, 1)]
+    summary = _summed([_case(Status.PASS)], verdicts, steps=300)
+    most = 100 if len(PRIMARY) > 1 else 10
+    assert (summary.steps_judged, summary.steps) == (most + 7, 300)

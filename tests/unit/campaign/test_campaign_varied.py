@@ -1,0 +1,124 @@
+"""Campaign varied: what it promises to cross, stands in it; runs that begin late begin as they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
+from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.verdicts.starts import seeded_start
+from sstep_verify.checks import contract
+from sstep_verify.checks.case import plain_request
+from sstep_verify.made import make_run
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.problems.data.datasets import load
+from sstep_verify.solvers.adapters.training import TrainingSolver
+
+SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
+
+
+def values(name: str) -> set:
+    return {getattr(spec.family, name) for spec in SPECS}
+
+
+def test_every_option_of_the_production_solver_is_varied():
+    assert values("update") == {"in-place", "frozen"}
+    assert values("rbf") == {"norm-expansion", "difference"}
+    assert values("exchange") == {"allreduce", "reduce-scatter", "gram"}
+    assert values("ranks") == {1, 2, 3}
+    assert values("storage") == {"as-is", "dense", "csr"}
+    assert values("solver") == {"production", "training"}
+    for name in ("keep_gram", "cache", "recompute", "separate_timers", "start", "interval"):
+        assert len(values(name)) > 1, name
+
+
+def test_parameters_are_others_than_those_of_the_other_campaigns():
+    kernels = {spec.kernel for spec in SPECS}
+    assert kernels == {
+        LinearKernel(), PolynomialKernel(2, 1.5), PolynomialKernel(4, 1.5), RBFKernel(0.05)
+    }  # fmt: skip
+    assert {spec.parameter for spec in SPECS} == {0.1, 0.3, 7.0}
+    assert all(s % 2 for spec in SPECS for s in spec.family.s)
+    assert all(spec.block % 2 for spec in SPECS)
+    assert all(spec.family.iterations % s for spec in SPECS for s in spec.family.s if s > 1)
+
+
+def test_all_samples_of_the_wide_set_are_drawn_in_every_run():
+    for spec in (spec for spec in SPECS if spec.data.startswith("wide")):
+        data = load(spec.data)
+        solvers = {"": spec.family.solvers()[""].declaration}
+        case = make_case(spec, data, solvers, "varied", "")
+        drawn = case.stream.blocks(case.start, case.start + case.iterations)
+        assert np.unique(drawn).size == 150, spec.id
+
+
+def test_a_late_family_begins_its_plain_runs_late_from_a_seeded_vector():
+    family = Family(
+        ("wide",), ("svm-l1",), (LinearKernel(),), (7,), (0.3,), iterations=40, start=33, seed=5
+    )
+    spec = CaseSpec("wide", "svm-l1", LinearKernel(), 0.3, 1, family)
+    case = make_case(spec, load("wide"), {"": family.solvers()[""].declaration}, "here", "")
+    request = plain_request(case, 7)
+    assert (request.start, request.iterations, request.stream.length) == (33, 40, 73)
+    np.testing.assert_array_equal(request.initial, seeded_start(case.problem, 5))
+    made = family.solvers()[""].run(request)
+    assert made.start == 33
+    np.testing.assert_array_equal(made.alphas[0], request.initial)
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in SPECS if spec.family.solver == "training"], ids=lambda spec: spec.id
+)
+def test_training_is_asked_for_no_more_than_it_keeps(spec):
+    tested = spec.family.solvers()[""]
+    case = make_case(spec, load(spec.data), {"": tested.declaration}, "varied", "")
+    request = plain_request(case, case.s_values[0])
+    if spec.family.ranks > 1:
+        tested = TrainingSolver(interval=spec.family.interval, exchange=spec.family.exchange)
+    made = tested.run(request)
+    due = {stop for stop in request.stops if stop <= made.length}
+    assert made.iterations.tolist() == sorted({*due, made.length})
+    assert made.iterations.size > 4
+
+
+def test_a_variant_is_held_to_what_it_declares_itself():
+    family = Family(("wide",), ("svm-l1",), (LinearKernel(),), (7,), (0.3,), iterations=21, exchange="gram")
+    solvers = family.solvers()
+    case = make_case(
+        CaseSpec("wide", "svm-l1", LinearKernel(), 0.3, 1, family), load("wide"),
+        {name: one.declaration for name, one in solvers.items()}, "here", "",
+    )  # fmt: skip
+    request = replace(plain_request(case, 7), variant="allreduce")
+    made = make_run(solvers["allreduce"], request)
+    assert not made.state
+    assert contract.broken(case, "a run of the variant", made) == ""
+    stateless = replace(make_run(solvers[""], replace(request, variant="")), state={})
+    assert "'weights' is not recorded" in contract.broken(case, "a run", stateless)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.3), SquaredHinge(7.0), Ridge(0.1)], ids=str)
+def test_a_seeded_start_is_feasible_and_has_values_of_every_kind(loss):
+    data = np.eye(60)
+    targets = np.where(np.arange(60) % 2, 1.0, -1.0) * (3.0 if isinstance(loss, Ridge) else 1.0)
+    problem = Problem("drawn", data, targets, LinearKernel(), loss)
+    start = seeded_start(problem, 2)
+    np.testing.assert_array_equal(start, seeded_start(problem, 2))
+    assert (start != seeded_start(problem, 3)).any()
+    if isinstance(loss, Ridge):
+        assert 0 < np.abs(start).max() <= 3.0 / 60
+        return
+    assert ((start == 0) | (start == loss.C) | ((start > 0) & (start < loss.C))).all()
+    for kind in (start == 0, start == loss.C, (start > 0) & (start < loss.C)):
+        assert kind.sum() > 5

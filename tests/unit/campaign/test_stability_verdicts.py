@@ -1,0 +1,57 @@
+"""Verdicts on single runs merged over conditions: nothing that failed is lost, counts add up."""
+
+import pytest
+
+from sstep_verify.campaign.stability.verdicts import merged
+from sstep_verify.verdict import Status, Term, Verdict
+
+PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
+
+
+def verdict(status: Status, ratio: float, s: int = 4) -> Verdict:
+    seen = status is not VACUOUS
+    term = Term(
+        "overlap", PASS if seen else VACUOUS, ratio * 1e-12, 3, 3, 3 * seen, "" if seen else "K = I"
+    )
+    return Verdict(
+        "window-replay", "one", "p", s, 1, status, ratio, ratio, 1.0, "M-norm", 3, 2, (term,), f"at {ratio}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ((PASS, PASS), PASS),
+        ((PASS, VACUOUS), PASS),
+        ((VACUOUS, VACUOUS), VACUOUS),
+        ((PASS, VACUOUS, INCONCLUSIVE), INCONCLUSIVE),
+        ((INCONCLUSIVE, FAIL, PASS), FAIL),
+    ],
+)
+def test_the_status_is_the_most_severe_and_vacuous_only_if_all_are(statuses, expected):
+    judged = [(10.0**k, verdict(status, 0.1)) for k, status in enumerate(statuses)]
+    (found,) = merged("case", "label", judged)
+    assert found.status is expected
+    assert (found.case, found.problem) == ("case", "label")
+
+
+def test_counts_add_up_and_the_largest_ratio_is_told():
+    judged = [(1e8, verdict(PASS, 0.5)), (1.0, verdict(PASS, 0.25)), (1e4, verdict(VACUOUS, 0.125))]
+    (found,) = merged("case", "label", judged)
+    assert (found.ratio, found.planned, found.executed) == (0.5, 9, 6)
+    assert found.reason == "Condition 1e8: at 0.5"
+    assert found.evidence == {"ratio by condition": {"1": 0.25, "1e4": 0.125, "1e8": 0.5}}
+    (term,) = found.terms
+    assert (term.status, term.planned, term.decided, term.seen, term.reason) == (PASS, 9, 9, 6, "")
+    assert term.detectable == 0.125e-12
+
+
+def test_a_failure_is_told_even_if_another_ratio_is_larger():
+    judged = [(1.0, verdict(INCONCLUSIVE, 7.0)), (1e4, verdict(FAIL, 2.0))]
+    (found,) = merged("case", "label", judged)
+    assert (found.status, found.ratio, found.reason) == (FAIL, 2.0, "Condition 1e4: at 2.0")
+
+
+def test_each_s_has_a_verdict_of_its_own_in_order():
+    judged = [(1.0, verdict(PASS, 0.1, s)) for s in (64, 2, 64, 1)]
+    assert [(item.s, item.planned) for item in merged("case", "label", judged)] == [(1, 3), (2, 3), (64, 6)]

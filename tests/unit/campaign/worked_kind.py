@@ -1,0 +1,60 @@
+"""A kind of campaign in one file: the largest norm of a sample, for every data set named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.kind import Assembled, Kind, Unit
+from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.toml_values import refuse_rest, take
+from sstep_verify.reporting import results as report
+
+
+@dataclass(frozen=True)
+class NormOutcome:
+    """What is kept of a unit, and read back by --resume and by a merger."""
+
+    case: report.Case
+
+
+class NormKind(Kind):
+    """A unit is a data set; its outcome is a case whose reason says the norm."""
+
+    table = "norm"
+    outcome = NormOutcome
+
+    def read(self, table, where):
+        data = take(table, "data", list, where)
+        refuse_rest(table, where, "[[norm]] table")
+        return tuple(data)
+
+    def units(self, definition, only=""):
+        names = [name for family in definition.families for name in family]
+        wanted = chosen(only, names)
+        return [Unit(keys=(name,), work=name) for name in names if name in wanted]
+
+    def run(self, unit, setting):
+        loaded = load_data(unit.work, setting.directory)
+        largest = np.sqrt(np.asarray((loaded.data * loaded.data).sum(axis=1)).max())
+        samples, features = loaded.data.shape
+        yield NormOutcome(
+            report.Case(
+                id=unit.work, problem=unit.work, dataset=unit.work, kernel="linear", loss="none", task="norm",
+                samples=samples, features=features, block=1, status="PASS", reason=f"largest norm {largest:.3g}",
+            )
+        )  # fmt: skip
+
+    def key(self, outcome):
+        return outcome.case.id
+
+    def assemble(self, plan, units, state):
+        cases = [outcome.case for outcome in state.outcomes]
+        whole = len(cases) == len(units)
+        summary = report.Summary(f"norms of {len(cases)} of {len(units)} data sets", 0 if whole else 3)
+        return Assembled(summary, cases)
+
+
+KIND = NormKind()

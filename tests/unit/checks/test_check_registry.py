@@ -1,0 +1,59 @@
+"""Every check declares itself, and whatever lists checks is made from that."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+from sstep_verify import bounds, checks
+from sstep_verify.checks.check import Check
+from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of
+from sstep_verify.errors import InputError
+
+PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"
+
+
+def test_the_page_on_verdicts_names_exactly_the_registered_checks():
+    text = PAGE.read_text("utf-8")
+    paragraph = text[text.index("The checks are") :].partition("\n\n")[0]
+    named = re.findall(r"`([\w-]+)`", paragraph)
+    assert sorted(named) == sorted(CHECKS)
+
+
+def test_every_module_that_declares_a_check_is_registered():
+    declaring = {
+        item.name
+        for item in pkgutil.iter_modules(checks.__path__)
+        if not item.ispkg
+        and hasattr(importlib.import_module(f"sstep_verify.checks.{item.name}"), "DECLARED")
+    }
+    assert declaring == set(MODULES)
+    assert len(CHECKS) == len(MODULES)
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.id)
+def test_a_check_says_all_of_itself(check):
+    assert isinstance(check, Check)
+    assert check.text.startswith(f"Check {check.id}: ")
+    assert check.claim.endswith(".")
+    assert all((check.method, check.needs, check.planted, check.vacuous))
+    assert check.level in (None, 0, 1, 2, 3)
+    folder = Path(bounds.__file__).parent
+    assert all((folder / f"{name}.py").is_file() for name in check.bounds)
+
+
+def test_the_contract_comes_first_and_the_primary_gate_is_declared():
+    assert next(iter(CHECKS)) == "contract"
+    assert "window-replay" in PRIMARY
+
+
+def test_checks_come_in_the_order_asked_for_and_an_unknown_one_is_named():
+    assert [check.id for check in checks_of(("box", "trajectory"))] == ["box", "trajectory"]
+    with pytest.raises(
+        InputError, match=r"'bix' is unknown \(did you mean 'box'\?\); known: box, .*window-replay"
+    ):
+        checks_of(("bix",))

@@ -1,0 +1,62 @@
+"""The rule that makes a status of an enclosure and a bound, and what a finding could have shown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sstep_verify.checks.finding import Finding, decisive, outcome_of, ratios, unbounded, unknown, wrong
+from sstep_verify.verdict import Status
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "bound", "status"),
+    [
+        (0.0, 1.0, 1.0, Status.PASS),
+        (0.0, 0.0, 0.0, Status.PASS),
+        (1.5, 2.0, 1.0, Status.FAIL),
+        (math.inf, math.inf, 1.0, Status.FAIL),
+        (math.inf, math.inf, 0.0, Status.FAIL),
+        (0.5, 2.0, 1.0, Status.INCONCLUSIVE),
+        (0.0, math.inf, 1.0, Status.INCONCLUSIVE),
+        (0.0, math.inf, math.inf, Status.INCONCLUSIVE),
+        (0.0, math.nan, 1.0, Status.INCONCLUSIVE),
+        (0.0, 3.0, math.inf, Status.VACUOUS),
+        (math.inf, math.inf, math.inf, Status.VACUOUS),
+    ],
+)
+def test_the_status_follows_from_the_enclosure_and_the_bound(lower, upper, bound, status):
+    assert Finding("", lower, upper, bound).status is status
+
+
+def test_the_three_outcomes_without_a_comparison():
+    assert wrong("").status is Status.FAIL
+    assert wrong("").ratio == math.inf
+    assert unknown("").status is Status.INCONCLUSIVE
+    assert unknown("").ratio == 0.0
+    assert unbounded("").status is Status.VACUOUS
+    assert unbounded("", math.inf).status is Status.VACUOUS
+
+
+def test_the_worst_status_decides_then_the_largest_ratio():
+    passed, failed = Finding("", 0.0, 0.9, 1.0), Finding("", 1.1, 1.2, 1.0)
+    assert decisive([failed, passed, unbounded("")]) is failed
+    assert decisive([passed, Finding("", 0.0, 0.1, 1.0)]) is passed
+    assert outcome_of([passed, unbounded("")]) is Status.PASS
+    assert outcome_of([unbounded("")]) is Status.VACUOUS
+
+
+def test_nothing_shows_in_a_comparison_that_decided_nothing():
+    effects = {"overlap": 3.0, "omega": 2.0}
+    assert Finding("", 0.0, 0.5, 1.0, dropped=effects).shows("overlap")
+    assert not Finding("", 0.0, 0.5, 1.0, dropped=effects).shows(
+        "omega"
+    )  # twice the bound is not beyond it
+    assert not Finding("", 0.0, 5.0, 1.0, dropped=effects).shows("overlap")
+
+
+def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
+    found = ratios(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, math.inf, 4.0]))
+    assert found.tolist() == [0.0, math.inf, 0.0, 0.5]

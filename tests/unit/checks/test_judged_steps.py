@@ -1,0 +1,109 @@
+"""The judge of steps over rows of a stretch, over chosen stretches, and step by step, says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from production_runs import KERNELS, problem_of, stream_of
+
+from sstep_verify.checks.case import Case
+from sstep_verify.checks.steps import judged, rows
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.seen import step_terms
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import STALE, WRITE_BACK
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
+
+TASKS = ("svm-l1", "svm-l2", "krr")
+
+
+def logged(task, kernel=KERNELS[2], s=4, length=60, **options):
+    problem, stream, tested = problem_of(task, kernel), stream_of(task), ProductionSolver(**options)
+    case = Case("judged", problem, stream, (s,), length, tested.declaration)
+    return case, tested.run(RunRequest(problem, stream, s, length, log=True))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_formed_for_a_stretch_judge_as_the_whole_matrix_does(task, monkeypatch):
+    case, run = logged(task)
+    whole = StepJudge(case, Oracle(case.problem)).run(run)
+    monkeypatch.setattr(rows, "WHOLE_WORDS", 0)
+    monkeypatch.setattr(rows, "STRETCH_WORDS", 60)
+    parts = StepJudge(case, Oracle(case.problem))
+    assert not parts._rows.whole
+    found = parts.run(run)
+    assert (found.judged, found.decided) == (whole.judged, whole.decided) == (60, 60)
+    # Products of a panel and of a whole matrix round differently, and a smaller support has a smaller gamma.
+    assert found.worst.ratio < 1.0
+    assert np.array_equal(found.tally.events, whole.tally.events)
+    assert np.array_equal(found.tally.first, whole.tally.first)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_step_judged_alone_has_the_distance_and_bound_it_has_in_the_run(task):
+    case, run = logged(task)
+    judge = StepJudge(case, Oracle(case.problem))
+    found = judge.run(run)
+    again = judge.step(run, found.worst.iteration)
+    assert again == found.worst
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_of_a_long_run_whole_stretches_are_judged_and_said(task, monkeypatch):
+    case, run = logged(task, length=60, s=1)
+    judge = StepJudge(case, Oracle(case.problem), budget=20, share=0.0)
+    found = judge.run(run)
+    assert 20 <= found.judged < found.steps == 60
+    stretches = judge._stretches(run)
+    assert stretches[0][0] == 0
+    assert stretches[-1][1] == 60
+    assert judge._stretches(run) == stretches
+    assert found.first_wrong is None
+
+
+def test_carried_weights_are_judged_whole_whatever_the_budget():
+    case, run = logged("svm-l1", KERNELS[0], exchange="gram")
+    found = StepJudge(case, Oracle(case.problem), budget=20, share=0.0).run(run)
+    assert found.judged == 60
+
+
+@pytest.mark.parametrize("recompute", [0, 3])
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
+    case, run = logged(task, KERNELS[0], exchange="gram", recompute=recompute)
+    assert StepJudge(case, Oracle(case.problem)).run(run).first_wrong is None
+    # A bound that allowed for the drift of a wrong state would allow for this too.
+    changed = run.log.copy()
+    changed[40:] *= 1.0 + 2.0**-30
+    found = StepJudge(case, Oracle(case.problem)).run(
+        type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
+    )
+    assert found.first_wrong is not None
+
+
+def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
+    alpha = np.zeros(3)
+    judged.follow(alpha, np.array([[1], [1], [2]]), np.array([[1.0], [2.0], [3.0]]))
+    assert alpha.tolist() == [0.0, 2.0, 3.0]
+
+
+def terms_of(case, run):
+    found = StepJudge(case, Oracle(case.problem)).run(run)
+    return {term.name: term for term in step_terms(case, run.s, run, found)}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_planned_are_the_steps_whose_quantities_are_looked_at(task, monkeypatch):
+    monkeypatch.setattr(judged, "STRETCH", 2)
+    case, run = logged(task, s=1)
+    planned = {term.planned for name, term in terms_of(case, run).items() if name != WRITE_BACK}
+    assert planned == ({60} if case.problem.is_svm else {5})  # blocks 1, 2, 33, 34 and the last
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_single_window_from_zero_says_why_it_shows_no_stale_product(task):
+    stale = terms_of(*logged(task, s=60))[STALE]
+    assert stale.status is Status.VACUOUS
+    assert "single window from a = 0" in stale.reason

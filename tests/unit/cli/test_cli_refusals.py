@@ -1,0 +1,75 @@
+"""Refusals before any work, the folder of a partial run's report, and lines of progress."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from sstep_verify.cli import main, oracle, run, spaced_lines
+from sstep_verify.errors import InputError
+from sstep_verify.launch.environment import SIZE_VARIABLES
+
+
+def refusal(command, *words: str) -> str:
+    """The message of an input error."""
+    with pytest.raises(InputError) as caught:
+        CliRunner().invoke(command, words, catch_exceptions=False)
+    return str(caught.value)
+
+
+def test_a_campaign_is_not_run_once_by_every_rank(monkeypatch, tmp_path):
+    monkeypatch.setenv(SIZE_VARIABLES[0], "3")
+    assert "3 processes" in refusal(run.command, "--out", str(tmp_path / "report"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["explain", "no such check"], ["solve"], ["no such command"], ["oracle", "--task", "none"]],
+    ids=lambda words: words[0],
+)
+def test_of_the_ranks_of_a_job_one_says_why_all_refuse(monkeypatch, capsys, words):
+    monkeypatch.setattr(main, "PATIENCE", 0.0)
+    monkeypatch.setattr("sys.argv", ["sstep-verify", *words])
+    monkeypatch.setenv("PMI_SIZE", "2")
+    said = []
+    for rank in "01":
+        monkeypatch.setenv("PMI_RANK", rank)
+        with pytest.raises(SystemExit) as ended:
+            main.main()
+        assert ended.value.code == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        said.append(captured.err)
+    assert said[0]
+    assert said[1] == ""
+
+
+def test_the_oracle_refuses_a_folder_that_is_not_there_before_it_loads_anything(tmp_path):
+    path = str(tmp_path / "none" / "certificate.json")
+    assert "no folder to write in" in refusal(
+        oracle.command, "no such data", "--task", "krr", "--out", path
+    )
+
+
+@pytest.mark.parametrize(("only", "folder"), [("", "embedded"), ("diabetes", "embedded-part")])
+def test_a_part_of_a_campaign_leaves_the_report_of_the_whole_alone(monkeypatch, only, folder):
+    class ReachedError(Exception):
+        pass
+
+    def stop(out):
+        raise ReachedError(out.name)
+
+    monkeypatch.setattr("sstep_verify.reporting.check_destination", stop)
+    with pytest.raises(ReachedError, match=f"^{folder}$"):
+        CliRunner().invoke(run.command, ["--only", only], catch_exceptions=False)
+
+
+def test_lines_are_spaced_and_only_said_where_wanted(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(spaced_lines.time, "monotonic", lambda: now)
+    told, silent = spaced_lines.SpacedLines(True), spaced_lines.SpacedLines(False)
+    for now in (1.0, spaced_lines.SILENCE + 1, spaced_lines.SILENCE + 2, 2 * spaced_lines.SILENCE + 2):
+        told.say(f"at {now:g}")
+        silent.say("never")
+    assert capsys.readouterr().err.split("\n") == ["at 31", "at 62", ""]

@@ -1,0 +1,64 @@
+"""Mistyped names are answered with the most similar one; the shell completes names."""
+
+from __future__ import annotations
+
+import pytest
+from click.shell_completion import BashComplete
+from click.testing import CliRunner
+
+from sstep_verify import __version__
+from sstep_verify.cli.main import COMMANDS, cli
+from sstep_verify.errors import InputError, closest
+
+
+def test_an_unknown_command_is_answered_with_the_most_similar_one():
+    made = CliRunner().invoke(cli, ["slove"])
+    assert made.exit_code == 2
+    assert "no such command 'slove' (did you mean 'solve'?); known: doctor, " in made.output
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("run", "embeded"), "embedded"),
+        (("explain", "windowreplay"), "window-replay"),
+        (("solve", "diabetis", "--task", "krr", "--out", "unused.npz"), "diabetes"),
+        (("oracle", "breast-cancer", "--task", "krr"), "breast_cancer"),
+    ],
+)
+def test_so_is_an_unknown_campaign_check_or_data_set(words, meant, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"did you mean '{meant}'"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+
+
+def test_a_name_like_no_other_is_answered_without_a_guess():
+    assert closest("zzz", COMMANDS) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "begun", "completed"),
+    [
+        ((), "repl", {"replay"}),
+        (("run",), "embedded", {"embedded", "embedded-reference"}),
+        (("explain",), "window-", {"window-replay"}),
+        (("solve",), "colon", {"colon-cancer"}),
+        (("oracle",), "diabetes_s", {"diabetes_scale"}),
+    ],
+)
+def test_names_are_completed(before, begun, completed):
+    found = BashComplete(cli, {}, "sstep-verify", "_SSTEP_VERIFY_COMPLETE").get_completions(
+        list(before), begun
+    )
+    assert {item.value for item in found} == completed
+
+
+def test_files_are_completed_where_no_name_begins_so():
+    found = BashComplete(cli, {}, "sstep-verify", "_SSTEP_VERIFY_COMPLETE").get_completions(["run"], "./my")
+    assert [(item.value, item.type) for item in found] == [("./my", "file")]
+
+
+def test_help_and_version():
+    assert CliRunner().invoke(cli, ["--version"]).output == f"sstep-verify, version {__version__}\n"
+    text = CliRunner().invoke(cli, ["--help"]).output
+    assert all(name in text for name in COMMANDS)

@@ -1,0 +1,24 @@
+"""The short form of ``explain``: every status has its sentence, and lines fit."""
+
+from __future__ import annotations
+
+import pytest
+from reporting.test_reporting_documents import verdict
+
+from sstep_verify.cli.plain_words import MEANS, WIDTH, WORDS, glossary, in_short
+from sstep_verify.verdict import Status
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_is_said_in_words_and_lines_fit(status):
+    lines = "\n".join(in_short(verdict("a/b", status).as_dict(), "The claim. " * 30)).splitlines()
+    assert lines[0] == f"{status}: window-replay on a/b, s = 2"
+    assert MEANS[status][:20] in lines[1]
+    assert max(map(len, lines)) <= WIDTH
+    shown = next(line for line in lines if "overlap: " in line)
+    assert ("none: K is the identity" if status is Status.VACUOUS else "down to 3e-13") in shown
+
+
+def test_the_glossary_has_every_word_once():
+    text = "\n".join(glossary())
+    assert all(text.count(f"    {word}: ") == 1 for word in WORDS)

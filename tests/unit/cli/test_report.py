@@ -1,0 +1,51 @@
+"""``sstep-verify report``: page, figures and tables anew from a results.json, and nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from sstep_verify.cli.report import command
+from sstep_verify.errors import InputError
+from sstep_verify.reporting import Campaign, Case, Results, Summary, load, write_report
+
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    case = Case("a", "problem a", "data", "linear", "svm-l1 C=1", "svm-l1", 4, 2, 1, "PASS")
+    artefacts = tmp_path / "collected"
+    (artefacts / "a-box-s2").mkdir(parents=True)
+    return write_report(
+        Results(Campaign("unit"), Summary("all right", 0), cases=(case,)), tmp_path / "report", artefacts
+    ).folder
+
+
+def run(*words):
+    return CliRunner().invoke(command, [str(word) for word in words], catch_exceptions=False)
+
+
+def test_a_report_is_made_anew_in_place_and_keeps_its_artefacts(folder):
+    made = load(folder / "results.json")
+    (folder / "index.html").write_text("old")
+    assert run(folder / "results.json").output.splitlines()[-1] == str(folder)
+    assert "all right" in (folder / "index.html").read_text(encoding="utf-8")
+    assert (folder / "artefacts" / "a-box-s2").is_dir()
+    assert load(folder / "results.json") == made
+    assert [entry.name for entry in folder.parent.iterdir() if entry.name != "collected"] == ["report"]
+
+
+def test_another_folder_gets_the_report_and_the_first_stays(folder, tmp_path):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert run(folder / "results.json", "--out", tmp_path / "new").exit_code == 0
+    assert (tmp_path / "new" / "artefacts" / "a-box-s2").is_dir()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_folder_with_other_files_and_a_missing_document_are_refused(folder, tmp_path):
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"thesis\.tex"):
+        run(folder / "results.json")
+    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+        run(tmp_path / "none.json", "--out", tmp_path / "new")

@@ -1,0 +1,144 @@
+"""K-RR optima: enclosed, as narrow as float64 allows, and the same by mpmath and by the reference kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sstep_reference.arithmetic import Balls, exact_fraction
+
+from sstep_verify.errors import InputError
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.search import ridge_optimum as module
+from sstep_verify.oracle.search.float_ridge import FloatRidge
+from sstep_verify.oracle.search.ridge_optimum import (
+    TARGET,
+    RidgeOptimum,
+    ridge_optimum,
+    ridge_optimum_mpmath,
+)
+from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems.data.datasets import load
+
+pytest.importorskip("flint", reason="enclosures need the extra [exact]")
+
+KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)]
+
+
+def _problem(kernel, penalty=1.0, m=23, n=4, seed=3, scale=1.0) -> Problem:
+    generator = np.random.default_rng(seed)
+    data = generator.standard_normal((m, n)) * scale
+    return Problem("random", data, generator.standard_normal(m), kernel, Ridge(penalty))
+
+
+def _distance_squared(optimum: RidgeOptimum, exact: list) -> Fraction:
+    pairs = zip(optimum.alpha.tolist(), exact, strict=True)
+    return sum(((Fraction(one) - exact_fraction(other)) ** 2 for one, other in pairs), Fraction(0))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("penalty", [1.0, 1e-3, 1e-8])
+def test_encloses_the_mpmath_solution(kernel, penalty):
+    problem = _problem(kernel, penalty)
+    optimum = ridge_optimum(problem)[penalty]
+    assert _distance_squared(optimum, ridge_optimum_mpmath(problem, 80)) <= Fraction(optimum.error) ** 2
+    assert optimum.relative <= TARGET
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_a_wrong_solution_is_outside_its_enclosure(kernel):
+    problem = _problem(kernel)
+    optimum = ridge_optimum(problem)[1.0]
+    moved = RidgeOptimum(optimum.alpha * (1 + 2.0**-50), optimum.error, optimum.how)
+    assert _distance_squared(moved, ridge_optimum_mpmath(problem, 80)) > Fraction(moved.error) ** 2
+
+
+def test_penalties_share_passes_and_each_gets_its_own_solution():
+    problem = _problem(KERNELS[2])
+    together = ridge_optimum(problem, (1.0, 1e-3))
+    alone = ridge_optimum(problem, (1e-3,))
+    assert set(together) == {1.0, 1e-3}
+    assert (
+        np.linalg.norm(together[1e-3].alpha - alone[1e-3].alpha) <= together[1e-3].error + alone[1e-3].error
+    )
+    apart = np.linalg.norm(together[1.0].alpha - alone[1e-3].alpha)
+    assert apart > 2 * (together[1.0].error + alone[1e-3].error)
+
+
+def test_where_float64_has_no_factor_the_whole_system_is_solved_in_balls():
+    problem = _problem(PolynomialKernel(4), 1e-3, n=3, scale=1e6)
+    assert module._refined(problem, (1e-3,))[1e-3].relative > TARGET
+    optimum = ridge_optimum(problem)[1e-3]
+    assert optimum.relative <= TARGET
+    assert "whole system" in optimum.how
+    assert _distance_squared(optimum, ridge_optimum_mpmath(problem, 200)) <= Fraction(optimum.error) ** 2
+
+
+def test_without_the_dense_fallback_the_error_is_still_a_bound(monkeypatch):
+    monkeypatch.setattr(module, "DENSE_SAMPLES", 0)
+    problem = _problem(PolynomialKernel(4), 1e-3, n=3, scale=1e6)
+    optimum = ridge_optimum(problem)[1e-3]
+    assert optimum.relative > TARGET
+    assert _distance_squared(optimum, ridge_optimum_mpmath(problem, 200)) <= Fraction(optimum.error) ** 2
+
+
+def test_zero_targets_have_the_solution_zero():
+    problem = Problem("zero", np.eye(3), np.zeros(3), LinearKernel(), Ridge(1.0))
+    optimum = ridge_optimum(problem)[1.0]
+    assert not optimum.alpha.any()
+    assert optimum.error < np.finfo(np.float64).tiny
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(InputError, match="svm_optimum"):
+        ridge_optimum(Problem("svm", np.eye(2), np.array([1.0, -1.0]), LinearKernel(), Hinge()))
+    with pytest.raises(InputError, match="lambda = -1"):
+        ridge_optimum(_problem(KERNELS[0]), (-1.0,))
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, PolynomialKernel(2)], ids=str)
+@pytest.mark.parametrize("entries", [7, 60, 1 << 18])
+def test_the_ball_kernel_is_the_reference_kernel(kernel, entries, monkeypatch):
+    monkeypatch.setattr("sstep_verify.oracle.balls.kernel_balls.ENTRIES_AT_ONCE", entries)
+    arithmetic = Balls(128)
+    problem = _problem(kernel, m=17)
+    balls, reference = BallKernel(problem, arithmetic), exact_kernel(problem, arithmetic).matrix()
+    matrix, rows = balls.matrix(), balls.rows([3, 5])
+    vectors = type(matrix)(17, 2, [arithmetic.number(k % 7) for k in range(34)])
+    product = balls.product(vectors)
+    with arithmetic.working():
+        expected = reference * vectors
+        for i in range(17):
+            assert all(matrix[i, j].overlaps(reference[i, j]) for j in range(17))
+            assert all(product[i, k].overlaps(expected[i, k]) for k in range(2))
+            assert all(product[i, k].rel_accuracy_bits() > 90 for k in range(2))
+            assert rows[0][0, i].overlaps(reference[3, i])
+            assert rows[1][0, i].overlaps(reference[5, i])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("exponent", [-40, 0, 300])
+def test_the_float_residual_bound_holds(kernel, exponent):
+    problem = _problem(kernel)
+    arithmetic = Balls(128)
+    approximate, exact = FloatRidge(problem), BallKernel(problem, arithmetic)
+    change = np.random.default_rng(0).standard_normal(problem.samples) * 2.0**exponent
+    rhs = change * problem.samples
+    bound = approximate.residual_bound(1e-3, rhs, change)
+    with arithmetic.working():
+        column = exact.column(change)
+        product = exact.product(column) / arithmetic.number(1e-3) + problem.samples * column
+        square = sum(value * value for value in (exact.column(rhs) - product).entries())
+        assert square <= arithmetic.number(bound) ** 2
+        assert square > arithmetic.number(bound / 2) ** 2
+
+
+@pytest.mark.parametrize("name", ["bodyfat", "bodyfat_scale"])
+def test_bodyfat_is_known_to_every_digit_of_float64(data_directory, name):
+    data = load(name, directory=data_directory)
+    for kernel in (LinearKernel(), PolynomialKernel(), RBFKernel()):
+        problem = Problem(name, data.data, data.targets, kernel, Ridge())
+        for optimum in ridge_optimum(problem, (1.0, 1e-3)).values():
+            assert optimum.relative <= TARGET

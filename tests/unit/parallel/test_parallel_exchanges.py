@@ -1,0 +1,194 @@
+"""The exchanges on ranks that are threads: every rank gets what one process would have, or the same error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from thread_ranks import on_threads
+
+from sstep_verify.parallel import exchange_reduce_scatter
+from sstep_verify.parallel.clock import PHASES, Clock
+from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.parallel.exchange_gram import GramExchange
+from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.packet import Packet, WindowError
+from sstep_verify.parallel.panel import Panel
+from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+
+SAMPLES, FEATURES, ROWS = 7, 5, 4
+KERNELS = {
+    "linear": LinearKernel(),
+    "polynomial": PolynomialKernel(3, 1.0),
+    "rbf": RBFKernel(0.25),
+}
+# Whole numbers below 2**53 throughout: every sum is exact, whatever its order.
+DATA = np.random.default_rng(0).integers(-3, 4, (SAMPLES, FEATURES)).astype(float)
+VECTOR = np.random.default_rng(1).integers(-9, 10, SAMPLES).astype(float)
+WINDOWS = [np.array([5, 0, 3]), np.array([2]), np.array([6, 4, 1, 0])]
+
+each_size = pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
+each_storage = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+
+
+def exact_kernel(name: str) -> np.ndarray:
+    products = DATA @ DATA.T
+    if name == "polynomial":
+        return (products + 1.0) * (products + 1.0) * (products + 1.0)
+    if name == "rbf":
+        distances = np.diag(products)[:, None] + np.diag(products) - 2 * products
+        return np.exp(-0.25 * distances)
+    return products
+
+
+def parts(communicator, sparse: bool):
+    """This rank's columns, a packet with room for everything, and a clock."""
+    data = sp.csr_array(DATA) if sparse else DATA
+    part = balanced_partition(column_nonzeros(data), communicator.size).columns(communicator.rank)
+    return local_columns(data, part), Packet(communicator, ROWS * SAMPLES + ROWS**2), Clock()
+
+
+def allreduced(communicator, sparse, name, rbf="norm-expansion", separate=False):
+    data, packet, clock = parts(communicator, sparse)
+    panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
+    exchange = AllreduceExchange(panel, packet, communicator, clock, separate)
+    found = [exchange.rows(columns).copy() for columns in WINDOWS]
+    return found, exchange.columns, list(communicator.called)
+
+
+def scattered(communicator, sparse, name, rbf="norm-expansion", separate=False):
+    data, packet, clock = parts(communicator, sparse)
+    panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
+    exchange = ReduceScatterExchange(panel, packet, communicator, clock, ROWS, separate)
+    found = [[part.copy() for part in exchange.small(columns, VECTOR)] for columns in WINDOWS]
+    return found, exchange.columns, list(communicator.called)
+
+
+def carried(communicator, sparse, separate=False):
+    data, packet, clock = parts(communicator, sparse)
+    exchange = GramExchange(data, packet, communicator, clock, ROWS, separate)
+    exchange.restart(VECTOR)
+    vector, found = VECTOR.copy(), []
+    for columns in WINDOWS:
+        gram, stale = exchange.small(columns)
+        found.append((gram.copy(), stale.copy(), vector.copy()))
+        change = np.arange(1.0, columns.size + 1)
+        exchange.moved(columns, change)
+        vector[columns] += change
+    weights = np.concatenate(communicator.allgather(exchange.weights))
+    exchange.restart(vector)
+    return found, weights, np.concatenate(communicator.allgather(exchange.weights)), vector
+
+
+@each_storage
+@each_size
+@pytest.mark.parametrize("name", KERNELS)
+def test_allreduce_gives_all_ranks_whole_rows(ranks, sparse, name):
+    kernel = exact_kernel(name)
+    for found, columns, called in on_threads(ranks, allreduced, sparse, name):
+        for rows, window in zip(found, WINDOWS, strict=True):
+            assert np.array_equal(rows, kernel[window])
+        assert columns == sum(window.size for window in WINDOWS)
+        setup = 1 if name == "rbf" else 0
+        assert called == ["allreduce"] * (setup + len(WINDOWS))
+
+
+@each_storage
+@each_size
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("least", [1, SAMPLES + 1])
+def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, name, least, monkeypatch):
+    """By a product for each rank's samples, and by one for all that is put in order."""
+    monkeypatch.setattr(exchange_reduce_scatter, "LEAST_BLOCK", least)
+    kernel = exact_kernel(name)
+    for found, columns, called in on_threads(ranks, scattered, sparse, name):
+        for (gram, stale), window in zip(found, WINDOWS, strict=True):
+            assert np.array_equal(gram, kernel[np.ix_(window, window)])
+            if name != "rbf":
+                assert np.array_equal(stale, kernel[window] @ VECTOR)
+            else:
+                # Any order of summation: |error| <= gamma_m |K| |vector|, twice for the two sides.
+                allowed = 2 * SAMPLES * 2.0**-53 * 1.001 * (kernel[window] @ np.abs(VECTOR))
+                assert (np.abs(stale - kernel[window] @ VECTOR) <= allowed).all()
+        assert columns == sum(window.size for window in WINDOWS)
+        setup = ["allreduce"] if name == "rbf" else []
+        assert called == setup + ["reduce_scatter", "allreduce"] * len(WINDOWS)
+
+
+@each_storage
+@each_size
+def test_squared_distances_are_summed_before_the_function(ranks, sparse):
+    """By differences no set-up is needed; the distances are whole numbers, the function is applied once."""
+    for found, _, called in on_threads(ranks, allreduced, sparse, "rbf", "difference"):
+        for rows, window in zip(found, WINDOWS, strict=True):
+            assert np.array_equal(rows, exact_kernel("rbf")[window])
+        assert called == ["allreduce"] * len(WINDOWS)
+
+
+@each_storage
+@each_size
+def test_gram_carries_the_weights(ranks, sparse):
+    kernel = exact_kernel("linear")
+    for found, weights, restarted, vector in on_threads(ranks, carried, sparse):
+        for (gram, stale, then), window in zip(found, WINDOWS, strict=True):
+            assert np.array_equal(gram, kernel[np.ix_(window, window)])
+            assert np.array_equal(stale, kernel[window] @ then)
+        assert np.array_equal(weights, DATA.T @ vector)
+        assert np.array_equal(restarted, weights)
+
+
+@pytest.mark.parametrize("function", [allreduced, scattered])
+def test_separate_timers_wait_before_every_window(function):
+    for _, _, called in on_threads(2, function, False, "linear", "norm-expansion", True):
+        assert called.count("barrier") == len(WINDOWS)
+
+
+def test_every_phase_of_an_exchange_is_timed():
+    def timed(communicator):
+        data, packet, clock = parts(communicator, False)
+        panel = Panel(data, KERNELS["rbf"], "norm-expansion", ROWS, packet)
+        ReduceScatterExchange(panel, packet, communicator, clock, ROWS, True).small(WINDOWS[0], VECTOR)
+        return dict(zip(PHASES, clock.seconds, strict=True))
+
+    for seconds in on_threads(2, timed):
+        for phase in ("panel", "waiting", "transfer", "kernel function", "gradient"):
+            assert seconds[phase] > 0.0
+        assert seconds["recurrence"] == 0.0
+
+
+class _BrokenSums:
+    """In the place of a rank's panel product, local product or kernel function."""
+
+    def __init__(self, inner, method: str):
+        self._inner, self._method = inner, method
+
+    def __getattr__(self, name):
+        if name == self._method:
+            raise MemoryError("no room")
+        return getattr(self._inner, name)
+
+
+def failing(communicator, kind: str, guilty: int):
+    """One window in which one rank fails in its own part of the work."""
+    data, packet, clock = parts(communicator, False)
+    packet.window = 3
+    panel = Panel(data, KERNELS["polynomial"], "norm-expansion", ROWS, packet)
+    broken = communicator.rank == guilty
+    if kind == "gram":
+        exchange = GramExchange(data, packet, communicator, clock, ROWS, False)
+        exchange._local = _BrokenSums(exchange._local, "among") if broken else exchange._local
+        return exchange.small(WINDOWS[0])
+    method = "finish" if kind == "function" else "partial"
+    made = _BrokenSums(panel, method) if broken else panel
+    if kind == "allreduce":
+        return AllreduceExchange(made, packet, communicator, clock, False).rows(WINDOWS[0])
+    return ReduceScatterExchange(made, packet, communicator, clock, ROWS, False).small(WINDOWS[0], VECTOR)
+
+
+@pytest.mark.parametrize("kind", ["allreduce", "reduce-scatter", "function", "gram"])
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 0), (3, 2)])
+def test_a_failure_of_one_rank_is_raised_on_all_in_that_window(ranks, guilty, kind):
+    for error in on_threads(ranks, failing, kind, guilty):
+        assert type(error) is WindowError, error
+        assert (error.window, error.failures) == (3, {guilty: "MemoryError: no room"})

@@ -1,0 +1,197 @@
+"""Problem: frozen, checked, and refused with the value met."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from toy_problem import DATA, LABELS, problem
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+
+STORAGE = {"dense": np.array, "csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
+
+
+# --- frozen -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store", STORAGE.values(), ids=STORAGE)
+def test_the_problem_owns_read_only_copies(store):
+    data, targets = store(DATA), LABELS.copy()
+    made = problem(data=data, targets=targets)
+    digest = made.digest
+    (data if isinstance(data, np.ndarray) else data.data)[:] = 99
+    targets[:] = 99
+    np.testing.assert_array_equal(made.dense, DATA)
+    np.testing.assert_array_equal(made.targets, LABELS)
+    assert problem().digest == digest
+    held = [made.targets, made.dense]
+    held += [made.data.data, made.data.indices, made.data.indptr] if made.is_sparse else [made.data]
+    for array in held:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@pytest.mark.parametrize("field", ["name", "data", "targets", "kernel", "loss"])
+def test_no_field_can_be_set(field):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(problem(), field, None)
+
+
+def test_integers_and_single_precision_become_float64():
+    made = problem(data=DATA.astype(np.float32), targets=LABELS.astype(int))
+    assert made.data.dtype == made.targets.dtype == np.float64
+    assert problem(data=sp.csr_array(np.eye(4, dtype=int))).data.dtype == np.float64
+
+
+def test_shape_storage_and_task_are_told():
+    made = problem()
+    assert (made.samples, made.features, made.is_sparse, made.is_svm) == (4, 3, False, True)
+    assert made.dense is made.data
+    assert problem(data=sp.csr_array(DATA)).is_sparse
+    assert problem(loss=SquaredHinge(2.0)).is_svm
+    assert not problem(loss=Ridge(2.0)).is_svm
+    assert made.label == "toy / rbf sigma=1 / svm-l1 C=1"
+
+
+def test_unsorted_and_repeated_sparse_entries_are_put_in_order():
+    untidy = sp.csr_array(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3]), shape=(1, 3))
+    made = problem(data=untidy, targets=[1.0])
+    np.testing.assert_array_equal(made.data.indices, [0, 2])
+    np.testing.assert_array_equal(made.data.data, [2, 4])
+
+
+# --- digest -------------------------------------------------------------------------------------------
+
+OTHERS = {
+    "a value": {"data": np.nextafter(DATA, 9)},
+    "a swap of features": {"data": DATA[:, [1, 0, 2]]},
+    "a swap of samples": {"data": DATA[[1, 0, 2, 3]]},
+    "an empty feature": {"data": np.hstack([DATA, np.zeros((4, 1))])},
+    "a target": {"targets": LABELS * [1, 1, 1, -1]},
+    "the kernel": {"kernel": LinearKernel()},
+    "sigma": {"kernel": RBFKernel(math.nextafter(1, 2))},
+    "polynomial": {"kernel": PolynomialKernel(3, 0.0)},
+    "degree": {"kernel": PolynomialKernel(2, 0.0)},
+    "offset": {"kernel": PolynomialKernel(3, 1.0)},
+    "the loss": {"loss": SquaredHinge(1.0)},
+    "C": {"loss": Hinge(math.nextafter(1, 2))},
+    "C of L2": {"loss": SquaredHinge(2.0)},
+    "ridge": {"loss": Ridge(1.0)},
+    "lambda": {"loss": Ridge(0.5)},
+}
+
+
+def test_the_digest_sees_every_field_that_matters():
+    digests = {"as it is": problem().digest} | {
+        what: problem(**change).digest for what, change in OTHERS.items()
+    }
+    assert len(set(digests.values())) == len(digests)
+    assert all(len(digest) == 64 for digest in digests.values())
+
+
+def test_the_digest_does_not_depend_on_name_or_storage():
+    assert problem(name="other").digest == problem().digest
+    for store in STORAGE.values():
+        assert problem(data=store(DATA)).digest == problem().digest
+
+
+# --- refusals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store", STORAGE.values(), ids=STORAGE)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_named(store, value):
+    data = DATA.copy()
+    data[2, 1] = value
+    with pytest.raises(
+        InputError, match=rf"toy: sample 2, feature 1 \(from 0\) is {value}; must be finite"
+    ):
+        problem(data=store(data))
+
+
+def test_the_right_value_is_named_after_stored_zeros():
+    data = sp.csr_array(([0.0, 0.0, 5.0, np.nan], [0, 1, 2, 1], [0, 3, 3, 4, 4]), shape=(4, 3))
+    with pytest.raises(InputError, match=r"sample 2, feature 1 \(from 0\) is nan"):
+        problem(data=data)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("loss", [Hinge(), Ridge()])
+def test_a_target_that_is_not_finite_is_named(value, loss):
+    with pytest.raises(InputError, match=rf"toy: target of sample 3 \(from 0\) is {value}"):
+        problem(targets=[1, -1, 1, value], loss=loss)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()])
+@pytest.mark.parametrize(
+    ("targets", "found"),
+    [([0, 1, 0, 1], "0, 1;"), ([1, 2, 3, 4], "1, 2, 3, 4;"), ([1, -1, 0.5, 1], "-1, 0.5, 1;")],
+)
+def test_labels_other_than_plus_and_minus_one_are_named(loss, targets, found):
+    with pytest.raises(InputError, match="needs labels -1 and \\+1") as caught:
+        problem(targets=targets, loss=loss)
+    assert found in str(caught.value)
+    assert "two_classes" in str(caught.value)
+
+
+def test_many_wrong_labels_are_shortened():
+    with pytest.raises(InputError, match=r"hold 0, 1, 2, 3, 4, \.\.\.;"):
+        problem(data=np.ones((9, 1)), targets=np.arange(9))
+
+
+def test_ridge_takes_any_finite_targets():
+    assert problem(targets=[0.5, 3, -7, 1e300], loss=Ridge()).targets[3] == 1e300
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"targets": LABELS[:3]}, r"4 samples but targets of shape \(3,\)"),
+        ({"targets": LABELS[:, None]}, r"4 samples but targets of shape \(4, 1\)"),
+        ({"data": np.empty((0, 3)), "targets": []}, "0 x 3; it must not be empty"),
+        ({"data": np.empty((4, 0))}, "4 x 0; it must not be empty"),
+        ({"data": sp.csr_array((4, 0))}, "4 x 0; it must not be empty"),
+        ({"data": LABELS}, "must be a matrix, but have 1 dimensions"),
+        ({"data": DATA[None]}, "must be a matrix, but have 3 dimensions"),
+        ({"data": sp.coo_array(LABELS)}, "must be a matrix, but have 1 dimensions"),
+    ],
+)
+def test_shapes_that_disagree_are_named(changes, fault):
+    with pytest.raises(InputError, match=f"toy: .*{fault}"):
+        problem(**changes)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "largest"),
+    [(LinearKernel(), 1e153), (PolynomialKernel(3, 1.0), 1e51), (RBFKernel(1.0), 1e153)],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_data_whose_kernel_values_may_overflow_are_refused(kernel, largest, sparse):
+    def made(scale):
+        data = np.array([[1.0, 0.5], [0.0, scale]])
+        return Problem("made", sp.csr_array(data) if sparse else data, np.ones(2), kernel, Ridge())
+
+    assert made(largest).with_finite_kernel().samples == 2
+    with pytest.raises(InputError, match=r"sample 1 \(from 0\) has a squared norm of .* may overflow"):
+        made(1e3 * largest).with_finite_kernel()
+
+
+def test_sparse_data_too_large_to_be_made_dense_are_refused_with_the_figure():
+    wide = sp.csr_array(([1.0, 2.0], ([0, 1], [0, 2**31 - 2])), shape=(2, 2**31 - 1))
+    made = Problem("wide", wide, np.ones(2), LinearKernel(), Ridge())
+    with pytest.raises(
+        InputError, match=r"wide: 2 x 2147483647 values, .* take 32\.0 GiB, but at most 16 GiB"
+    ):
+        made.dense  # noqa: B018

@@ -1,0 +1,94 @@
+"""Axes and points of the figures: zeros, gaps, ticks, thinning."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstep_verify.reporting.figures.axes import (
+    LogAxis,
+    is_wide,
+    linear_ticks,
+    log_axis,
+    marked,
+    power_of_ten,
+    thin,
+)
+
+
+def test_log_axis_spans_whole_decades_of_the_known_values():
+    assert log_axis([3e-9, None, math.nan, 0.5]) == LogAxis(-9, 0)
+
+
+def test_zeros_and_negative_values_get_their_own_labelled_place_below():
+    axis = log_axis([0.0, -1e-17, 2e-5, 1.0])
+    assert axis == LogAxis(-6, 0, 1e-6)
+    assert axis.place(0.0) == axis.place(-1.0) == 1e-6
+    assert axis.place(2e-5) == 2e-5
+    assert axis.ticks()[0] == (1e-6, "≤ 0")
+
+
+@pytest.mark.parametrize("values", [[], [None, None], [0.0], [1.0], [5e-324], [1.7e308]])
+def test_log_axis_always_has_an_extent_and_ticks(values):
+    axis = log_axis(values)
+    assert axis.low < axis.high
+    assert axis.ticks()
+
+
+def test_a_value_that_has_no_place_is_undefined():
+    assert math.isnan(log_axis([1.0]).place(0.0))
+
+
+def test_there_are_few_ticks_however_wide_the_axis():
+    assert len(LogAxis(-300, 10).ticks(7)) <= 8
+
+
+def test_tick_labels_are_plain_text():
+    assert [power_of_ten(k) for k in (-12, 0, 3)] == ["10⁻¹²", "1", "10³"]
+
+
+@given(st.floats(1e-3, 1e12))
+def test_linear_ticks_are_few_round_and_within_the_axis(last):
+    ticks = linear_ticks(last)
+    assert 3 <= len(ticks) <= 7
+    assert ticks[0] == 0
+    assert ticks[-1] <= last * (1 + 1e-8)
+    assert f"{ticks[1]:e}".rstrip("0")[0] in "125"
+
+
+def test_wide_ranges_are_logarithmic_and_iteration_zero_does_not_count():
+    assert is_wide([0, 1, 1001])
+    assert not is_wide([0, 1, 1000])
+    assert not is_wide([0])
+
+
+@given(
+    st.lists(st.integers(1, 10**7), min_size=1, max_size=900, unique=True).map(sorted),
+    st.booleans(),
+    st.integers(0, 10**6),
+)
+def test_thinning_keeps_ends_extremes_and_stays_small(x, log, seed):
+    y = [math.nan if (seed + 7 * k) % 11 == 0 else float((seed * k) % 101) for k in range(len(x))]
+    kept = thin(x, y, log)
+    assert kept == sorted(set(kept))
+    assert len(kept) <= 300
+    assert {0, len(x) - 1} <= set(kept)
+    known = [value for value in y if not math.isnan(value)]
+    seen = [y[k] for k in kept if not math.isnan(y[k])]
+    if known:
+        assert (min(seen), max(seen)) == (min(known), max(known))
+
+
+@given(
+    st.lists(st.integers(1, 10**7), min_size=1, max_size=400, unique=True).map(sorted),
+    st.booleans(),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_markers_are_few_and_the_last_point_has_one(x, log, phase):
+    kept = marked(x, log, (x[0], x[-1] + 1), phase)
+    assert kept == sorted(set(kept))
+    assert len(kept) <= 15
+    assert kept[-1] == len(x) - 1

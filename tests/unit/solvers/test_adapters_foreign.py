@@ -1,0 +1,115 @@
+"""A solver by the name of an object: how it is found, and what it cannot do to its judge."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from solvers import foreign_solvers as spoiled
+
+from sstep_verify.checks import contract
+from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.errors import InputError
+from sstep_verify.made import make_run
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import Declaration
+from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign, load_solver
+from sstep_verify.verdict import Status
+
+MODULE = "solvers.foreign_solvers"
+DATA = np.random.default_rng(5).standard_normal((6, 3))
+LABELS = np.resize([1.0, -1.0], 6)
+
+
+def judged(solver, observe=None):
+    """Problem, trajectory and verdict of the contract of a solver's run."""
+    problem = Problem("small", DATA, LABELS, LinearKernel(), Hinge(0.5))
+    stream = IndexStream("uniform", 6, 1, 20, seed=4)
+    case = Case("small", problem, stream, (4,), 20, solver.declaration, points={4: (20,)})
+    made = make_run(solver, plain_request(case, 4), observe)
+    (verdict,) = contract.judge(case, {run_key(4): made}, None)
+    return problem, made, verdict
+
+
+@pytest.mark.parametrize("name", ["made", "Spoiled", "factory"])
+def test_an_object_a_class_and_a_factory_are_solvers(name):
+    solver = load_solver(f"{MODULE}:{name}")
+    assert judged(solver)[2].status is Status.PASS
+    assert is_foreign(f"{MODULE}:{name}")
+    assert not is_foreign("production")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no_such_module:solver", "ModuleNotFoundError: No module named 'no_such_module'"),
+        (f"{MODULE}:nothing", "AttributeError: .*nothing"),
+        (f"{MODULE}:number", "TypeError"),
+        (f"{MODULE}:Spoiled.run", "TypeError"),
+        (f"{MODULE}:Spoiled.__name__", "TypeError"),
+        ("collections:OrderedDict", "is a OrderedDict; needed is a solver"),
+        (":solver", "module:object"),
+        ("module:", "module:object"),
+        ("sys:exit", "SystemExit"),
+    ],
+)
+def test_what_is_no_solver_is_refused_in_one_line(name, words):
+    with pytest.raises(InputError, match=words) as caught:
+        load_solver(name)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        (spoiled.Spoiled(spoiled.raises), "the solver raised ZeroDivisionError: planted;"),
+        (spoiled.Spoiled(spoiled.writes_targets), "the run changed its inputs: targets"),
+        (spoiled.Spoiled(change=spoiled.masked), "a is a masked array"),
+        (spoiled.Spoiled(change=spoiled.not_a_number), "a is not finite"),
+        (spoiled.Spoiled(change=lambda made: made.final), "returned ndarray; a Trajectory is needed"),
+        (spoiled.Spoiled(spoiled.replaces_data), "the solver raised"),
+        (spoiled.Spoiled(change=lambda made: spoiled.replaces_data), "a Trajectory is needed"),
+        (spoiled.masked_function, "returned a masked array"),
+    ],
+)
+def test_what_a_solver_does_wrong_is_a_fail_and_stays_with_it(solver, words):
+    problem, _, verdict = judged(ForeignSolver(solver))
+    assert verdict.status is Status.FAIL
+    assert words in verdict.reason.replace("; violations", ";")
+    assert np.array_equal(problem.data, DATA)
+    assert np.array_equal(problem.targets, LABELS)
+    assert not problem.targets.flags.writeable
+
+
+def test_settings_of_errors_and_warnings_are_as_before_and_where_the_observer_is_called():
+    before, filters = np.geterr(), list(warnings.filters)
+    seen = []
+    solver = ForeignSolver(spoiled.Spoiled(spoiled.warns_no_more))
+    _, _, verdict = judged(solver, lambda *_: seen.append(np.geterr()))
+    assert verdict.status is Status.PASS
+    assert np.geterr() == before
+    assert list(warnings.filters) == filters
+    assert seen
+    assert all(one == before for one in seen)
+
+
+def test_an_error_of_our_own_solver_is_an_error():
+    with pytest.raises(ZeroDivisionError):
+        judged(spoiled.Spoiled(spoiled.raises))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"update": "nonsense"}, "update 'nonsense'"),
+        ({"rbf": "foo"}, "rbf 'foo'"),
+        ({"function_ulps": -1}, "function_ulps = -1"),
+        ({"function_ulps": float("nan")}, "function_ulps = nan"),
+        ({"level": 4}, "level = 4"),
+    ],
+)
+def test_a_declaration_of_nonsense_is_refused(fields, words):
+    with pytest.raises(InputError, match=words):
+        Declaration("mine", **fields)

@@ -1,0 +1,71 @@
+"""Measures of training where numbers are very small or very large."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.communicator import SelfCommunicator
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
+from sstep_verify.solvers.production.monitor import Monitor
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.training import Plan, train
+
+DATA = np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]])
+LABELS = np.array([1.0, -1.0, 1.0])
+
+
+def values_of(loss, targets, alpha):
+    problem = Problem("p", DATA, targets, LinearKernel(), loss)
+    return Monitor(problem, "norm-expansion", SelfCommunicator()).measure(np.array(alpha, dtype=float))
+
+
+@pytest.mark.parametrize("C", [1e-290, 1e-200, 1e-160, 1.0])
+@pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
+def test_a_small_penalty_leaves_a_gap(loss, C):
+    """At a = 0 the gap is m C; at a_i = C / 2 the dual value is 3 C / 2 (L1) or 21 C / 16 (L2), K apart."""
+    start = values_of(loss(C), LABELS, np.zeros(3))
+    assert start.gap == start.primal == pytest.approx(3 * C)
+    assert start.dual == 0
+    assert start.relative == math.inf
+    half = values_of(loss(C), LABELS, np.full(3, C / 2))
+    if C < 1e-100:
+        assert half.dual == pytest.approx(3 * C * (1 / 2 - (loss is SquaredHinge) / 16), rel=1e-14)
+    assert 0 < half.gap == pytest.approx(half.primal - half.dual, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1.0, 1e170, 1e300])
+def test_a_residual_neither_vanishes_nor_overflows(scale):
+    """At a = 0 the residual is y; at a = y / m it is K y / (lambda m)."""
+    start = values_of(Ridge(1e6), scale * LABELS, np.zeros(3))
+    assert start.residual == pytest.approx(math.sqrt(3) * scale, rel=1e-15)
+    assert start.relative == 1.0
+    near = values_of(Ridge(1e6), scale * LABELS, scale * LABELS / 3)
+    assert near.relative == pytest.approx(
+        np.linalg.norm(DATA @ (DATA.T @ LABELS)) / 3e6 / math.sqrt(3), rel=1e-8
+    )
+    assert values_of(Ridge(1.0), np.zeros(3), np.zeros(3)).relative == 0
+
+
+@pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
+def test_no_tolerance_is_reached_by_underflow(loss):
+    problem = Problem("p", DATA, LABELS, LinearKernel(), loss(1e-200))
+    stream, plan = IndexStream("cyclic", 3, 1, 30), Plan(1, 30, 3, 1e-6)
+    trained = train(problem, stream, plan, Options(columns="local"), SelfCommunicator())
+    assert trained.history[0].values.relative == math.inf
+    assert trained.trajectory.stopped == "tolerance"
+    np.testing.assert_allclose(trained.trajectory.final, (1 + (loss is SquaredHinge)) * 1e-200, rtol=1e-12)
+
+
+def test_a_dual_vector_that_overflows_ends_training_with_a_message():
+    data = np.array([[1e200, 0.0], [1e200, 1.0], [1.0, 2.0]])
+    problem = Problem("huge", data, np.array([1.0, -1.0, 1.0]), LinearKernel(), Hinge(1.0))
+    stream, plan = IndexStream("cyclic", 3, 1, 9), Plan(1, 9, 3, 0.0)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(InputError, match=r"huge / linear / svm-l1 C=1: at iteration \d .* overflow"),
+    ):
+        train(problem, stream, plan, Options(columns="local"), SelfCommunicator())

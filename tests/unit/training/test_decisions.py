@@ -1,0 +1,124 @@
+"""Decisions that a request leaves open, and what makes two runs the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
+from sstep_verify.solvers.production.monitor import LEAST_INTERVAL, SHARE, default_interval
+from sstep_verify.training.decisions import MEMORY, decide
+from sstep_verify.training.request import TrainingRequest
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64), st.booleans())
+def test_an_interval_forms_enough_rows_to_hide_its_measurement(samples, block, s, light):
+    block = min(block, samples)
+    interval = default_interval(samples, block, s, light)
+    assert interval % s == 0
+    assert interval >= LEAST_INTERVAL
+    # A window of s blocks has at most s b draws: enough rows need at least as many iterations.
+    assert interval * block >= (1 if light else SHARE) * samples
+
+
+def request_of(**changed) -> TrainingRequest:
+    return dataclasses.replace(
+        TrainingRequest("data", "out", RBFKernel(0.5), Hinge(1.0), iterations=5000), **changed
+    )
+
+
+def test_exchange_and_cache_are_decided_and_explained():
+    kept = decide(request_of(), 100, 2)
+    assert kept.options.keep_gram
+    assert "all 100 kernel rows fit" in kept.reason
+    assert kept.identity["cache"] == "all kernel rows"
+    none = decide(request_of(cache=0), 100, 2)
+    assert not none.options.keep_gram
+    some = decide(request_of(cache=3000, exchange="allreduce"), 100, 2)
+    assert (some.options.cache, some.options.keep_gram, some.reason) == (3000, False, "asked for")
+    assert decide(request_of(kernel=LinearKernel()), 100, 2).options.exchange == "gram"
+    with pytest.raises(InputError, match="leaves no rank with whole kernel rows"):
+        decide(request_of(cache=3000, exchange="reduce-scatter"), 100, 2)
+    assert all(one.options.columns == "local" for one in (kept, none, some))
+
+
+def test_all_that_decides_the_bits_is_part_of_the_identity():
+    base = request_of(exchange="allreduce")
+    others = [
+        request_of(exchange="allreduce", **changed)
+        for changed in (
+            {"kernel": RBFKernel(np.nextafter(0.5, 1))},
+            {"loss": Hinge(2.0)},
+            {"s": 8},
+            {"seed": 1},
+            {"interval": 1600},
+            {"cache": 3000},
+            {"separate_timers": True},
+            {"loss": Ridge(1.0), "block": 2},
+        )
+    ]
+    others.append(request_of(exchange="reduce-scatter"))
+    found = [decide(one, 100, 2).identity for one in (base, *others)] + [decide(base, 100, 3).identity]
+    for one, other in itertools.combinations(found, 2):
+        assert one != other
+    assert (
+        decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2).identity == found[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"interval": 24, "s": 16}, "interval = 24 is no multiple of s = 16.*use 32"),
+        ({"loss": Ridge(1.0), "block": 101}, "b = 101"),
+    ],
+)
+def test_what_does_not_go_with_the_samples_is_refused(changed, words):
+    with pytest.raises(InputError, match=words):
+        decide(request_of(**changed), 100, 2)
+
+
+def test_more_iterations_go_on_with_what_was_decided_before():
+    short = decide(request_of(iterations=50), 100, 2)
+    long = decide(request_of(iterations=5000), 100, 2)
+    assert not short.options.keep_gram
+    assert long.options.keep_gram
+    for first, other in ((short, request_of(iterations=5000)), (long, request_of(iterations=50))):
+        going_on = decide(other, 100, 2, first.identity)
+        assert going_on.identity == first.identity
+        assert going_on.options == first.options
+        assert going_on.reason == "as in the run that is gone on with"
+
+
+def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
+    kept = decide(request_of(), 100, 2).identity
+    for changed in ({"cache": 0}, {"exchange": "reduce-scatter"}, {"exchange": "allreduce", "cache": 3000}):
+        asked = request_of(**changed)
+        assert decide(asked, 100, 2, kept).identity | {"interval": 0} == decide(asked, 100, 2).identity | {
+            "interval": 0
+        }
+    asked = request_of(interval=1600)
+    assert decide(asked, 100, 2, kept).identity["interval"] == 1600
+    assert decide(request_of(cache=MEMORY), 100, 2, kept).identity == kept
+    explicit = decide(request_of(exchange="allreduce", cache=3000), 100, 2).identity
+    assert decide(request_of(exchange="allreduce"), 100, 2, explicit).identity == explicit
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"cache": 1e300}, {"cache": "many"}, {"cache": -1}, {"cache": True}, {"cache": 2**60}, {"cache": [1]},
+        {"exchange": "ring"}, {"exchange": 3}, {"exchange": []}, {"exchange": "gram", "cache": 7},
+        {"interval": "x"}, {"interval": -16}, {"interval": 0}, {"interval": 10**30}, {"s": 3, "interval": 3},
+    ],
+)  # fmt: skip
+def test_nonsense_in_what_was_kept_decides_nothing(changed):
+    request = request_of()
+    found = decide(request, 100, 2, decide(request, 100, 2).identity | changed)
+    assert found.identity == decide(request, 100, 2).identity
