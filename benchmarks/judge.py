@@ -1,4 +1,4 @@
-"""What judging every step costs: time of the judge over that of the bare run, and what the log adds.
+"""Cost of judging every step: time of the judge over that of the bare run, and what the log adds.
 
 Cells are those of microseconds.py, each with panels formed in every window and with a kept Gram matrix.
 Ratios are taken within a repeat, one BLAS thread. The kernel entries that the judge forms once for a data
@@ -24,7 +24,8 @@ from sstep_verify.checks.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import IndexStream, Problem, datasets
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.problems.data import datasets
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 

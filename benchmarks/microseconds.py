@@ -23,7 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, datasets, kernel_from
+from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
+from sstep_verify.problems.data import datasets
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 

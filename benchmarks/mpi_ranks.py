@@ -1,4 +1,4 @@
-"""What every rank does in the MPI benchmark: load its columns, run, and time what the floor is made of."""
+"""Part of every rank in the MPI benchmark: load its columns, run, and time what the floor is made of."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.search.ridge_optimum import ridge_optimum_mpmath
-from sstep_verify.problems import Problem, Ridge, datasets, kernel_from
+from sstep_verify.problems import Problem, Ridge, kernel_from
+from sstep_verify.problems.data import datasets
 
 KERNELS = ("linear", "polynomial", "rbf")
 SIZES = {"bodyfat": (63, 126, 252), "abalone": (504, 4177)}

@@ -3,7 +3,7 @@
 The solver is any function ``(problem, blocks, s, a0, log) -> a``: it makes the iterations whose coordinates
 are the rows of `blocks`, in windows of s, from the start vector a0, and writes the new value of each drawn
 coordinate to `log`. One that cannot do that is judged by whole windows: leave out `log` here and in the
-declaration, and take the check window-replay.
+declaration.
 Usage: ``python examples/check_my_solver.py``.
 """
 
@@ -11,12 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks import step_replay
-from sstep_verify.checks.case import Case
-from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
-from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters import CallableSolver
+from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Problem, RBFKernel, judge
 
 SAMPLES, S, ITERATIONS = 40, 8, 80
 
@@ -52,11 +47,8 @@ def verdict_on(function):
     stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
     # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
     solver = CallableSolver(function, Declaration(name="mine", clamped=True, log=True))
-    case = Case("example", problem, stream, (S,), ITERATIONS, solver.declaration)
-    runs = step_replay.runs(case)
-    trajectories = {key: solver.run(request) for key, request in runs.items()}
-    (verdict,) = step_replay.judge(case, trajectories, Oracle(problem))
-    return verdict
+    contract, steps = judge(solver, problem, stream, S)
+    return contract if contract.status == "FAIL" else steps
 
 
 def main() -> None:
