@@ -20,7 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify import provenance
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.facade import Oracle

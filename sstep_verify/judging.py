@@ -57,8 +57,8 @@ def judge(
         If exact arithmetic (extra ``exact``) is not installed.
     """
     require("flint", "exact")
-    from sstep_verify.checks.case import Case, merge_requests
     from sstep_verify.checks.registry import checks_of
+    from sstep_verify.checks.shared.case import Case, merge_requests
     from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.verdict import Status

@@ -24,7 +24,7 @@ import numpy as np
 from sstep_verify import __version__
 from sstep_verify.campaign.artefact_arrays import Arrays, array_header, load_arrays
 from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form, from_form, to_plain
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular, read_whole
 from sstep_verify.problems import IndexStream

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sstep_verify.campaign.artefact import Artefact, write_artefact
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.write import ARTEFACTS
 from sstep_verify.solver import RunRequest

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.artefact_arrays import Arrays
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import KERNELS, Kernel
 from sstep_verify.records import strict

@@ -19,13 +19,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
 from sstep_verify.checks.contract_items import ITEMS
-from sstep_verify.checks.every_s import plain_runs
-from sstep_verify.checks.exchange_counts import COUNTED
-from sstep_verify.checks.finding import Finding
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.every_s import plain_runs
+from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.made import asked_of
 from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.oracle.facade import Oracle

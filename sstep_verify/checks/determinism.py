@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.every_s import judge_every_s
-from sstep_verify.checks.finding import Finding
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.every_s import judge_every_s
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

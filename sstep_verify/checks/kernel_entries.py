@@ -14,12 +14,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.outcome import planted_term, record
-from sstep_verify.checks.panel_defects import differs, shown
-from sstep_verify.checks.panel_rows import PanelRows
+from sstep_verify.checks.panel.defects import differs, shown
+from sstep_verify.checks.panel.rows import PanelRows
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

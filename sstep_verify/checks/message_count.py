@@ -1,7 +1,7 @@
 """Check message-count: s iterations per communication, counted.
 
 The counts a run reports are compared with what the declared exchange implies, exactly; the formulas stand
-in checks/exchange_counts.py.
+in checks/shared/exchange_counts.py.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.every_s import judge_every_s, plain_runs
-from sstep_verify.checks.exchange_counts import COUNTED, distinct_columns, expected_counts
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.exchange_counts import COUNTED, distinct_columns, expected_counts
+from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

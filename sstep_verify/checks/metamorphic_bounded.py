@@ -29,9 +29,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Window, decisive, ratios
 from sstep_verify.checks.metamorphic.bounded_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
@@ -41,7 +38,10 @@ from sstep_verify.checks.metamorphic.shared import (
     seen_first,
 )
 from sstep_verify.checks.metamorphic.window import ExactWindow, Pair
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Window, decisive, ratios
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

@@ -25,13 +25,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding
 from sstep_verify.checks.metamorphic.bitwise import BitComparison, blind, compare_bits, still
 from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
-from sstep_verify.checks.outcome import record
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import record
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

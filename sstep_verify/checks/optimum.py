@@ -18,10 +18,10 @@ import numpy as np
 
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values

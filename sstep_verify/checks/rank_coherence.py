@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory, fingerprint

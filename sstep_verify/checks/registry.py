@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

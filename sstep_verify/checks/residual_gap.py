@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.outcome import planted_term, record
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,

@@ -17,11 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.outcome import verdict_on
-from sstep_verify.checks.sample import RARE, missed
+from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,

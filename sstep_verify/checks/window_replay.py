@@ -15,10 +15,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
-from sstep_verify.checks.finding import Finding, Window, outcome_of
-from sstep_verify.checks.outcome import verdict_on
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
+from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason

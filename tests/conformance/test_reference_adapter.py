@@ -18,7 +18,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd

@@ -145,7 +145,7 @@ def _judge_claims(problem, alpha, iterations, claims, ranks):
     """What the command says of its result, judged like the claims of any other solver."""
     pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     from sstep_verify.checks import claim_honesty
-    from sstep_verify.checks.case import Case, run_key
+    from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.solvers.production.options import Options
     from sstep_verify.trajectory import Claim, Trajectory

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
 from sstep_verify.checks.registry import continued_runs
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solvers.production import ProductionSolver

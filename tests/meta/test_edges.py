@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.checks import box, kernel_entries, trajectory, window_replay
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Window
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

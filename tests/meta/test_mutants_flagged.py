@@ -17,8 +17,8 @@ import pytest
 from plant import plant
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding, Window
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd

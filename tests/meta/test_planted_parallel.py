@@ -11,7 +11,7 @@ from judged import judged
 from planted_ranks import PlantedSolver
 
 from sstep_verify.checks import message_count, rank_coherence, residual_gap, window_replay
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.launch import RankError, run
 from sstep_verify.problems import (
     Hinge,

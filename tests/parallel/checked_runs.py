@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.verdicts.monitor import measuring_points
-from sstep_verify.checks.case import Case, merge_requests
 from sstep_verify.checks.registry import checks_of, continued_runs
+from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

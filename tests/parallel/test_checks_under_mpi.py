@@ -18,7 +18,7 @@ from checked_runs import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.scenarios.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.trajectory import Trajectory

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from legal_orders import Drawn, draw, end_of_window
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Window
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.numerics.rounding import stored
 from sstep_verify.oracle.facade import Oracle

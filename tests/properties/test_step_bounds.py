@@ -11,7 +11,7 @@ import pytest
 from sstep_reference import InvalidInputError, SingularSystemError
 
 from sstep_verify.checks import step_replay
-from sstep_verify.checks.case import Case, run_key
+from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from sstep_verify.campaign.artefact import Artefact
 from sstep_verify.campaign.verdicts.monitor import measuring_points
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.problems import IndexStream, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ProductionSolver

@@ -12,9 +12,9 @@ import numpy as np
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.loop.messages import tell
 from sstep_verify.campaign.stability.definition import ScenarioUnit
-from sstep_verify.checks.case import Case, plain_request, run_key
-from sstep_verify.checks.check import Check
 from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor

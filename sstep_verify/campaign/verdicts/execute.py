@@ -18,9 +18,9 @@ from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, 
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.check import Check
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.reporting import results as report

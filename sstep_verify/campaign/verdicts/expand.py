@@ -14,7 +14,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.campaign.verdicts.starts import seeded_start
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sstep_verify.campaign.verdicts.expand import CaseSpec
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import ROWS, matrix_bytes

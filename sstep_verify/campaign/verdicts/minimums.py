@@ -3,15 +3,15 @@
 A check that silently compared nothing would leave a green report. So every run that a check applies to,
 at the solver's level and within the replay limit, must have led to at least one executed comparison, and
 to the family's minimum of windows where comparisons are windows; anything less makes the campaign
-incomplete. Level, application and cost are what each check declares (`sstep_verify.checks.check`).
+incomplete. Level, application and cost are what each check declares (`sstep_verify.checks.shared.check`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sstep_verify.checks.case import Case, run_key
 from sstep_verify.checks.registry import CHECKS, checks_of
+from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

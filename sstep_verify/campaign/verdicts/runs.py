@@ -12,8 +12,8 @@ from sstep_verify.campaign.loop.messages import tell
 from sstep_verify.campaign.verdicts.monitor import Monitor
 from sstep_verify.campaign.verdicts.references import Reference
 from sstep_verify.checks import contract
-from sstep_verify.checks.case import Case, merge_requests, run_key
-from sstep_verify.checks.check import Check
+from sstep_verify.checks.shared.case import Case, merge_requests, run_key
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.made import make_run
 from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.trajectory import Trajectory
 

@@ -10,8 +10,8 @@ from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.checks.case import Case
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.problems import Problem

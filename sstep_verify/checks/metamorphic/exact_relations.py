@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
 from sstep_verify.checks.metamorphic import scaling_range
 from sstep_verify.checks.metamorphic.scaling_range import Span
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
 

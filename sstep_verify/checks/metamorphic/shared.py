@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status, Term

@@ -9,9 +9,9 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.norm import energy_norm
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding, Window, ratios
 from sstep_verify.checks.metamorphic.bounded_relations import Relation, window_bound
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.numerics.rounding import OUTWARD, magnitudes
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay

@@ -12,7 +12,7 @@ from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle

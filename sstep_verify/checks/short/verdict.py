@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding, Window, outcome_of, unbounded, wrong
-from sstep_verify.checks.outcome import verdict_on, with_planted
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded, wrong
+from sstep_verify.checks.shared.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.steps.found import JudgedRun
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.tally import EVENTS

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.finding import ratios
+from sstep_verify.checks.shared.finding import ratios
 from sstep_verify.checks.steps.tally import Tally
 
 

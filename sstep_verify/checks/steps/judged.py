@@ -7,8 +7,8 @@ import numpy as np
 from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.sample import after_run
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, largest_step
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows

@@ -10,7 +10,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_weights
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_weights
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 
 WHOLE_WORDS = 1 << 25

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.found import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, NAMES, REPEATED
 from sstep_verify.numerics.rounding import unit_roundoff

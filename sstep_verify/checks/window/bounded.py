@@ -13,7 +13,7 @@ from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.ridge_panel import ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks.finding import Window
+from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.in_float64 import EVENTS, FloatWindow
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.quantities import TAIL, quantities_of

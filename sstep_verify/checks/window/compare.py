@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sstep_verify.checks.finding import Finding, Window, ratios
+from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.solver import Declaration

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding
-from sstep_verify.checks.sample import RARE, missed
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.window.terms import unseen
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding, Window, unbounded, unknown, wrong
-from sstep_verify.checks.panel_defects import PanelSharpness
+from sstep_verify.checks.panel.defects import PanelSharpness
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
 from sstep_verify.checks.window.bounded import Start, WindowBounds
 from sstep_verify.checks.window.compare import compare, resolution, wide
 from sstep_verify.checks.window.diagnosis import suspects

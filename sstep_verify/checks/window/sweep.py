@@ -21,9 +21,9 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.sweep.ridge import sweep_ridge
 from sstep_verify.bounds.sweep.svm import sweep_svm
 from sstep_verify.bounds.sweep.swept import HIGH, LOW, THRICE, TWICE, Swept
-from sstep_verify.checks.case import Case, loggable, run_key
-from sstep_verify.checks.finding import Window
-from sstep_verify.checks.sample import after_run
+from sstep_verify.checks.shared.case import Case, loggable, run_key
+from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 

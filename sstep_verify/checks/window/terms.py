@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sstep_verify import quantities
-from sstep_verify.checks.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.verdict import Status, Term
 
 

@@ -12,7 +12,7 @@ from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import contract
-from sstep_verify.checks.case import plain_request, run_key
+from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration, RunRequest

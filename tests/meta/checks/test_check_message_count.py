@@ -9,7 +9,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import message_count as check
-from sstep_verify.checks.exchange_counts import COUNTED
+from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.parallel import columns, exchange_allreduce
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.production import ProductionSolver

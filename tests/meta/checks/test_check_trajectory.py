@@ -10,8 +10,8 @@ import pytest
 from plant import plant
 
 from sstep_verify.checks import trajectory
-from sstep_verify.checks.case import Case
 from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

@@ -11,7 +11,7 @@ from plant import plant
 
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,

@@ -11,8 +11,8 @@ from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of, keep_artefacts
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import message_count
-from sstep_verify.checks.case import merge_requests
 from sstep_verify.checks.registry import CHECKS, checks_of, continued_runs
+from sstep_verify.checks.shared.case import merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers.production import ProductionSolver

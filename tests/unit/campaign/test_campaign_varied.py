@@ -12,7 +12,7 @@ from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks import contract
-from sstep_verify.checks.case import plain_request
+from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sstep_verify import bounds, checks
-from sstep_verify.checks.check import Check
 from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of
+from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError
 
 PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"

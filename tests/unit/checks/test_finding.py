@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from sstep_verify.checks.finding import Finding, decisive, outcome_of, ratios, unbounded, unknown, wrong
+from sstep_verify.checks.shared.finding import (
+    Finding,
+    decisive,
+    outcome_of,
+    ratios,
+    unbounded,
+    unknown,
+    wrong,
+)
 from sstep_verify.verdict import Status
 
 

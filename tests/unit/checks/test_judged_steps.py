@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps import judged, rows
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms

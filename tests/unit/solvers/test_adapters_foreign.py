@@ -9,7 +9,7 @@ import pytest
 from solvers import foreign_solvers as spoiled
 
 from sstep_verify.checks import contract
-from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem

@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.digits import significant_digits
-from sstep_verify.checks.finding import Finding, decisive
-from sstep_verify.checks.panel_defects import panel_defects
+from sstep_verify.checks.panel.defects import panel_defects
+from sstep_verify.checks.panel.digits import significant_digits
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sstep_verify.checks.case import Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.trajectory import Trajectory
 
 COUNTED = ("windows", "panel columns", "collectives", "words")

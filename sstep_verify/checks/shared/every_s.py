@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sstep_verify.checks.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sstep_verify.checks.case import Case
-from sstep_verify.checks.finding import Finding
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.verdict import SEEN, Status, Term, Verdict
 
 
