@@ -11,7 +11,7 @@ from tqdm import tqdm
 from sstep_verify.cli.spaced_lines import SpacedLines
 from sstep_verify.launch.watchdog import Unwatched
 from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.training import Measured
+from sstep_verify.solvers.production.training_plan import Measured
 
 
 class Progress:

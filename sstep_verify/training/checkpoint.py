@@ -28,7 +28,7 @@ from sstep_verify.outputs import write_whole
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.monitor import Values
-from sstep_verify.solvers.production.training import Measured, Place
+from sstep_verify.solvers.production.training_plan import Measured, Place
 
 FORMAT = "sstep-verify solve checkpoint 2"
 

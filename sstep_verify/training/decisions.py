@@ -13,7 +13,7 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solvers.production.monitor import default_interval
 from sstep_verify.solvers.production.options import EXCHANGES, Options
-from sstep_verify.solvers.production.training import Plan
+from sstep_verify.solvers.production.training_plan import Plan
 from sstep_verify.training.request import MOST, TrainingRequest
 
 MEMORY = 1 << 26

@@ -18,7 +18,8 @@ from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.reading import LocalData
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
-from sstep_verify.solvers.production.training import Measured, Place, Trained, refuse_start, train
+from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.training_plan import Measured, Place, Trained, refuse_start
 from sstep_verify.training import prediction
 from sstep_verify.training.agreement import held_by_first_rank, on_first_rank
 from sstep_verify.training.checkpoint import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sstep_verify.parallel.clock import PHASES
 from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.training import Measured, Trained
+from sstep_verify.solvers.production.training_plan import Measured, Trained
 from sstep_verify.training.pipeline import Outcome
 
 

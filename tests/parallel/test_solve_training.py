@@ -21,7 +21,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.training import Plan
+from sstep_verify.solvers.production.training_plan import Plan
 
 SAMPLES, FEATURES = 18, 7
 SIZES = (1, 2, 3)

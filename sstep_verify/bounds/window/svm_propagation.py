@@ -58,8 +58,6 @@ class SvmPropagation:
         magnitude, reach = entries.magnitude, entries.term_sizes
         absolute = magnitudes(start)
         self._unbounded = not (np.isfinite(magnitude).all() and shift + self._shift_error < self._limit)
-        if self._unbounded:
-            return
         # A product for each entry of a, two for each step (correction and its own shift), and at most 6 in
         # the constant, the shift and the curvature may underflow.
         lost = entries.lost(samples + size, declaration.precision) + (size + 6) * self._tiny

@@ -15,7 +15,7 @@ from sstep_verify.solvers.adapters.distributed import over_ranks
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import train_on_rank, train_request
-from sstep_verify.solvers.production.training import Plan
+from sstep_verify.solvers.production.training_plan import Plan
 from sstep_verify.trajectory import Trajectory
 
 

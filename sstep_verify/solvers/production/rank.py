@@ -12,7 +12,8 @@ from sstep_verify.parallel.partition import balanced_partition, column_nonzeros,
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
-from sstep_verify.solvers.production.training import Place, Plan, train
+from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.training_plan import Place, Plan
 from sstep_verify.trajectory import Trajectory
 
 

@@ -12,7 +12,8 @@ from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production.monitor import Monitor
 from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.training import Plan, train
+from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.training_plan import Plan
 
 DATA = np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]])
 LABELS = np.array([1.0, -1.0, 1.0])

@@ -11,7 +11,7 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production.monitor import Values
-from sstep_verify.solvers.production.training import Measured, Place
+from sstep_verify.solvers.production.training_plan import Measured, Place
 from sstep_verify.training.checkpoint import (
     FORMAT,
     Checkpoint,
