@@ -25,8 +25,8 @@ box = ["*points*"]
 data = [{data}]
 task = ["svm-l1"]
 kernel = [{{ name = "linear" }}]
-s = [1, 4]
-iterations = 40
+s = {sizes}
+iterations = {iterations}
 replay_limit = {limit}
 checks = ["window-replay", "trajectory", "box", "kernel-entries"]
 """
@@ -37,10 +37,12 @@ def results(tmp_path):
     points = [f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(12)]
     (tmp_path / "points.svm").write_text("\n".join(points) + "\n", encoding="ascii")
 
-    def run(limit=1 << 20, data=None, directory=None):
+    def run(limit=1 << 20, data=None, directory=None, sizes=(1, 4), iterations=40):
         path = tmp_path / "small.toml"
         data = data or f'"{tmp_path}/points.svm"'
-        path.write_text(CAMPAIGN.format(data=data, limit=limit), encoding="utf-8")
+        path.write_text(
+            CAMPAIGN.format(data=data, limit=limit, sizes=[*sizes], iterations=iterations), encoding="utf-8"
+        )
         return run_campaign(Plan(read_definition(str(path)), directory))
 
     return run
@@ -102,6 +104,16 @@ def test_as_many_vacuous_verdicts_as_tolerated_are(results, monkeypatch):
 
     _plant(monkeypatch, "box", vacuous)
     assert results().summary.exit_code == 0
+
+
+def test_the_headline_names_no_s_that_the_replay_limit_left_out(results):
+    found = results(
+        limit=60, sizes=(1, 2, 16, 64), iterations=200
+    )  # m = 12: a window of 16 has up to 144 entries
+    passed = {(v["check"], v["s"]) for v in found.verdicts if v["status"] == "PASS"}
+    assert {s for check, s in passed if check == "window-replay"} == {1, 2}
+    assert {1, 2, 16, 64} <= {s for _, s in passed}, "other checks passed there"
+    assert found.summary.sentence.startswith("right for s <= 2 on 1 of 1 problems")
 
 
 def test_what_is_left_out_for_its_cost_has_verdicts(results):
