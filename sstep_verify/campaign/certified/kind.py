@@ -59,7 +59,8 @@ class CertifiedKind(Kind):
                     "(memory = GiB), or leave the data set out"
                 )
             needs.append((size, line))
-        plan.say(f"memory: {max(needs)[1]} a process, the most of all; {plan.jobs} processes at a time")
+        at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
+        plan.say(f"memory: {max(needs)[1]} a process, the most of all; {at_once}")
         return Prepared(units, {name: data.sha256 for (name, _), data in found.items()})
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[OptimumOutcome]:

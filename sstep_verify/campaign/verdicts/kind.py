@@ -60,7 +60,7 @@ class Verdicts(Kind):
                 takes.append((memory_of(spec, case), spec.id))
             prepared.append(replace(unit, cost=expected_cost(group, data.data.shape[0])))
         largest, name = max(takes, key=lambda item: item[0].total)
-        plan.say(f"memory: {name} {largest.words}; {plan.jobs} processes at a time")
+        plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
         return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()})
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
