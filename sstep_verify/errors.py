@@ -19,6 +19,10 @@ class DataError(InputError):
     """A data file is malformed or unsuitable; the message names file, line and value."""
 
 
+class RefusedError(InputError):
+    """A solver under test refuses the input of a run; the run is left out, and that is said."""
+
+
 class MissingExtraError(SstepVerifyError, ImportError):
     """A package that lives in an optional extra is not installed; the message names the extra."""
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
@@ -59,6 +59,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     ------
     InputError
         If the solver returns something else.
+    RefusedError
+        If it refuses the input.
 
     Notes
     -----
@@ -88,7 +90,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
             )
     except Exception as error:
-        if not foreign:
+        if not foreign or isinstance(error, RefusedError):
             raise
         told = f"{RAISED} {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -45,6 +46,8 @@ class Definition:
         Name of the tables, one of `kinds.KINDS`: a campaign has families of one kind.
     text : str
         The file, from which a merger reads it again.
+    command : str
+        What runs it, as a shell takes it, where that is not ``sstep-verify run SOURCE``.
     """
 
     name: str
@@ -57,6 +60,12 @@ class Definition:
     source: str = field(default="", compare=False)
     kind: str = "family"
     text: str = field(default="", compare=False, repr=False)
+    command: str = field(default="", compare=False, repr=False)
+
+    @property
+    def again(self) -> str:
+        """The command that runs it, as a shell takes it."""
+        return self.command or shlex.join(["sstep-verify", "run", self.source])
 
 
 def read_definition(name_or_path: str) -> Definition:
@@ -119,7 +128,7 @@ def _definition(table: dict, source: str) -> Definition:
     if len(held) > 1:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     refuse_rest(table, source, "top level")
-    known = {item.name for item in fields(Definition)} - {"families", "kind", "source", "text"}
+    known = {item.name for item in fields(Definition)} - {"families", "kind", "source", "text", "command"}
     for key in head:
         if key not in known:
             raise InputError(

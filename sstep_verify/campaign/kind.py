@@ -62,8 +62,8 @@ class Setting:
 
     Parameters
     ----------
-    campaign : str
-        Name or path of the campaign, for replay commands.
+    again : str
+        The command that runs the campaign, for replay commands.
     directory : str or None
         Folder of the data sets.
     artefacts : Path or None
@@ -72,7 +72,7 @@ class Setting:
         Keys of outcomes that are not wanted again.
     """
 
-    campaign: str
+    again: str
     directory: str | None = None
     artefacts: Path | None = None
     finished: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -69,64 +69,94 @@ def _help() -> str:
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
 def command(**options):
     """Run a campaign, on the ranks of a job if this is one."""
+    from sstep_verify.campaign.definition import read_definition
     from sstep_verify.errors import InputError, MissingExtraError
     from sstep_verify.launch.environment import is_silent_rank, promised_size
 
-    if options["resume"] and options["force"]:
-        raise InputError(
-            "--resume keeps what an interrupted run had finished, --force discards it: name one"
-        )
-    if promised_size() == 1 or options["list_cases"]:
+    campaign, asked = options.pop("campaign"), Asked(**options)
+    if promised_size() == 1 or asked.list_cases:
         if not is_silent_rank():
-            _command(None, **options)
+            judge(read_definition(campaign), asked)
         return
     from sstep_verify.campaign.loop.ranks import executor_of_job
 
     try:
         with executor_of_job() as executor:
             if executor is not None:
-                _command(executor, **options)
+                judge(read_definition(campaign), asked, executor)
     except (InputError, MissingExtraError):
         if is_silent_rank():
             sys.exit(2)
         raise
 
 
-def _command(executor, campaign, directory, out, only, jobs, shard, resume, force, list_cases):
-    from sstep_verify.campaign.definition import read_definition
+@dataclass(frozen=True)
+class Asked:
+    """Options of a run, see ``sstep-verify run --help``."""
+
+    directory: str | None = None
+    out: str | None = None
+    only: str = ""
+    jobs: int | None = None
+    shard: str = ""
+    resume: bool = False
+    force: bool = False
+    list_cases: bool = False
+
+
+def judge(definition, asked: Asked, executor=None) -> None:
+    """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
+
+    Parameters
+    ----------
+    definition : Definition
+        The campaign.
+    asked : Asked
+        The options.
+    executor : Executor, optional
+        The ranks above 0 of a job.
+
+    Raises
+    ------
+    InputError
+        If options, data or parameters cannot be used.
+    """
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.run import Plan
     from sstep_verify.campaign.loop.shards import Shard
-    from sstep_verify.errors import require
+    from sstep_verify.errors import InputError, require
     from sstep_verify.reporting import check_destination
 
-    definition = read_definition(campaign)
-    part = Shard.parse(shard) if shard else None
+    if asked.resume and asked.force:
+        raise InputError(
+            "--resume keeps what an interrupted run had finished, --force discards it: name one"
+        )
+    part = Shard.parse(asked.shard) if asked.shard else None
     plan = Plan(
         definition,
-        directory,
-        only,
-        executor.num_workers if executor else jobs or os.cpu_count() or 1,
+        asked.directory,
+        asked.only,
+        executor.num_workers if executor else asked.jobs or os.cpu_count() or 1,
         ("sstep-verify", *sys.argv[1:]),
         say=_say,
         shard=part,
         executor=executor,
     )
     units = plan.units()
-    if list_cases:
+    if asked.list_cases:
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
     require("flint", "exact")
     if not executor and any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
-    name = f"{definition.name}-part" if only else definition.name
+    name = f"{definition.name}-part" if asked.only else definition.name
     if part:
-        folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
-        partial = Partial(folder, resume, _say, force=force, stays=True)
+        folder = Path(asked.out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
+        partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True)
     else:
-        folder = check_destination(out or Path("sstep-verify-out") / name)
-        partial = Partial(folder.with_name(f"{folder.name}.partial"), resume, _say, force=force)
+        folder = check_destination(asked.out or Path("sstep-verify-out") / name)
+        partial = Partial(folder.with_name(f"{folder.name}.partial"), asked.resume, _say, force=asked.force)
     try:
         results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
         if part:
@@ -139,7 +169,7 @@ def _command(executor, campaign, directory, out, only, jobs, shard, resume, forc
         partial.close()
     if part:
         finish_shard(results, folder)
-    finish(results, written, out or folder)
+    finish(results, written, asked.out or folder)
 
 
 def _say(line: str) -> None:

@@ -145,7 +145,7 @@ class _Counter:
 
 def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Counter) -> Iterator[Finished]:
     """Messages of all units that are not finished; the counter hears of each once it is filed."""
-    setting = Setting(plan.definition.source, plan.directory, plan.artefacts, kept)
+    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept)
     left = [unit for unit in units if not kept.issuperset(unit.keys)]
     left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
     run = _Run(plan.kind)

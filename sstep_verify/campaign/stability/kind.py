@@ -46,7 +46,7 @@ class StabilityKind(Kind):
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[UnitOutcome]:
         """Run the scenario."""
-        yield execute_unit(unit.work, setting.campaign, setting.artefacts)
+        yield execute_unit(unit.work, setting.again, setting.artefacts)
 
     def key(self, outcome: UnitOutcome) -> str:
         """As `ScenarioUnit.key`."""

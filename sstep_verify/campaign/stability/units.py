@@ -54,15 +54,15 @@ class UnitOutcome:
     verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())
 
 
-def execute_unit(unit: ScenarioUnit, campaign: str, artefacts: Path | None) -> UnitOutcome:
+def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> UnitOutcome:
     """Run one scenario in its forms.
 
     Parameters
     ----------
     unit : ScenarioUnit
         The scenario.
-    campaign : str
-        Name or path of the campaign, for replay commands.
+    again : str
+        The command that runs the campaign, for replay commands.
     artefacts : Path or None
         Where artefacts of FAIL and INCONCLUSIVE are collected.
 
@@ -84,7 +84,7 @@ def execute_unit(unit: ScenarioUnit, campaign: str, artefacts: Path | None) -> U
         for s in family.steps:
             part = (place + family.steps.index(s) / len(family.steps)) / len(unit.forms)
             tell(unit.key, part, f"{form}, s = {s}")
-            case = _case(unit, form, s, problem, stream, campaign, form_runs.solver(s))
+            case = _case(unit, form, s, problem, stream, again, form_runs.solver(s))
             trajectory = form_runs.make(case, s)
             checks = ("contract", "step-replay", *(["window-replay"] if _is_replayed(unit, s) else []))
             found = _judged(checks_of(checks), case, s, trajectory, oracle, artefacts)
@@ -119,11 +119,10 @@ def _case(
     s: int,
     problem: Problem,
     stream: IndexStream,
-    campaign: str,
+    again: str,
     solver: Solver,
 ) -> Case:
     family = unit.family
-    command = ["sstep-verify", "run", campaign, "--only", unit.case(form)]
     spaced = family.iterations // REPLAY_POINTS
     ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
     return Case(
@@ -136,7 +135,7 @@ def _case(
         points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
         windows=family.windows,
         seed=unit.seed,
-        replay_command=shlex.join(command),
+        replay_command=f"{again} --only {shlex.quote(unit.case(form))}",
     )
 
 

@@ -50,7 +50,7 @@ class CaseOutcome:
 
 def execute_group(
     group: Group,
-    campaign: str,
+    again: str,
     directory: str | None,
     options: str,
     artefacts: Path | None = None,
@@ -62,8 +62,8 @@ def execute_group(
     ----------
     group : Group
         Cases on the same data and kernel.
-    campaign : str
-        Name or path of the campaign, for replay commands.
+    again : str
+        The command that runs the campaign, for replay commands.
     directory : str or None
         Folder of the data sets.
     options : str
@@ -83,7 +83,7 @@ def execute_group(
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
     for spec in group.specs:
-        case = make_case(spec, data, declarations, campaign, options)
+        case = make_case(spec, data, declarations, again, options)
         if told := out_of_range(case.problem):
             if spec.id not in finished:
                 yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)

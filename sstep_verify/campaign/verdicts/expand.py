@@ -120,7 +120,7 @@ def _product(family: Family) -> Iterator[CaseSpec]:
 
 
 def make_case(
-    spec: CaseSpec, data: DataSet, declarations: Mapping[str, Declaration], campaign: str, options: str
+    spec: CaseSpec, data: DataSet, declarations: Mapping[str, Declaration], again: str, options: str
 ) -> Case:
     """The case of a spec on loaded data.
 
@@ -132,8 +132,8 @@ def make_case(
         The loaded data set.
     declarations : mapping of str to Declaration
         What the solver under test says it is, under the empty name, and its variants by theirs.
-    campaign : str
-        Name or path of the campaign, for the replay command.
+    again : str
+        The command that runs the campaign, for the replay command.
     options : str
         Further options of the replay command, such as ``--data DIR``.
 
@@ -151,7 +151,6 @@ def make_case(
     values = with_constant_feature(_stored(data.data, family.storage), family.bias)
     problem = Problem(spec.data, values, data.targets, spec.kernel, loss)
     length = family.start + family.iterations
-    command = ["sstep-verify", "run", campaign, "--only", spec.id]
     return Case(
         id=spec.id,
         problem=problem,
@@ -172,7 +171,7 @@ def make_case(
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
-        replay_command=(shlex.join(command) + " " + options).strip(),
+        replay_command=f"{again} --only {shlex.quote(spec.id)} {options}".strip(),
     )
 
 

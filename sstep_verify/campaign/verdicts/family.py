@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from sstep_verify.campaign.ranges import (
     LONG,
@@ -17,7 +18,7 @@ from sstep_verify.campaign.ranges import (
     within,
 )
 from sstep_verify.campaign.toml_values import expect, take
-from sstep_verify.campaign.verdicts.solvers import make_solvers
+from sstep_verify.campaign.verdicts.solvers import make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.problems import Kernel
@@ -25,6 +26,7 @@ from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import is_foreign
+from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 STREAMS = ("uniform", "cyclic", "epochs")
@@ -75,7 +77,7 @@ class Family:
     rbf : str
         How the production solver forms squared distances: norm-expansion or difference.
     ranks : int
-        Number of MPI ranks (P) of the production solver; 1 for this process alone.
+        Number of MPI ranks (P) of the production solver or a program; 1 for one process alone.
     exchange : str
         What is communicated: allreduce, reduce-scatter or gram (linear kernel).
     cache : int
@@ -87,7 +89,8 @@ class Family:
     interval : int
         Windows between two measurements of solver "training".
     solver, precision : str
-        Solver under test (name, or ``module:object``) and arithmetic; see `campaign.verdicts.solvers`.
+        Solver under test (name, ``module:object`` or a program file) and arithmetic; see
+        `campaign.verdicts.solvers`.
     storage : {"as-is", "dense", "csr"}
         How the data are held.
     memory : float
@@ -99,6 +102,8 @@ class Family:
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
+    program : ProgramFile or None
+        The program under test, where it is described otherwise than by a file; `solver` is its name then.
     """
 
     data: tuple[str, ...]
@@ -132,18 +137,21 @@ class Family:
     time_limit: float = 600.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
+    program: ProgramFile | None = None
 
     @property
     def label(self) -> str:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
         parts = [self.solver] if is_foreign(self.solver) else parts
+        parts = [Path(self.solver).stem] if self.is_program else parts
         parts += [] if self.storage == "as-is" else [self.storage]
         parts += [f"bias={shortest(self.bias)}"] if self.bias else []
         parts += [] if self.update == "in-place" else [self.update]
         parts += [] if self.rbf == "norm-expansion" else [self.rbf]
         parts += [f"P={self.ranks}"] if self.ranks > 1 else []
-        parts += [self.exchange] if self.ranks > 1 or self.exchange != "allreduce" else []
+        exchanges = self.ranks > 1 and not self.is_program
+        parts += [self.exchange] if exchanges or self.exchange != "allreduce" else []
         parts += [f"recompute={self.recompute}"] if self.recompute else []
         parts += [f"cache={self.cache}"] if self.cache else []
         parts += ["timers"] if self.separate_timers else []
@@ -152,6 +160,11 @@ class Family:
         # Of one rank the kept matrix has always been unnamed, as all its runs have it.
         parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the solver under test is a program."""
+        return self.program is not None or is_program(self.solver)
 
     @property
     def memory_bytes(self) -> int:
@@ -166,6 +179,8 @@ class Family:
         InputError
             If its options do not go together.
         """
+        if self.program is not None:
+            return {"": program_solver(self.program, self.ranks, f"program {self.solver!r}")}
         return make_solvers(
             self.solver,
             precision=self.precision,

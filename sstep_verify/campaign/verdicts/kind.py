@@ -16,6 +16,7 @@ from sstep_verify.campaign.verdicts.family import Family, read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.solvers.adapters.foreign import is_foreign
+from sstep_verify.solvers.adapters.program import Program, ProgramSolver, digests, set_up
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -48,6 +49,11 @@ class Verdicts(Kind):
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
         loaded, takes, prepared = {}, [], []
+        programs = _programs(units)
+        used: dict[str, str] = {}
+        for program in programs:
+            set_up(program)
+            used |= {f"program {name}": digest for name, digest in digests(program).items()}
         for unit in units:
             group = unit.work
             if group.data not in loaded:
@@ -55,20 +61,21 @@ class Verdicts(Kind):
             data = loaded[group.data]
             declaration = group.specs[0].family.solvers()[""].declaration
             for spec in (spec for spec in group.specs if spec.id in unit.keys):
-                case = make_case(spec, data, {"": declaration}, plan.definition.source, "")
+                case = make_case(spec, data, {"": declaration}, plan.definition.again, "")
                 require_cache(spec, case)
                 takes.append((memory_of(spec, case), spec.id))
-            prepared.append(replace(unit, cost=expected_cost(group, data.data.shape[0])))
+            cost = expected_cost(group, data.data.shape[0])
+            prepared.append(replace(unit, cost=cost, data=(*unit.data, *used)))
         largest, name = max(takes, key=lambda item: item[0].total)
         plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
-        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()})
+        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()} | used)
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
         """Run the cases of a group, one after the other."""
         left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
         options = replay_options(setting.directory)
         yield from execute_group(
-            unit.work, setting.campaign, setting.directory, options, setting.artefacts, left_out
+            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out
         )
 
     def key(self, outcome: CaseOutcome) -> str:
@@ -106,6 +113,13 @@ class Verdicts(Kind):
                 for seed in sorted({unit.work.specs[0].family.seed for unit in units})
             },
         )
+
+
+def _programs(units: list[Unit]) -> list[Program]:
+    """The programs under test, each once."""
+    solvers = [unit.work.specs[0].family.solvers()[""] for unit in units]
+    found = [solver.described.program for solver in solvers if isinstance(solver, ProgramSolver)]
+    return list(dict.fromkeys(found))
 
 
 KIND = Verdicts()

@@ -8,6 +8,7 @@ from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.foreign import is_foreign, load_solver
+from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
@@ -41,7 +42,8 @@ def make_solvers(
     ----------
     name : str
         production, training (what `solve` runs: the production solver in intervals, with its monitor),
-        reference, reference-classical, or ``module:object``, see `load_solver`.
+        reference, reference-classical, ``module:object``, see `load_solver`, or the path of a program
+        file (``NAME.toml``), see docs/exchange.md.
     precision : {"float32", "float64", "longdouble"}
         Arithmetic of the reference; the production solver has float64 only.
     update : {"in-place", "frozen"}
@@ -51,7 +53,7 @@ def make_solvers(
     rbf : {"norm-expansion", "difference"}
         How the production solver forms squared distances; the reference takes differences.
     ranks : int
-        Number of MPI ranks (P) of the production solver; 1 runs it in this process.
+        Number of MPI ranks (P) of the production solver or a program; 1 runs the former in this process.
     exchange, cache, recompute, separate_timers
         See `sstep_verify.solvers.production.options.Options`.
     interval, tolerance
@@ -63,25 +65,18 @@ def make_solvers(
         If the name is unknown, the production solver is asked for another precision, the reference for
         ranks or an exchange, which it does not have, or intervals are not those of training.
     """
-    if is_foreign(name):
-        own = (
-            precision,
-            update,
-            keep_gram,
-            rbf,
-            ranks,
-            exchange,
-            cache,
-            recompute,
-            separate_timers,
-            interval,
-        )
-        if own != ("float64", "in-place", False, "norm-expansion", 1, "allreduce", 0, 0, False, 0):
+    if is_foreign(name) or is_program(name):
+        own = (precision, update, keep_gram, rbf, exchange, cache, recompute, separate_timers, interval)
+        if own != ("float64", "in-place", False, "norm-expansion", "allreduce", 0, 0, False, 0):
             raise InputError(
-                f"solver {name!r} declares itself what it does: precision, update, keep_gram, rbf, ranks, "
+                f"solver {name!r} declares itself what it does: precision, update, keep_gram, rbf, "
                 "exchange, cache, recompute, separate_timers and interval are for the shipped solvers"
             )
-        return {"": load_solver(name)}
+        return {
+            "": program_solver(read_program(name), ranks, name)
+            if is_program(name)
+            else _foreign(name, ranks)
+        }
     if name not in NAMES:
         raise InputError(
             f"solver {name!r} is unknown{closest(name, NAMES)}; known: {', '.join(NAMES)}, and any of your "
@@ -118,6 +113,29 @@ def make_solvers(
     if ranks > 1:
         made["one-rank"] = _production(1, form | tested)
     return made
+
+
+def program_solver(described: ProgramFile, ranks: int, where: str) -> Solver:
+    """A program on so many ranks; InputError if they cannot reach it.
+
+    Parameters
+    ----------
+    described : ProgramFile
+        How it is started, and what it declares.
+    ranks : int
+        Number of ranks.
+    where : str
+        Name of the program, for the message.
+    """
+    if ranks > 1 and not described.program.takes_ranks:
+        raise InputError(f"{where}: its command has no {{np}}, so {ranks} ranks cannot reach it")
+    return ProgramSolver(described, ranks)
+
+
+def _foreign(name: str, ranks: int) -> Solver:
+    if ranks > 1:
+        raise InputError(f"solver {name!r} runs in one process, but ranks = {ranks}; ranks are for others")
+    return load_solver(name)
 
 
 def _production(ranks: int, options: dict[str, Any]) -> Solver:

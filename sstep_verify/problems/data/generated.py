@@ -34,8 +34,13 @@ class Shape(NamedTuple):
     seed: int
 
 
-SHAPES = {"wide": Shape(150, 301, 60, 0.06, 150), "tall": Shape(1200, 40, 1, 1.0, 1200)}
-"""By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds."""
+SHAPES = {
+    "wide": Shape(150, 301, 60, 0.06, 150),
+    "tall": Shape(1200, 40, 1, 1.0, 1200),
+    "small": Shape(32, 9, 3, 0.7, 32),
+}
+"""By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds;
+small, for solvers that are started anew for every run."""
 
 REGRESSION = "_regression"
 
@@ -52,13 +57,13 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     Parameters
     ----------
     name : str
-        wide (150 x 301) or tall (1200 x 40), classification; with ``_regression`` appended, the same data
-        with real targets.
+        wide (150 x 301), tall (1200 x 40) or small (32 x 9), classification; with ``_regression``
+        appended, the same data with real targets.
 
     Returns
     -------
     data : ndarray, shape (m, n)
-        Values in [-1, 1); in wide the last sample and every feature of number 7 modulo 50 are zero.
+        Values in [-1, 1); except in tall the last sample and features of number 7 modulo 50 are zero.
     targets : ndarray, shape (m,)
         A linear function of the features with noise, or its sign (-1 / +1).
     task : {"classification", "regression"}

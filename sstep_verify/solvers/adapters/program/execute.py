@@ -1,0 +1,164 @@
+"""One run of somebody's program: its own process group, limits, and everything it said."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sstep_verify.errors import InputError
+from sstep_verify.solvers.adapters.program.description import Program
+
+REFUSED = 65
+"""Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""
+
+TAIL = 4000
+"""Bytes of the end of what a program printed that are kept."""
+
+SETUP_LIMIT = 600.0
+"""Seconds that a set-up may take."""
+
+GRACE = 2.0
+"""Seconds between the request to end and the end of a process group."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended.
+
+    Parameters
+    ----------
+    code : int
+        Exit code; negative: the signal that ended it.
+    seconds : float
+        Wall-clock time.
+    timed_out : bool
+        Whether it was ended for its time.
+    output, errors : str
+        The ends of what it wrote to standard output and standard error.
+    """
+
+    code: int
+    seconds: float
+    timed_out: bool = False
+    output: str = ""
+    errors: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why this is no finished run; empty if it is one."""
+        if self.timed_out:
+            return f"hang: did not end within {self.seconds:.3g} s, so its process group was ended"
+        if self.code < 0:
+            return f"crash: ended by signal {-self.code} ({signal.Signals(-self.code).name})"
+        if self.code == REFUSED:
+            return f"refused: exit code {REFUSED} refuses this input"
+        return f"exit code {self.code}" if self.code else ""
+
+    @property
+    def told(self) -> str:
+        """The last line of what it said, for messages; empty if it said nothing."""
+        lines = [line.strip() for line in (self.errors or self.output).splitlines() if line.strip()]
+        return lines[-1][:200] if lines else ""
+
+
+def execute(words: Sequence[str], time_limit: float, memory: float = 0.0) -> Ended:
+    """Run a program to its end, or for as long as it may.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Arguments; the first names the program. No shell sees them.
+    time_limit : float
+        Seconds.
+    memory : float
+        GiB of address space for each of its processes; 0 for any number.
+
+    Returns
+    -------
+    Ended
+        A program that cannot be started has the exit code 127 or 126, as in a shell.
+    """
+
+    def limit() -> None:
+        if memory:
+            most = int(memory * 2**30)
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
+        output, errors = Path(held) / "output", Path(held) / "errors"
+        with output.open("wb") as out, errors.open("wb") as err:
+            try:
+                process = subprocess.Popen(
+                    list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                    start_new_session=True, preexec_fn=limit if memory else None,
+                )  # fmt: skip
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                code = 127 if isinstance(error, FileNotFoundError) else 126
+                return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}")
+            timed_out = False
+            try:
+                process.wait(time_limit)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            finally:
+                # Also where it has ended: what it started and left behind goes with it.
+                _end_group(process, timed_out)
+        seconds = time.monotonic() - begin
+        return Ended(process.returncode, seconds, timed_out, _tail(output), _tail(errors))
+
+
+def _end_group(process: subprocess.Popen[bytes], ask: bool) -> None:
+    """End all that is left of a process group; a launcher that is asked first ends its ranks elsewhere."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if ask:
+            os.killpg(process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - TAIL))
+        return file.read().decode("utf-8", "replace")
+
+
+def set_up(program: Program) -> None:
+    """Run a program's set-up command, if it has one.
+
+    Raises
+    ------
+    InputError
+        If it fails; with its last words.
+    """
+    if not program.setup:
+        return
+    ended = execute(program.setup, SETUP_LIMIT)
+    if ended.reason:
+        told = f": {ended.told}" if ended.told else ""
+        where = f"program {program.name!r}: its setup {list(program.setup)}"
+        raise InputError(f"{where} failed, {ended.reason}{told}")
+
+
+def digests(program: Program) -> dict[str, str]:
+    """SHA-256 of every file that a program's command names, by its name: it may be another next time."""
+    found = {}
+    for word in program.command:
+        path = shutil.which(word) if word == program.command[0] else word
+        if path and os.path.isfile(path):
+            with open(path, "rb") as file:
+                found[word] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found

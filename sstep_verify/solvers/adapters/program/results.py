@@ -1,0 +1,131 @@
+"""What a program left in its exchange folder: numbers, read strictly, and how exactly they were printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
+
+TEXT_BYTES = 32
+"""Most bytes that a number and the white space beside it take in a text file."""
+
+COUNTERS = ("collectives", "words", "windows")
+"""Names of the counts that a program may write down."""
+
+_DECIMAL = re.compile(
+    rb"[+-]?(?:(?P<whole>\d+)(?:\.(?P<part>\d*))?|\.(?P<bare>\d+))(?:[eE](?P<power>[+-]?\d+))?"
+)
+
+
+class ProgramError(InputError):
+    """A program did not end as a run ends, or left something that is no result."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers that a program wrote.
+
+    Parameters
+    ----------
+    values : ndarray
+        The numbers, float64.
+    digits : int
+        Fewest significant digits that one was printed with; 17 or more where they are exact.
+    """
+
+    values: np.ndarray
+    digits: int = 17
+
+
+def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
+    """The numbers of ``NAME.bin`` or ``NAME.txt``; None if there is neither.
+
+    Parameters
+    ----------
+    folder : Path
+        The exchange folder.
+    name : str
+        log, trace or final.
+    shape : tuple of int
+        How many there must be.
+
+    Raises
+    ------
+    ProgramError
+        If both are there, there are too few or too many numbers, or something is no number.
+    """
+    binary, text = folder / f"{name}.bin", folder / f"{name}.txt"
+    found = [path for path in (binary, text) if path.exists() or path.is_symlink()]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ProgramError(f"left both {name}.bin and {name}.txt; one of them is wanted")
+    count = int(np.prod(shape))
+    most = 8 * (count + 1) if found[0] is binary else TEXT_BYTES * (count + 1)
+    try:
+        content = read_whole(found[0], most, f"{count} numbers", follow=False)
+    except InputError as error:
+        raise ProgramError(f"{name}: {str(error).removeprefix(f'{found[0]}: ')}") from error
+    if found[0] is binary:
+        if len(content) != 8 * count:
+            raise ProgramError(f"{name}.bin has {len(content)} bytes, but {count} float64 have {8 * count}")
+        return Numbers(np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape))
+    words = content.split()
+    if len(words) != count:
+        raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
+    read = [read_number(word, f"{name}.txt, number {place}") for place, word in enumerate(words, 1)]
+    values = np.array([value for value, _ in read]).reshape(shape)
+    return Numbers(values, min((digits for _, digits in read), default=17))
+
+
+def read_number(word: bytes, where: str) -> tuple[float, int]:
+    """A number as C prints it, and how many significant digits it has; 17 for hexadecimal and 0.
+
+    Raises
+    ------
+    ProgramError
+        If it is no number. NaN and infinities are numbers here: what follows from them is a verdict.
+    """
+    text = word.decode("ascii", "replace")
+    try:
+        if "x" in text.lower():
+            return float.fromhex(text), 17
+        value = float(word)
+    except (ValueError, OverflowError) as error:
+        raise ProgramError(f"{where}: {text[:40]!r} is no number") from error
+    found = _DECIMAL.fullmatch(word)
+    if not found or value == 0.0 or (value.is_integer() and not found["part"] and not found["power"]):
+        return value, 17
+    digits = ((found["whole"] or b"") + (found["part"] or found["bare"] or b"")).lstrip(b"0")
+    return value, len(digits)
+
+
+def read_counters(folder: Path) -> dict[str, int]:
+    """Counts in ``counters.txt``; empty if it is not there.
+
+    Raises
+    ------
+    ProgramError
+        If a line is not a known name and a count.
+    """
+    path = folder / "counters.txt"
+    if not path.exists() and not path.is_symlink():
+        return {}
+    try:
+        lines = read_whole(path, 1 << 12, "counts", follow=False).decode("ascii", "replace").splitlines()
+    except InputError as error:
+        raise ProgramError(f"counters.txt: {str(error).removeprefix(f'{path}: ')}") from error
+    counts: dict[str, int] = {}
+    for line in filter(None, map(str.strip, lines)):
+        name, _, count = line.partition(" ")
+        if name not in COUNTERS or not re.fullmatch(r"\d{1,18}", count.strip(), re.ASCII) or name in counts:
+            raise ProgramError(
+                f"counters.txt: {line[:60]!r} is not one of {', '.join(COUNTERS)} and a count, each once"
+            )
+        counts[name] = int(count)
+    return counts

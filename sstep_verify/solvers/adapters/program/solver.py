@@ -1,0 +1,146 @@
+"""A program as a solver: one exchange folder and one process for each run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import RefusedError
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.program.description import ProgramFile
+from sstep_verify.solvers.adapters.program.execute import REFUSED, Ended, execute
+from sstep_verify.solvers.adapters.program.folder import write_folder
+from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_counters, read_numbers
+from sstep_verify.solvers.adapters.recording import observed, record, start_vector
+from sstep_verify.trajectory import Trajectory
+
+EXACT_DIGITS = 17
+"""Significant decimal digits from which on a float64 is printed exactly."""
+
+
+class ProgramSolver:
+    """A program that is started for every run, and read by what it leaves.
+
+    Parameters
+    ----------
+    described : ProgramFile
+        How it is started, and what it declares.
+    ranks : int
+        Number of ranks that ``{np}`` of its command says.
+    """
+
+    foreign = True
+
+    def __init__(self, described: ProgramFile, ranks: int = 1):
+        self.described, self._program, self._ranks = described, described.program, ranks
+        self.declaration = described.declared(ranks)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
+
+        Raises
+        ------
+        RefusedError
+            If it refuses this input.
+        ProgramError
+            If it fails, does not end in time, or leaves something that is no result.
+        """
+        initial = start_vector(request, self.declaration.precision)
+        if self._program.writes != "final":
+            whole = self._made(request, initial)
+            return observed(whole, request, observe, lambda again: self._made(again, initial))
+
+        def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
+            part = replace(request, iterations=end, record=(), log=False)
+            return self._left(part)["final"].reshape(initial.shape)
+
+        return record(request, initial, result, observe)
+
+    def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
+        """One run that leaves a log or a trace."""
+        left, stops = self._left(request), request.stops
+        log = left.get("log")
+        if "trace" in left:
+            alphas = left["trace"]
+        else:
+            blocks = request.stream.blocks(request.start, request.start + request.iterations)
+            alphas = _followed(initial, blocks, left["log"], stops)
+            if "final" in left:
+                alphas[-1] = left["final"].reshape(-1)
+        counters = {"windows": -(-request.iterations // request.s)} | self._counters
+        return Trajectory(
+            s=request.s,
+            start=request.start,
+            iterations=np.array(stops, dtype=np.int64),
+            alphas=alphas,
+            counters=counters,
+            timers={"run": self._seconds},
+            log=log if request.log else None,
+        )
+
+    def _left(self, request: RunRequest) -> dict[str, np.ndarray]:
+        """Start the program; the numbers it left, by name."""
+        kind = self._program.writes
+        folder = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
+        try:
+            write_folder(request, folder, kind == "log")
+            places = {
+                "dir": os.fspath(folder), "np": self._ranks, "s": request.s, "b": request.stream.block,
+                "H": request.iterations, "m": request.problem.samples, "n": request.problem.features,
+            }  # fmt: skip
+            words = self._program.words(**places)
+            ended = execute(words, self._program.time_limit, self._program.memory)
+            self._require_end(ended)
+            self._seconds, self._counters = ended.seconds, read_counters(folder)
+            samples, block = request.problem.samples, request.stream.block
+            shapes = {
+                "log": (request.iterations, block),
+                "trace": (len(request.stops), samples),
+                "final": (samples,),
+            }
+            found = {name: read_numbers(folder, name, shape) for name, shape in shapes.items()}
+            held = {name: numbers for name, numbers in found.items() if numbers is not None}
+            if kind not in held:
+                raise ProgramError(_without(kind, list(held), ended))
+            return {name: _exact(name, numbers) for name, numbers in held.items()}
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @staticmethod
+    def _require_end(ended: Ended) -> None:
+        if not ended.reason:
+            return
+        told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
+        error = RefusedError if ended.code == REFUSED and not ended.timed_out else ProgramError
+        raise error(ended.reason + told)
+
+
+def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:
+    """The dual vector at some iterations, from the first and a log; shape (k, m)."""
+    alpha, found, begin = initial.copy(), [], 0
+    for stop in stops:
+        for step in range(begin, stop):
+            alpha[blocks[step]] = log[step]
+        found.append(alpha.copy())
+        begin = stop
+    return np.array(found)
+
+
+def _exact(name: str, numbers: Numbers) -> np.ndarray:
+    if numbers.digits < EXACT_DIGITS:
+        raise ProgramError(
+            f"{name} is printed with {numbers.digits} significant digits, but bounds are for exact values; "
+            "print with %.17g or %a, or write float64 to a .bin file"
+        )
+    return numbers.values
+
+
+def _without(kind: str, held: list[str], ended: Ended) -> str:
+    told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
+    beside = f" (but {', '.join(held)})" if held else ""
+    return f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{told}"
