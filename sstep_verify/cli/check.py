@@ -10,8 +10,8 @@ import click
 from sstep_verify.cli.completion import complete
 
 PROFILES = {
-    "smoke": "two problems, a hundred steps",
-    "ci": "every task and kernel, two hundred steps",
+    "smoke": "one K-SVM and one K-RR",
+    "ci": "every task and kernel, 32 samples",
     "nightly": "campaign embedded: two real data sets, every step",
 }
 """Profiles, and what each is."""

@@ -6,7 +6,7 @@ import math
 import string
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from sstep_verify.declaration import Declaration
@@ -131,6 +131,10 @@ class ProgramFile:
         for name in ("name", "log", "ranks", "level", "panels", "blocks", "state"):
             if name in self.declaration:
                 raise InputError(f"{where}: {name} is not declared, but follows from what the program does")
+        known = [item.name for item in fields(Declaration)]
+        for name in self.declaration:
+            if name not in known:
+                raise InputError(f"{where}: {name!r} is unknown{closest(name, known)}")
         level = 2 if given.writes in ("log", "trace") else 1
         fixed = {"name": given.name, "log": given.writes == "log", "ranks": ranks, "level": level}
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,8 @@ TEXT_BYTES = 32
 COUNTERS = ("collectives", "words", "windows")
 """Names of the counts that a program may write down."""
 
-_DECIMAL = re.compile(
-    rb"[+-]?(?:(?P<whole>\d+)(?:\.(?P<part>\d*))?|\.(?P<bare>\d+))(?:[eE](?P<power>[+-]?\d+))?"
-)
+EXACT_DIGITS = 17
+"""Significant decimal digits that tell every float64 from its neighbours."""
 
 
 class ProgramError(InputError):
@@ -35,11 +36,14 @@ class Numbers:
     values : ndarray
         The numbers, float64.
     digits : int
-        Fewest significant digits that one was printed with; 17 or more where they are exact.
+        Most significant digits that one was printed with.
+    exact : bool
+        Whether they are the program's own float64, as far as can be told from how they were printed.
     """
 
     values: np.ndarray
-    digits: int = 17
+    digits: int = EXACT_DIGITS
+    exact: bool = True
 
 
 def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
@@ -78,13 +82,26 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
     words = content.split()
     if len(words) != count:
         raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
-    read = [read_number(word, f"{name}.txt, number {place}") for place, word in enumerate(words, 1)]
-    values = np.array([value for value, _ in read]).reshape(shape)
-    return Numbers(values, min((digits for _, digits in read), default=17))
+    return _printed(words, f"{name}.txt", shape)
+
+
+def _printed(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
+    """Numbers in text.
+
+    Whoever prints 17 digits, or the shortest text that is read back, shows 17 in some number, unless all
+    are as short as 0.5; one rounded to fewer, such as 0.333333, has other 17 digits than it shows.
+    """
+    read = [read_number(word, f"{where}, number {place}") for place, word in enumerate(words, 1)]
+    most = max((digits for _, digits in read), default=EXACT_DIGITS)
+    exact = most >= EXACT_DIGITS or all(
+        not math.isfinite(value) or Decimal(word.decode()) == Decimal(f"{value:.17g}")
+        for word, (value, _) in zip(words, read, strict=True)
+    )
+    return Numbers(np.array([value for value, _ in read]).reshape(shape), most, exact)
 
 
 def read_number(word: bytes, where: str) -> tuple[float, int]:
-    """A number as C prints it, and how many significant digits it has; 17 for hexadecimal and 0.
+    """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
 
     Raises
     ------
@@ -94,14 +111,11 @@ def read_number(word: bytes, where: str) -> tuple[float, int]:
     text = word.decode("ascii", "replace")
     try:
         if "x" in text.lower():
-            return float.fromhex(text), 17
+            return float.fromhex(text), EXACT_DIGITS
         value = float(word)
     except (ValueError, OverflowError) as error:
         raise ProgramError(f"{where}: {text[:40]!r} is no number") from error
-    found = _DECIMAL.fullmatch(word)
-    if not found or value == 0.0 or (value.is_integer() and not found["part"] and not found["power"]):
-        return value, 17
-    digits = ((found["whole"] or b"") + (found["part"] or found["bare"] or b"")).lstrip(b"0")
+    digits = re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0")
     return value, len(digits)
 
 

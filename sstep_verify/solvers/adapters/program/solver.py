@@ -19,9 +19,6 @@ from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError,
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
-EXACT_DIGITS = 17
-"""Significant decimal digits from which on a float64 is printed exactly."""
-
 
 class ProgramSolver:
     """A program that is started for every run, and read by what it leaves.
@@ -132,10 +129,10 @@ def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: l
 
 
 def _exact(name: str, numbers: Numbers) -> np.ndarray:
-    if numbers.digits < EXACT_DIGITS:
+    if not numbers.exact:
         raise ProgramError(
-            f"{name} is printed with {numbers.digits} significant digits, but bounds are for exact values; "
-            "print with %.17g or %a, or write float64 to a .bin file"
+            f"{name} is printed with at most {numbers.digits} significant digits, but bounds are for exact "
+            "values; print with %.17g or %a, or write float64 to a .bin file"
         )
     return numbers.values
 

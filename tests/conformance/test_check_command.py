@@ -1,0 +1,112 @@
+"""The command ``check`` as somebody with a solver of their own meets it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+
+PROGRAM = Path(__file__).with_name("numpy_program.py")
+COMMAND = [sys.executable, "-m", "sstep_verify", "check"]
+SMALL = ["--profile", "smoke", "--declare", "factorisation=lu"]
+
+
+def check(folder: Path, *words: str, program: str = "") -> subprocess.CompletedProcess:
+    line = shlex.join([sys.executable, str(PROGRAM), "{dir}", *([program] if program else [])])
+    asked = words if words and ":" in words[0] else ("--exec", line, *SMALL, *words)
+    return subprocess.run(
+        [*COMMAND, *asked], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+    )
+
+
+def verdicts(folder: Path) -> dict[tuple[str, int], dict]:
+    found = json.loads((folder / "results.json").read_text("utf-8"))["verdicts"]
+    return {(one["check"], one["s"]): one for one in found}
+
+
+def test_a_right_program_is_right_and_every_step_of_it_is_judged(tmp_path):
+    done = check(tmp_path, "--task", "krr", "--s", "7", "--out", "report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("numpy_program-smoke: right for s <= 7 on 1 of 1 problems")
+    assert "judged 53 of 53 steps" in done.stdout
+    assert verdicts(tmp_path / "report")["step-replay", 7]["status"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("task", "mistake", "word"),
+    [
+        ("svm-l1", "labels inside", "labels"),
+        ("krr", "m dropped", "samples"),
+        ("svm-l1", "final alone", "log"),
+    ],
+)
+def test_a_mistake_is_a_fail_with_commands_that_work(tmp_path, task, mistake, word):
+    done = check(tmp_path, "--task", task, "--s", "4", "--out", "report", program=mistake)
+    assert done.returncode == 1, done.stdout + done.stderr
+    failed = [one for one in verdicts(tmp_path / "report").values() if one["status"] == "FAIL"]
+    assert failed
+    assert any(word in one["reason"] for one in failed)
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    (again,) = [
+        line.removeprefix("judge it again: ") for line in lines if line.startswith("judge it again")
+    ]
+    told = subprocess.run(
+        [sys.executable, "-m", "sstep_verify", *shlex.split(again)[1:]],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert told.returncode == 1, told.stdout + told.stderr
+    (anew,) = [line.removeprefix("run it again: ") for line in lines if line.startswith("run it again")]
+    assert shlex.split(anew)[:3] == ["sstep-verify", "check", "--exec"]
+    assert "--only" in anew
+    assert "--out" not in anew
+
+
+def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from sstep_verify.solvers.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
+    )
+    done = check(tmp_path, "mine:solver", "--profile", "smoke", "--out", "report")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "right for s <= 7 on 2 of 2 problems" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--exec", "./x {dir}", "mine:solver"], "name one solver"),
+        ([], "name one solver"),
+        (["mine.toml"], "mine.toml: cannot be read as a program file"),
+        (["mine:solver", "--writes", "trace"], "--writes is for --exec"),
+        (["--exec", "./x {folder}"], "{folder} is unknown"),
+        (["--exec", "./x '{dir}"], "No closing quotation"),
+        (["--exec", "./x {dir}", "--np", "2"], "its command has no {np}"),
+        (["--exec", "./x {dir}", "--np", "0"], "0 is below 1"),
+        (["--exec", "./x {dir}", "--s", "a"], "no list of whole numbers"),
+        (["--exec", "./x {dir}", "--declare", "updat=frozen"], "did you mean 'update'"),
+        (["--exec", "./x {dir}", "--data", "small", "--task", "krr"], "no problem of it goes with"),
+        (["--exec", "./x {dir}", "--setup", "false"], "setup ['false'] failed, exit code 1"),
+        (["--exec", "./x {dir}", "--only", "nothing"], "nothing"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, words, told):
+    done = subprocess.run(
+        [*COMMAND, *words, "--profile", "smoke"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "sstep-verify-out").exists() or not any(
+        (tmp_path / "sstep-verify-out").iterdir()
+    )

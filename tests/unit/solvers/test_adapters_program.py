@@ -1,0 +1,293 @@
+"""A program as a solver: its folder, its command, its end, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sstep_verify.checks import contract
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.made import make_run
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import (
+    Program,
+    ProgramFile,
+    ProgramSolver,
+    program_from,
+    read_program,
+)
+from sstep_verify.solvers.adapters.program.folder import write_folder
+from sstep_verify.solvers.adapters.program.results import ProgramError, read_number
+from sstep_verify.verdict import Status
+
+ENDS = str(Path(__file__).with_name("programs") / "ends.py")
+DATA = np.random.default_rng(5).standard_normal((6, 3))
+LABELS = np.resize([1.0, -1.0], 6)
+
+
+def request(**options) -> RunRequest:
+    problem = Problem("small", DATA, LABELS, LinearKernel(), Hinge(0.5))
+    stream = IndexStream("uniform", 6, 1, 20, seed=4)
+    return RunRequest(problem, stream, 4, 14, start=3, **options)
+
+
+def ending(mode: str, *more: str, limit: float = 20.0, memory: float = 0.0) -> ProgramSolver:
+    command = (sys.executable, "-S", ENDS, "{dir}", mode, *more)
+    return ProgramSolver(ProgramFile(Program("ends", command, time_limit=limit, memory=memory)))
+
+
+# ---- What the program finds. -----------------------------------------------------------------------------
+
+
+def test_the_folder_holds_the_run_in_text_and_in_binary(tmp_path):
+    data = np.array([[0.1, 0.0, -2.5], [0.0, 0.0, 0.0], [1e-300, 3.0, 1 / 3]])
+    problem = Problem("p", sp.csr_array(data), [0.1, -7.0, 2.0], PolynomialKernel(3, 0.5), Ridge(0.25))
+    stream = IndexStream("uniform", 3, 2, 9, seed=1)
+    asked = RunRequest(problem, stream, 2, 5, 1, np.array([0.5, -1 / 3, 0.0]), record=(4,), log=True)
+    write_folder(asked, tmp_path, log=True)
+    lines = dict(line.split(" ", 1) for line in (tmp_path / "problem.txt").read_text().splitlines())
+    assert lines == {
+        "format": "sstep-exchange", "version": "1", "task": "krr", "samples": "3", "features": "3", "entries": "5",
+        "kernel": "polynomial", "degree": "3", "offset": "0.5", "lambda": "0.25", "s": "2", "iterations": "5",
+        "block": "2", "points": "3", "log": "1",
+    }  # fmt: skip
+    assert {
+        name: str(value) for name, value in json.loads((tmp_path / "problem.json").read_text()).items()
+    } == lines
+    blocks = stream.blocks(1, 6)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "indices.bin", "<i8").reshape(5, 2), blocks)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "indices.txt", dtype=int), blocks)
+    for name in ("initial", "points"):
+        kind = {"initial": "<f8", "points": "<i8"}[name]
+        np.testing.assert_array_equal(
+            np.fromfile(tmp_path / f"{name}.bin", kind), np.loadtxt(tmp_path / f"{name}.txt")
+        )
+    assert np.fromfile(tmp_path / "points.bin", "<i8").tolist() == [0, 4, 5]
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "data.bin").reshape(3, 3), data)
+    parts = [np.fromfile(tmp_path / f"{name}.bin", kind) for name, kind in
+             (("values", "<f8"), ("columns", "<i8"), ("row_starts", "<i8"))]  # fmt: skip
+    np.testing.assert_array_equal(sp.csr_array(tuple(parts), shape=(3, 3)).toarray(), data)
+    text = [line.split() for line in (tmp_path / "data.svm").read_text().splitlines()]
+    assert (
+        [float(words[0]) for words in text]
+        == np.fromfile(tmp_path / "targets.bin").tolist()
+        == [0.1, -7.0, 2.0]
+    )
+    found = np.zeros((3, 3))
+    for row, words in enumerate(text):
+        for word in words[1:]:
+            found[row, int(word.split(":")[0]) - 1] = float(word.split(":")[1])
+    np.testing.assert_array_equal(found, data)
+
+
+def test_a_large_problem_has_no_dense_array(tmp_path):
+    data = sp.csr_array(([1.0], ([0], [1 << 21])), shape=(3, (1 << 21) + 1))
+    problem = Problem("wide", data, [1.0, -1.0, 1.0], LinearKernel(), Hinge(1.0))
+    write_folder(RunRequest(problem, IndexStream("uniform", 3, 1, 4), 1, 4), tmp_path, log=False)
+    assert not (tmp_path / "data.bin").exists()
+    assert (tmp_path / "data.svm").read_text().splitlines()[0] == f"1 {(1 << 21) + 1}:1"
+
+
+# ---- How it is started. ----------------------------------------------------------------------------------
+
+
+def test_places_of_a_command_are_filled_in_without_a_shell():
+    program = Program(
+        "p", ("mpiexec", "-n", "{np}", "./x", "{dir}", "s={s} b={b} {H} {m} {n}", "{{}}; $HOME")
+    )
+    words = program.words(dir="/a b", np=2, s=4, b=1, H=9, m=5, n=6)
+    assert words == ["mpiexec", "-n", "2", "./x", "/a b", "s=4 b=1 9 5 6", "{}; $HOME"]
+    assert program.takes_ranks
+    assert not Program("p", ("./x", "{{np}}")).takes_ranks
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"command": ()}, "command is empty"),
+        ({"command": ("x", "{folder}")}, r"\{folder\} is unknown; known: \{dir\}"),
+        ({"command": ("x", "{dir!r}")}, "is unknown"),
+        ({"command": ("x", "{dir:9}")}, "is unknown"),
+        ({"command": ("x", "{")}, "a brace itself is written twice"),
+        ({"command": ("x", "a\0b")}, "NUL"),
+        ({"command": ("x",), "writes": "logs"}, "did you mean 'log'"),
+        ({"command": ("x",), "time_limit": 0.0}, "must be > 0 s"),
+        ({"command": ("x",), "memory": -1.0}, "must be >= 0 GiB"),
+    ],
+)
+def test_a_command_that_cannot_be_used_is_refused(fields, words):
+    with pytest.raises(InputError, match=words):
+        Program("p", **fields)
+
+
+GOOD = '[program]\nname = "mine"\ncommand = ["./x", "{dir}"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD + "[declaration]\nupdate = 'nonsense'\n", "update: 'nonsense' is refused"),
+        (GOOD + "[declaration]\nname = 'x'\n", "name is not declared, but follows"),
+        (GOOD + "[declaration]\nupdat = 'frozen'\n", "did you mean 'update'"),
+        (GOOD + "[other]\n", "unknown table 'other'"),
+        (GOOD + "nice = 1\n", "nice"),
+        (GOOD.replace("[program]", "[progam]"), "program"),
+        ("[program\n", "not a TOML file"),
+        ("[program]\nname = 1\ncommand = ['x']\n", "name: 1 is refused"),
+        (GOOD.replace('["./x", "{dir}"]', '"./x"'), "command"),
+    ],
+)
+def test_a_program_file_that_cannot_be_used_is_refused_with_its_place(tmp_path, text, words):
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        read_program(path)
+    assert str(path) in str(caught.value) or "mine" in str(caught.value)
+
+
+def test_a_program_file_and_options_say_the_same(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(
+        GOOD.replace("mine", "x")
+        + 'writes = "trace"\n[declaration]\nupdate = "frozen"\nfunction_ulps = 2.0\n'
+    )
+    read = read_program(path)
+    options = program_from(("./x", "{dir}"), (), "trace", 60.0, ("update=frozen", "function_ulps=2.0"))
+    assert read == options
+    declared = read.declared(3)
+    assert (declared.update, declared.function_ulps, declared.ranks, declared.log) == (
+        "frozen",
+        2.0,
+        3,
+        False,
+    )
+    with pytest.raises(InputError, match="NAME=VALUE"):
+        program_from(("./x",), (), "log", 60.0, ("frozen",))
+
+
+# ---- How it ends. ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("crash", r"crash: ended by signal 11 \(SIGSEGV\)"),
+        ("three", "exit code 3; its last words: a bad thing"),
+        ("nothing", "left no log.bin or log.txt; it said nothing"),
+        ("short", "log.txt has 13 numbers, but there must be 14"),
+        ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
+        ("huge", "of at most 120 bytes"),
+        ("word", "log.txt, number 14: 'x' is no number"),
+        ("digits", "at most 3 significant digits"),
+        ("both", "both log.bin and log.txt"),
+        ("link", "it is a link"),
+        ("fifo", "not a regular file"),
+        ("counters", "'collectives many'"),
+    ],
+)
+def test_every_end_that_is_no_run_has_its_own_reason(mode, words):
+    with pytest.raises(ProgramError, match=words):
+        ending(mode).run(request(log=True))
+
+
+def test_a_program_that_cannot_be_started_says_so():
+    missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program", "{dir}"))))
+    with pytest.raises(
+        ProgramError, match=r"exit code 127; its last words: \./no-such-program: cannot be started"
+    ):
+        missing.run(request())
+
+
+def test_a_hang_ends_with_everything_that_was_started(tmp_path):
+    told = tmp_path / "child"
+    begin = time.monotonic()
+    with pytest.raises(ProgramError, match="hang: did not end within"):
+        ending("hang", str(told), limit=1.5).run(request())
+    assert time.monotonic() - begin < 15
+    child = int(told.read_text())
+    for _ in range(50):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.1)
+    os.kill(child, 9)
+    raise AssertionError("what the program started is still there")
+
+
+def test_a_process_beyond_its_memory_fails():
+    with pytest.raises(ProgramError, match="exit code 1; its last words: MemoryError"):
+        ending("memory", memory=1.0).run(request())
+
+
+def test_a_refusal_is_no_failure_of_the_solver():
+    with pytest.raises(
+        RefusedError, match="exit code 65 refuses this input; its last words: no such kernel"
+    ):
+        make_run(ending("refuse"), request())
+
+
+@pytest.mark.parametrize(("mode", "words"), [("crash", "SIGSEGV"), ("nan", "not finite")])
+def test_a_run_that_is_none_fails_the_contract(mode, words):
+    tested, asked = ending(mode), request()
+    case = Case("small", asked.problem, asked.stream, (4,), 14, tested.declaration, points={4: (14,)})
+    made = make_run(tested, plain_request(case, 4))
+    (verdict,) = contract.judge(case, {run_key(4): made}, None)
+    assert verdict.status is Status.FAIL
+    assert words in verdict.reason
+
+
+# ---- What it leaves. -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["binary", "decimal", "hex"])
+def test_a_log_gives_a_before_every_step(mode):
+    asked = request(log=True, record=(8,))
+    made = ending(mode).run(asked)
+    values = np.arange(14) / 3
+    np.testing.assert_array_equal(made.log[:, 0], values)
+    alpha = np.zeros(6)
+    for step, (i,) in enumerate(asked.stream.blocks(3, 17)):
+        if step == 8:
+            np.testing.assert_array_equal(made.alphas[1], alpha)
+        alpha[i] = values[step]
+    np.testing.assert_array_equal(made.final, alpha)
+    assert made.iterations.tolist() == [0, 8, 14]
+
+
+def test_counts_are_read():
+    assert ending("counted").run(request()).counters == {"windows": 4, "collectives": 5, "words": 70}
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "digits"),
+    [
+        (b"0.5", 0.5, 1), (b"-1.25e-3", -1.25e-3, 3), (b"0", 0.0, 0), (b"12", 12.0, 2), (b"0.0010", 0.001, 2),
+        (b"0x1.8p+1", 3.0, 17), (b"1.2345678901234567e5", 1.2345678901234567e5, 17), (b"-inf", -np.inf, 0), (b".5", 0.5, 1),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_with_its_digits(word, value, digits):
+    assert read_number(word, "x") == (value, digits)
+
+
+@pytest.mark.parametrize("word", [b"", b"1,5", b"0x", b"one", b"1e", b"\xff", b"0x1p99999"])
+def test_what_is_no_number_is_refused(word):
+    with pytest.raises(ProgramError, match="is no number"):
+        read_number(word, "x")
+
+
+def test_every_float64_survives_printing_with_seventeen_digits():
+    bits = np.random.default_rng(1).integers(0, 2**63, 500, dtype=np.int64).tolist()
+    for value in (struct.unpack("<d", struct.pack("<q", bit))[0] for bit in bits):
+        if np.isfinite(value):
+            assert read_number(f"{value:.17g}".encode(), "x")[0] == value
+            assert read_number(value.hex().encode(), "x") == (value, 17)
