@@ -44,7 +44,9 @@ def data_directory() -> Path:
 
 
 MPI_TESTS = Path(__file__).parent / "parallel"
-RANKS = ("launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel")
+RANKS = (
+    "launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
+)  # fmt: skip
 """Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
 
