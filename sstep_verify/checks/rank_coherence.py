@@ -46,14 +46,16 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Returns
     -------
     list of Verdict
-        One per run on more than one rank; INCONCLUSIVE if such a run left no digests.
+        One per run on more than one rank; INCONCLUSIVE if such a run left no digests, and its solver is
+        one that has them to show (level 3).
     """
     ranks = case.declaration.ranks
     found = {s: trajectories[run_key(s)] for s in case.s_values}
     return [
         _judge(case, s, ranks, trajectory)
         for s, trajectory in found.items()
-        if ranks > 1 or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
+        if (ranks > 1 and case.declaration.level >= 3)
+        or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
     ]
 
 

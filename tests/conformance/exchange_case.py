@@ -1,4 +1,4 @@
-"""Exchange folders written by hand for the C examples, and the exact trajectory they are compared with."""
+"""Exchange folders for the C examples, and the exact trajectory they are compared with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from octave_bound import BLOCK, FEATURES, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case
+from octave_bound import BLOCK, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case
+
+from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import folder as exchange
 
 SEED = 11
 
@@ -39,28 +43,17 @@ def drawn_by_rand(case: Case) -> Case:
 
 
 def write_folder(folder: Path, case: Case, log: bool = True) -> Path:
-    """Write what a program finds; entries are all stored but zeros. Returns the folder."""
+    """Write what a program finds. Returns the folder."""
     folder.mkdir()
-    stored = [np.flatnonzero(row) for row in case.data]
-    columns, blocks, points = np.concatenate(stored), blocks_of(case), points_of(case)
-    names = {
-        "format": "sstep-exchange", "version": 1, "task": case.loss, "samples": SAMPLES, "features": FEATURES,
-        "entries": columns.size, "kernel": case.kernel, **KERNELS[case.kernel],
-        "lambda" if case.loss == "krr" else "C": PARAMETER, "s": case.s, "iterations": ITERATIONS,
-        "block": blocks.shape[1], "points": len(points), "log": int(log),
-    }  # fmt: skip
-    (folder / "problem.txt").write_text("".join(f"{name} {value}\n" for name, value in names.items()))
-    for name, numbers, kind in (
-        ("targets", case.y, "<f8"),
-        ("row_starts", np.cumsum([0, *map(len, stored)]), "<i8"),
-        ("columns", columns, "<i8"),
-        ("values", case.data[case.data != 0], "<f8"),
-        ("data", case.data, "<f8"),
-        ("indices", blocks, "<i8"),
-        ("initial", case.start, "<f8"),
-        ("points", points, "<i8"),
-    ):
-        np.asarray(numbers).astype(kind).tofile(folder / f"{name}.bin")
+    drawn = folder.with_name(f"{folder.name}.npy")
+    blocks = blocks_of(case)
+    np.save(drawn, blocks)
+    kernel = kernel_from(case.kernel, **KERNELS[case.kernel])
+    loss = loss_from(case.loss, C=PARAMETER, penalty=PARAMETER)
+    problem = Problem("case", case.data, case.y, kernel, loss)
+    stream = IndexStream("file", SAMPLES, blocks.shape[1], ITERATIONS, path=str(drawn))
+    asked = RunRequest(problem, stream, case.s, ITERATIONS, 0, case.start, tuple(points_of(case)))
+    exchange.write_folder(asked, folder, log)
     return folder
 
 

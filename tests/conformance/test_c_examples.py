@@ -7,8 +7,10 @@ number of ranks.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -409,3 +411,24 @@ def test_the_plain_solver_fails_where_samples_are_missing(tmp_path, solvers):
     # What it said may be lost: MPI_Abort ends the launcher too.
     assert ended.returncode == 1
     assert "alpha" not in ended.stdout
+
+
+def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol(solvers, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+    line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
+    words = [
+        "--np",
+        "2",
+        "--profile",
+        "smoke",
+        "--task",
+        "krr",
+        "--s",
+        "7",
+        "--out",
+        str(tmp_path / "report"),
+    ]
+    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("protocol_solver-smoke: right for s <= 7 on 1 of 1 problems")
+    assert "judged 53 of 53 steps" in done.stdout

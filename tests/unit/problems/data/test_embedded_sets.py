@@ -23,6 +23,8 @@ GENERATED_DIGESTS = {
     "wide_regression": "c5e5e0016f59093481af1dd9092a9454800d5b663cba7d5e3fbd29ba20955eee",
     "tall": "f0f70a0822eaa3d00e5cdbec2cead481d8182f1c15e30fb91b7ff5570dc3f6cc",
     "tall_regression": "b61879e8796afb1560144431ea7f5a8cef3b8772adcb8e08cccdd1d00d4a8370",
+    "small": "38f28584d94fda9fe6bc4ff58cff5c3d576ee2873ebb8a5d31b683e2f77c6a1a",
+    "small_regression": "3407b0f9be96406044eeb499ea61a81172dae3b9f08b6f4d58bc40a39efd864f",
 }
 
 
