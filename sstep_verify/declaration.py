@@ -22,6 +22,9 @@ Power = Literal["multiplication", "pow"]
 
 Factorisation = Literal["cholesky", "ldl", "lu"]
 
+PER_WINDOW = "per-window"
+"""Exchange of which only the number of collectives is known: one a window, beside those of a set-up."""
+
 KNOWN = {
     "precision": get_args(Precision),
     "update": get_args(Update),
@@ -85,11 +88,12 @@ class Declaration:
     log : bool
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``).
-    exchange : {"", "allreduce", "kept-gram"}
+    exchange : {"", "allreduce", "kept-gram", "per-window"}
         What is communicated, for counting; empty if not declared. allreduce: the m words of every
         distinct column of a window, one collective a window. kept-gram: all m columns once,
         `gram_rows` (or all of them) in a collective. Set-up in both: RBF by norm expansion
-        reduces the m squared norms in one collective.
+        reduces the m squared norms in one collective. per-window: one collective a window beside those
+        of a set-up that is not known; words are not judged.
     gram_rows : int
         Rows of a kept Gram matrix that one collective reduces; 0 for all of them.
     cache_words : int

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.shared.exchange_counts import COUNTED, distinct_columns, expected_counts
 from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -31,8 +32,24 @@ CAUSES = (
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s."""
-    return plain_runs(case)
+    """The plain run of every s; and one of about half its windows, where the set-up is not known."""
+    found = plain_runs(case)
+    if case.declaration.exchange == PER_WINDOW:
+        for s in case.s_values:
+            half = _windows(case.iterations, s) // 2 * s
+            plain = found[run_key(s)]
+            found[_half(s)] = RunRequest(
+                plain.problem, plain.stream, s, half, plain.start, plain.initial, record=(half,)
+            )
+    return found
+
+
+def _half(s: int) -> str:
+    return f"messages/half/s={s}"
+
+
+def _windows(iterations: int, s: int) -> int:
+    return -(-iterations // s)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -41,7 +58,46 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Parameters and the list returned are those of `judge_every_s`. A solver that declares no exchange has
     no verdict; one that declares it and counts nothing is INCONCLUSIVE.
     """
+    if case.declaration.exchange == PER_WINDOW:
+        pairs = {s: (trajectories[run_key(s)], trajectories[_half(s)]) for s in case.s_values}
+        return [_judge_per_window(case, s, *pair) for s, pair in pairs.items()]
     return judge_every_s(case, trajectories, _judge) if case.declaration.exchange else []
+
+
+def _judge_per_window(case: Case, s: int, whole: Trajectory, half: Trajectory) -> Verdict:
+    """Collectives of a run beyond those of its first half: the set-up, whatever it is, stands in both."""
+    known = [run.counters["collectives"] for run in (whole, half) if "collectives" in run.counters]
+    due = _windows(whole.length, s) - _windows(half.length, s)
+    name = case.declaration.name
+    if len(known) == 2:
+        made = known[0] - known[1]
+        what = (
+            f"{name}: {known[0]} collectives in {whole.length} iterations, {known[1]} in {half.length}, so "
+            f"{made} in {due} windows; difference"
+        )
+        finding = Finding(what, abs(made - due), abs(made - due), 0.0)
+    else:
+        finding = Finding(f"{name}: its collectives are not counted", 0.0, math.inf, 0.0)
+    steps = whole.length - half.length
+    terms = () if s == 1 else (
+        planted_term(
+            "communication in every iteration", steps - due, 0.0, due, due,
+            f"{steps} iterations are {due} windows, as many as the classical method has",
+        ),
+    )  # fmt: skip
+    return record(
+        CHECK,
+        case,
+        s,
+        decisive([finding]),
+        units="messages",
+        planned=1,
+        executed=int(len(known) == 2),
+        origin="one collective a window, beside those of the set-up, so the bound is 0",
+        causes=CAUSES,
+        terms=terms,
+        evidence={"collectives": known, "windows": due},
+    )
 
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
@@ -101,7 +157,7 @@ def _terms(case: Case, s: int, trajectory: Trajectory) -> tuple[Term, ...]:
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
-    needs="the plain run of every s",
+    needs="the plain run of every s; of exchange per-window one of half its windows too",
     planted="communication in every iteration, as the classical method has it",
     runs=runs,
     judge=judge,

@@ -98,6 +98,7 @@ class Numbers(click.ParamType):
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
+@click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
 def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
     r"""Judge a solver of your own: a program of any language, or a Python object.
 
@@ -120,14 +121,29 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
 
 
 def _definition(
-    solver, command_line, setup, writes, declare, time_limit, ranks, s_values, data, tasks, kernels, profile
+    solver,
+    command_line,
+    setup,
+    writes,
+    declare,
+    time_limit,
+    ranks,
+    s_values,
+    data,
+    tasks,
+    kernels,
+    profile,
+    witness,
 ):
     """The campaign of the profile, with this solver."""
     from sstep_verify.campaign.profile import Selection, profile_of
     from sstep_verify.errors import InputError
     from sstep_verify.solvers.adapters.program import program_from
 
-    given = {"--setup": setup, "--writes": writes, "--declare": declare, "--time-limit": time_limit}
+    given = {
+        "--setup": setup, "--writes": writes, "--declare": declare, "--time-limit": time_limit,
+        "--witness": witness,
+    }  # fmt: skip
     if (solver is None) == (command_line is None):
         raise InputError(
             "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec"
@@ -140,6 +156,7 @@ def _definition(
             writes or "log",
             time_limit or 60.0,
             declare,
+            witness or "",
         )
     elif unused := [name for name, value in given.items() if value]:
         raise InputError(

@@ -16,6 +16,12 @@ from pathlib import Path
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import launcher
 
+SOURCE = Path(__file__).with_name("pmpi_count.c")
+"""Source of the library."""
+
+WITNESS = "SSTEP_VERIFY_WITNESS"
+"""Environment variable that names the folder in which every rank leaves its counts at MPI_Finalize."""
+
 KINDS = ("allreduce", "reduce_scatter", "other")
 """Kinds of collectives, in the order of the library's numbers."""
 
@@ -36,15 +42,15 @@ class Counted:
     words: int
 
 
-def build_interposer(source: Path, folder: Path) -> Path:
+def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     """Compile the library.
 
     Parameters
     ----------
-    source : Path
-        ``pmpi_count.c``, in the folder benchmarks/native of the source tree.
     folder : Path
         Where the library is written.
+    wrapper : str, optional
+        Compiler wrapper of the MPI that the ranks use; the one beside our launcher, or on PATH, if absent.
 
     Returns
     -------
@@ -56,16 +62,15 @@ def build_interposer(source: Path, folder: Path) -> Path:
     MissingExtraError
         If there is no compiler, no wrapper for it, or they do not work together.
     """
-    wrapper = shutil.which(
-        "mpicc", path=os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
-    )
+    places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
+    wrapper = shutil.which(wrapper or "mpicc", path=places or None)
     if wrapper is None or shutil.which("cc") is None:
         raise MissingExtraError(
             f"to count collectives from outside, mpicc (found: {wrapper}) and a C compiler (cc found: "
             f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
         )
     library = folder / "pmpi_count.so"
-    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)]
+    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")

@@ -6,6 +6,7 @@ number of ranks.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -25,8 +26,13 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 
 from octave_bound import FEATURES, ITERATIONS, PARAMETER, SAMPLES, Case, cases, ends, g, spread
 
-from sstep_verify.errors import MissingExtraError
+from sstep_verify.errors import MissingExtraError, RefusedError
 from sstep_verify.launch.environment import launch_variables, launcher
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
+from sstep_verify.solvers.adapters.program.results import ProgramError
+from sstep_verify.trajectory import Trajectory
 
 pytestmark = pytest.mark.pool_only
 
@@ -34,6 +40,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 READER = Path(__file__).with_name("exchange_reader.c")
 CLEAN = ["-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{EXAMPLES}"]
 CORRECTION = "products[r] += u[drawn[t]] * increments[t];"
+REDUCTION = "MPI_Allreduce(MPI_IN_PLACE, array"
 REFUSED, FAILED = 65, 74
 CASES = {(case.loss, case.kernel, case.s): case for case in cases() if case.s}
 SHORT_LAST_WINDOW = [
@@ -90,6 +97,7 @@ def solvers(tmp_path_factory) -> dict[str, Path]:
         ("right", source, "-DOFFSET=1.0"),
         ("probed", source, "-DSSTEP_PROBE"),
         ("wrong", source.replace(CORRECTION, ";"), ""),
+        ("talkative", source.replace(REDUCTION, f"MPI_Barrier(MPI_COMM_WORLD);\n    {REDUCTION}"), ""),
     ):
         folder = shutil.copytree(
             EXAMPLES / "c_mpi_solver", tree / name, ignore=shutil.ignore_patterns("*_solver")
@@ -413,22 +421,44 @@ def test_the_plain_solver_fails_where_samples_are_missing(tmp_path, solvers):
     assert "alpha" not in ended.stdout
 
 
-def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol(solvers, tmp_path):
+def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_counts(solvers, tmp_path):
     pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
     line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
-    words = [
-        "--np",
-        "2",
-        "--profile",
-        "smoke",
-        "--task",
-        "krr",
-        "--s",
-        "7",
-        "--out",
-        str(tmp_path / "report"),
-    ]
-    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words)
+    words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
+    report = tmp_path / "report"
+    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words, "--out", report)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("protocol_solver-smoke: right for s <= 7 on 1 of 1 problems")
     assert "judged 53 of 53 steps" in done.stdout
+    found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
+    (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]
+    assert counted["status"] == "PASS"
+    assert "in 4 windows" in counted["reason"]
+
+
+def wrapper() -> str:
+    return needed("mpicc", launcher().parent)
+
+
+def witnessed(program: Path, ranks: int, *words: str) -> Trajectory:
+    """A run of a program, counted from outside."""
+    described = program_from((*words, str(program), "{dir}"), (), "log", 60.0, (), wrapper())
+    problem = Problem("small", np.eye(6), np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(1.0))
+    request = RunRequest(problem, IndexStream("cyclic", 6, 1, 20), 4, 20, log=True)
+    return ProgramSolver(described, ranks).run(request)
+
+
+def test_the_witness_counts_what_the_program_does_not_say(solvers):
+    ranks = (str(launcher()), "-n", "2")
+    assert witnessed(solvers["right"], 2, *ranks).counters["collectives"] == 5 + 1
+    with pytest.raises(ProgramError, match="but the witness counted"):
+        witnessed(solvers["talkative"], 2, *ranks)
+
+
+def test_what_the_witness_cannot_see_is_said(solvers, tmp_path):
+    with pytest.raises(ProgramError, match="3 ranks were started, but 2 ended in worlds of"):
+        witnessed(solvers["right"], 3, str(launcher()), "-n", "2")
+    program = tmp_path / "no_mpi.py"
+    program.write_text("import sys, pathlib; pathlib.Path(sys.argv[1], 'log.bin').write_bytes(bytes(160))")
+    with pytest.raises(RefusedError, match="saw no MPI_Finalize"):
+        witnessed(program, 1, sys.executable)

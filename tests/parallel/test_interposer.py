@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import collective_ranks as ranks_do
 import pytest
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch import RankError, run
+from sstep_verify.launch import RankError, interposer, run
 from sstep_verify.launch.interposer import Counted, build_interposer
 
 pytestmark = pytest.mark.pool_only
-
-SOURCE = Path(__file__).parents[2] / "benchmarks" / "native" / "pmpi_count.c"
 
 
 @pytest.fixture(scope="module")
 def preload(tmp_path_factory) -> dict[str, str]:
     try:
-        return {"LD_PRELOAD": str(build_interposer(SOURCE, tmp_path_factory.mktemp("interposer")))}
+        return {"LD_PRELOAD": str(build_interposer(tmp_path_factory.mktemp("interposer")))}
     except MissingExtraError as error:
         pytest.skip(str(error))
 
@@ -57,11 +53,12 @@ def test_ranks_without_it_say_so():
 def test_a_missing_compiler_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtraError, match="cc found: None"):
-        build_interposer(SOURCE, tmp_path)
+        build_interposer(tmp_path)
 
 
-def test_a_compiler_that_fails_is_quoted(tmp_path, preload):
+def test_a_compiler_that_fails_is_quoted(tmp_path, preload, monkeypatch):
     broken = tmp_path / "broken.c"
     broken.write_text("int main(void) { return missing; }\n")
+    monkeypatch.setattr(interposer, "SOURCE", broken)
     with pytest.raises(MissingExtraError, match="missing"):
-        build_interposer(broken, tmp_path)
+        build_interposer(tmp_path)

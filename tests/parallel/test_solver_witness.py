@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import partition_ranks as ranks_do
 import pytest
 from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of, problem_of
@@ -20,7 +18,6 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 
 pytestmark = pytest.mark.pool_only
 
-SOURCE = Path(__file__).parents[2] / "benchmarks" / "native" / "pmpi_count.c"
 FORMS = (
     "allreduce", "reduce-scatter", "gram", "all rows cached", "few rows cached", "kept gram", "difference"
 )  # fmt: skip
@@ -29,7 +26,7 @@ FORMS = (
 @pytest.fixture(scope="module")
 def preload(tmp_path_factory) -> dict[str, str]:
     try:
-        return {"LD_PRELOAD": str(build_interposer(SOURCE, tmp_path_factory.mktemp("witness")))}
+        return {"LD_PRELOAD": str(build_interposer(tmp_path_factory.mktemp("witness")))}
     except MissingExtraError as error:
         pytest.skip(str(error))
 

@@ -10,6 +10,7 @@ from plant import plant
 
 from sstep_verify.checks import message_count as check
 from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.parallel import columns, exchange_allreduce
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.production import ProductionSolver
@@ -86,3 +87,41 @@ def test_counts_are_judged_where_they_are_declared():
     for verdict in judged(check, case, tested, change=uncounted).values():
         assert verdict.status is Status.INCONCLUSIVE
         assert verdict.executed == 0
+
+
+@pytest.mark.parametrize(
+    ("collectives", "status"),
+    [
+        (lambda windows, iterations: windows + 3, Status.PASS),  # whatever the set-up
+        (
+            lambda windows, iterations: iterations + 3,
+            Status.FAIL,
+        ),  # communicates as the classical method does
+        (lambda windows, iterations: 2 * windows, Status.FAIL),
+        (lambda windows, iterations: iterations // 4 + 3, Status.FAIL),  # none for the short last window
+        (lambda windows, iterations: None, Status.INCONCLUSIVE),
+    ],
+)
+def test_of_a_program_one_collective_a_window_is_due_beside_its_set_up(collectives, status):
+    case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+
+    def counted(trajectory):
+        count = collectives(-(-trajectory.length // 4), trajectory.length)
+        return dataclasses.replace(trajectory, counters={} if count is None else {"collectives": count})
+
+    verdict = judged(check, case, tested, change=counted)[4]
+    assert verdict.status is status
+    if status is Status.FAIL:
+        assert_teaches(verdict)
+    if status is Status.PASS:
+        assert [(term.name, term.status) for term in verdict.terms] == [
+            ("communication in every iteration", Status.PASS)
+        ]
+
+
+def test_of_a_classical_run_the_count_is_judged_too():
+    case, tested = small_case(Hinge(0.5), s_values=(1,), iterations=75)
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+    counted = lambda run: dataclasses.replace(run, counters={"collectives": run.length + 1})  # noqa: E731
+    assert judged(check, case, tested, change=counted)[1].status is Status.PASS

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from sstep_verify.declaration import Declaration
+from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
 from sstep_verify.records import convert, strict
@@ -46,6 +46,9 @@ class Program:
         Seconds that one run may take, > 0.
     memory : float
         GiB of address space that each of its processes may take; 0 for any number.
+    witness : str
+        Compiler wrapper of its MPI, such as ``mpicc``: its collectives are then counted from outside, and
+        judged (see docs/exchange.md); empty if they are not.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Program:
     setup: tuple[str, ...] = ()
     time_limit: float = 60.0
     memory: float = 0.0
+    witness: str = ""
 
     def __post_init__(self) -> None:
         if not self.command or not self.command[0]:
@@ -136,7 +140,17 @@ class ProgramFile:
             if name not in known:
                 raise InputError(f"{where}: {name!r} is unknown{closest(name, known)}")
         level = 2 if given.writes in ("log", "trace") else 1
-        fixed = {"name": given.name, "log": given.writes == "log", "ranks": ranks, "level": level}
+        counted = str(self.declaration.get("exchange", PER_WINDOW if given.witness else ""))
+        if counted not in ("", PER_WINDOW):
+            raise InputError(
+                f"{where}: exchange = {counted!r}, but of a program only {PER_WINDOW!r} is judged"
+            )
+        fixed = {"exchange": counted} | {
+            "name": given.name,
+            "log": given.writes == "log",
+            "ranks": ranks,
+            "level": level,
+        }
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
         return made
 
@@ -169,13 +183,18 @@ def read_program(path: str | Path) -> ProgramFile:
 
 
 def program_from(
-    command: Sequence[str], setup: Sequence[str], writes: str, time_limit: float, declared: Sequence[str]
+    command: Sequence[str],
+    setup: Sequence[str],
+    writes: str,
+    time_limit: float,
+    declared: Sequence[str],
+    witness: str = "",
 ) -> ProgramFile:
     """A program described by options instead of a file.
 
     Parameters
     ----------
-    command, setup, writes, time_limit
+    command, setup, writes, time_limit, witness
         See `Program`; it is named after the last file that its command names.
     declared : sequence of str
         Fields of a `Declaration` as ``name=value``; values as TOML has them, or words.
@@ -196,6 +215,8 @@ def program_from(
             fields[name] = value
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""
-    made = ProgramFile(Program(name, tuple(command), writes, tuple(setup), time_limit), fields)
+    made = ProgramFile(
+        Program(name, tuple(command), writes, tuple(setup), time_limit, witness=witness), fields
+    )
     made.declared(1)
     return made

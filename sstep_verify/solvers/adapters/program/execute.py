@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +71,12 @@ class Ended:
         return lines[-1][:200] if lines else ""
 
 
-def execute(words: Sequence[str], time_limit: float, memory: float = 0.0) -> Ended:
+def execute(
+    words: Sequence[str],
+    time_limit: float,
+    memory: float = 0.0,
+    variables: Mapping[str, str] | None = None,
+) -> Ended:
     """Run a program to its end, or for as long as it may.
 
     Parameters
@@ -82,6 +87,8 @@ def execute(words: Sequence[str], time_limit: float, memory: float = 0.0) -> End
         Seconds.
     memory : float
         GiB of address space for each of its processes; 0 for any number.
+    variables : mapping of str to str, optional
+        Environment variables beside our own.
 
     Returns
     -------
@@ -100,8 +107,8 @@ def execute(words: Sequence[str], time_limit: float, memory: float = 0.0) -> End
         with output.open("wb") as out, errors.open("wb") as err:
             try:
                 process = subprocess.Popen(
-                    list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                    start_new_session=True, preexec_fn=limit if memory else None,
+                    list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
+                    env={**os.environ, **(variables or {})}, preexec_fn=limit if memory else None,
                 )  # fmt: skip
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 code = 127 if isinstance(error, FileNotFoundError) else 126

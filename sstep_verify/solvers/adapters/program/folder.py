@@ -64,16 +64,13 @@ class Exchanged:
     def items(self) -> dict[str, object]:
         """Names and values as they are written; parameters that do not exist here are left out."""
         held = asdict(self)
-        return {
-            "lambda" if name == "penalty" else name: held[name]
-            for name in WRITTEN
-            if held[name] is not None
-        }
+        named = {name: held[name] for name in WRITTEN if held[name] is not None}
+        return {"lambda" if name == "penalty" else name: value for name, value in named.items()}
 
 
 WRITTEN = (
-    "format", "version", "task", "samples", "features", "entries", "kernel", "degree", "offset", "sigma", "C",
-    "penalty", "s", "iterations", "block", "points", "log",
+    "format", "version", "task", "samples", "features", "entries", "kernel", "degree", "offset", "sigma",
+    "C", "penalty", "s", "iterations", "block", "points", "log",
 )  # fmt: skip
 """Fields of `Exchanged` in the order in which they are written."""
 

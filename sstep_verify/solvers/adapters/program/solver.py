@@ -16,6 +16,7 @@ from sstep_verify.solvers.adapters.program.description import ProgramFile
 from sstep_verify.solvers.adapters.program.execute import REFUSED, Ended, execute
 from sstep_verify.solvers.adapters.program.folder import write_folder
 from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_counters, read_numbers
+from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
@@ -36,6 +37,7 @@ class ProgramSolver:
     def __init__(self, described: ProgramFile, ranks: int = 1):
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
+        self._made_witness: Witness | None = None
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
@@ -91,9 +93,10 @@ class ProgramSolver:
                 "H": request.iterations, "m": request.problem.samples, "n": request.problem.features,
             }  # fmt: skip
             words = self._program.words(**places)
-            ended = execute(words, self._program.time_limit, self._program.memory)
+            variables = self._witness.variables(folder) if self._witness else None
+            ended = execute(words, self._program.time_limit, self._program.memory, variables)
             self._require_end(ended)
-            self._seconds, self._counters = ended.seconds, read_counters(folder)
+            self._seconds, self._counters = ended.seconds, self._counted(folder)
             samples, block = request.problem.samples, request.stream.block
             shapes = {
                 "log": (request.iterations, block),
@@ -107,6 +110,26 @@ class ProgramSolver:
             return {name: _exact(name, numbers) for name, numbers in held.items()}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def _witness(self) -> Witness | None:
+        """The witness, built when it is first wanted."""
+        if self._made_witness is None and self._program.witness:
+            self._made_witness = Witness(self._program.witness)
+        return self._made_witness
+
+    def _counted(self, folder: Path) -> dict[str, int]:
+        """Counts that the program wrote down, or those of the witness, which must not contradict them."""
+        told = read_counters(folder)
+        if self._witness is None:
+            return told
+        seen = self._witness.counts(folder, self._ranks)
+        for name, count in seen.items():
+            if told.get(name, count) != count:
+                raise ProgramError(
+                    f"counters.txt says {name} {told[name]}, but the witness counted {count}"
+                )
+        return told | seen
 
     @staticmethod
     def _require_end(ended: Ended) -> None:
