@@ -21,7 +21,7 @@ from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason, suspected
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
@@ -139,6 +139,7 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
             "likely causes": likely_causes(findings),
             "windows": [finding.evidence() for finding in findings],
         },
+        signs=suspected(findings),
     )
 
 

@@ -19,12 +19,6 @@ from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, quantities_of
 from sstep_verify.verdict import Status, Verdict
 
-CAUSES = (
-    "Likely causes: a correction term of the s-step recurrence is missing or wrong; the run does not "
-    "follow this index stream or lost a window; the kernel or a parameter is not the declared one; the "
-    "precision is not the declared one."
-)
-
 
 def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> Finding:
     """A point that is judged before anything is compared: FAIL, or VACUOUS where a number may overflow.
@@ -104,7 +98,13 @@ def judged(
 
 
 def verdict_of(
-    check: str, case: Case, s: int, points: list[Finding], compared: str, origin: str
+    check: str,
+    case: Case,
+    s: int,
+    points: list[Finding],
+    compared: str,
+    origin: str,
+    causes: str,
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -118,6 +118,8 @@ def verdict_of(
         What was compared with what, without an end.
     origin : str
         Where the bound comes from.
+    causes : str
+        Likely causes of a failure.
     """
     finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
@@ -134,7 +136,7 @@ def verdict_of(
         f"bound {finding.bound:.3g} ({origin})."
     )
     if status is Status.FAIL:
-        reason = " ".join(part for part in (reason, finding.note, CAUSES) if part)
+        reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
     elif status is Status.VACUOUS:
