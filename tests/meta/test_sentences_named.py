@@ -42,13 +42,13 @@ def kernel_of(problem, data):
     )
 
 
-def svm(matrix_of, clip=True):
-    """Classical steps on a matrix of one's own, with or without the upper end of the box."""
+def svm(matrix_of, clip=True, shift=0):
+    """Classical steps on a matrix of one's own, with or without the upper end, on another stream if shifted."""
 
     def solve(problem, blocks, s, a0):
         alpha, matrix = a0.copy(), matrix_of(problem)
         upper = problem.hinge.upper if clip else np.inf
-        for i in blocks.ravel():
+        for i in (blocks.ravel() + shift) % alpha.size:
             alpha[i] = min(max(alpha[i] - (matrix[i] @ alpha - 1) / matrix[i, i], 0.0), upper)
         return alpha
 
@@ -125,6 +125,20 @@ def test_m_off_the_diagonal_is_named(block):
     for verdict in judged(window_replay, case, solver).values():
         assert_breaks(verdict, "S-1.4")
         assert "m in every entry" in verdict.reason
+
+
+def test_a_coordinate_that_moved_undrawn_is_named():
+    tested = svm(labels_outside, shift=1)
+    case, solver = small_case(Hinge(0.5), solver=tested, s_values=(4,), samples=24, iterations=12)
+    for check in (window_replay, trajectory):
+        assert_breaks(judged(check, case, solver)[4], "S-2.2", "S-3.12")
+
+
+def test_a_passed_check_names_what_it_claims():
+    case, solver = small_case(Hinge(0.5), s_values=(4,))
+    verdict = judged(window_replay, case, solver)[4]
+    assert (verdict.status, verdict.sentences) == (Status.PASS, ("S-3.1",))
+    assert "Breaks" not in verdict.reason
 
 
 def test_one_iteration_too_many_is_named():

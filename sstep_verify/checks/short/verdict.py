@@ -16,7 +16,7 @@ from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, quantities_of
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, WRITE_BACK, quantities_of
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -28,7 +28,9 @@ def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[Traject
     promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
     details = _details(iteration, measured, bounds)
     made = wrong if promised else unbounded
-    return made("", measured, window=Window(0, iteration), note=note, details=details)
+    # Only a coordinate that was not drawn and moved is wrong by a number.
+    signs = (STREAM, WRITE_BACK) if math.isfinite(measured) else ()
+    return made("", measured, window=Window(0, iteration), note=note, details=details, signs=signs)
 
 
 def _details(iteration: int, distance: float, bounds: Sequence[TrajectoryBound]) -> dict[str, object]:
@@ -159,4 +161,5 @@ def verdict_of(
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [_evidence(point) for point in points],
         },
+        signs=finding.signs,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.verdict import SEEN
@@ -103,4 +104,5 @@ def moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | No
         return None
     moved = int(np.flatnonzero(outside & (begin != end))[0])
     note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}"
-    return wrong("", float(abs(end[moved] - begin[moved])), window=window, note=note)
+    size = float(abs(end[moved] - begin[moved]))
+    return wrong("", size, window=window, note=note, signs=(STREAM, WRITE_BACK))
