@@ -159,3 +159,29 @@ def test_a_run_without_corrections_is_not_told_that_one_is_missing():
         assert_breaks(verdict, "S-4.1")
     assert "correction" not in verdicts[1].reason
     assert "where the run of s = 1 passes, a correction term" in verdicts[4].reason
+
+
+def scaled_panels(trajectory):
+    """The run with kernel entries that no named mistake explains."""
+    panels = {
+        begin: dataclasses.replace(panel, entries=panel.entries * 1.001)
+        for begin, panel in trajectory.panels.items()
+    }
+    return dataclasses.replace(trajectory, panels=panels)
+
+
+@pytest.mark.parametrize(
+    ("loss", "kernel", "told", "kept_back"),
+    [
+        (Ridge(0.05), LinearKernel(), (), ("labels", "norms", "reduction")),
+        (Ridge(0.05), RBFKernel(0.3), ("norms",), ("labels", "reduction")),
+        (Hinge(0.5), PolynomialKernel(2, 0.5), ("labels",), ("norms", "reduction")),
+    ],
+)
+def test_causes_of_wrong_entries_fit_task_kernel_and_ranks(loss, kernel, told, kept_back):
+    case, solver = small_case(loss, kernel, s_values=(4,))
+    verdict = judged(kernel_entries, case, solver, scaled_panels)[4]
+    assert_breaks(verdict, "S-1.8")
+    causes = verdict.reason.partition("Likely causes: ")[2].partition(" Breaks ")[0]
+    assert all(word in causes for word in told)
+    assert not any(word in causes for word in kept_back)
