@@ -82,9 +82,15 @@ class Verdict:
     terms : tuple of Term
         One record per term of the recurrence.
     reason : str
-        What was compared, both values, where the bound comes from, likely causes if it failed.
+        What was compared, both values, where the bound comes from, likely causes if it failed,
+        and last the sentences that it breaks.
     replay : str
         Command that makes this verdict again.
+    evidence : dict
+        Further values for the report.
+    sentences : tuple of str
+        Numbers of the sentences of the specification (docs/spec.md) that it is about: of a FAIL those that
+        it breaks, the most specific first, else those that the check claims.
     """
 
     check: str
@@ -103,6 +109,7 @@ class Verdict:
     reason: str = ""
     replay: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
+    sentences: tuple[str, ...] = ()
 
     def as_dict(self) -> dict:
         """Plain values for JSON; infinite or undefined numbers become None."""

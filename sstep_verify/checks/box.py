@@ -24,19 +24,19 @@ from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "box"
 
 PROBED = 16
 """Coordinates on the box whose unclipped value is formed, to know what the clip did."""
 
-CAUSES = (
-    "the clip is missing or is applied to the increment, the box has another upper end (nu = C for L1, "
-    "none for L2), increments of a coordinate drawn twice are added without the overlap term"
-)
+CAUSES = "the clip is missing or is applied to the increment"
+UPPER_CAUSE = ", the box has another upper end (nu = C for L1, none for L2)"
+FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the overlap term"
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -64,13 +64,12 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
     above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
-    finding = max(
-        (
-            _finding(case, trajectory, below, allowed[0], "below 0"),
-            _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
-        ),
-        key=lambda one: (one.lower > one.bound, one.ratio),
-    )
+    ends = {
+        LOWER: _finding(case, trajectory, below, allowed[0], "below 0"),
+        UPPER: _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
+    }
+    finding = max(ends.values(), key=lambda one: (one.lower > one.bound, one.ratio))
+    passed = [end for end, one in ends.items() if one.status is Status.FAIL]
     match case.declaration.update:
         case "in-place":
             origin = "a clipped value is stored as it is: 0, or the rounding of C"
@@ -89,9 +88,11 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         planned=int(alphas.size),
         executed=int(alphas.size),
         origin=origin,
-        causes=CAUSES,
+        causes=CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else ""),
         terms=(_clip_term(case, trajectory, max(allowed)),),
         evidence=_evidence(trajectory, upper, allowed, below, above),
+        signs=passed,
+        each=True,
     )
 
 

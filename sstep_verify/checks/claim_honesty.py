@@ -27,9 +27,11 @@ from sstep_verify.verdict import Status, Verdict
 CHECK = "claim-honesty"
 
 CAUSES = (
-    "the value is that of an earlier a, of the primal instead of the dual, lacks a factor (C, 1/2, 1/m, "
-    "lambda) or the shift of L2, is an estimate, or belongs to another stopping rule"
+    "the value is that of an earlier a, of the primal instead of the dual, lacks {}, is an "
+    "estimate, or belongs to another stopping rule"
 )
+SVM_CAUSES = CAUSES.format("a factor (C, 1/2) or the shift of L2")
+RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
 ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
 
 
@@ -62,18 +64,20 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     true = _True(case, trajectory)
-    findings, effects = [], []
+    findings, effects, false = [], [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
             off = abs(claim.value - trajectory.length)
             what = f"iterations reported {claim.value:g}, made {trajectory.length}; difference"
-            findings.append(Finding(what, off, off, claim.rounding))
-            continue
-        finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
-        if name in true.floats and _wide(finding):
-            finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
+            finding = Finding(what, off, off, claim.rounding)
+        else:
+            finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
+            if name in true.floats and _wide(finding):
+                finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
+            effects.append((true.change(name), finding.bound))
         findings.append(finding)
-        effects.append((true.change(name), finding.bound))
+        if finding.status is Status.FAIL:
+            false.append(name)
     worst = decisive(findings)
     effect, bound = max(effects, key=lambda pair: pair[0] - pair[1], default=(math.inf, 0.0))
     still = f"the same value at the run's start differs by {effect:.2g} only"
@@ -87,7 +91,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         planned=len(findings),
         executed=decided,
         origin=ORIGIN,
-        causes=CAUSES,
+        causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
         terms=(planted_term("value of an earlier a", effect, bound, len(findings), decided, still),),
         evidence={
             "claims": [
@@ -95,6 +99,8 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
                 for one in findings
             ]
         },
+        signs=false,
+        each=True,
     )
 
 

@@ -124,6 +124,8 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
             ),
         ),
         evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)},
+        signs=dict.fromkeys(item for faults in wrong.values() for item in faults),
+        each=True,
     )
 
 

@@ -7,6 +7,7 @@ import inspect
 from dataclasses import dataclass
 
 from sstep_verify.checks.registry import CHECKS, checks_of
+from sstep_verify.specification import decided_by
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Explanation:
         The defect that must show.
     vacuous : str
         What VACUOUS says of a run.
+    sentences : dict of str to str
+        The sentences of the specification that it decides, by number.
     """
 
     check: str
@@ -38,6 +41,7 @@ class Explanation:
     derivations: dict[str, str]
     planted: str
     vacuous: str
+    sentences: dict[str, str]
 
 
 def known_checks() -> tuple[str, ...]:
@@ -62,6 +66,7 @@ def explain(check: str) -> Explanation:
         derivations={f"bounds/{name}.py": derivation(name) for name in declared.bounds},
         planted=declared.planted,
         vacuous=declared.vacuous,
+        sentences={one.number: one.text for one in decided_by(check)},
     )
 
 

@@ -31,11 +31,7 @@ CHECK = "kernel-entries"
 WINDOWS = 4
 """Windows of the run: first and last are exposed, and the buffers have been used in between."""
 
-
-CAUSES = (
-    "labels inside the kernel, squared norms dropped or not reduced, a kernel function applied before the "
-    "reduction, part of the features lost, rows of other samples, another kernel or precision than declared"
-)
+CAUSES = "part of the features lost, rows of other samples, another kernel or precision than declared"
 ORIGIN = "rounding of the declared kernel formula in any order of summation (bounds/kernel/entries.py)"
 
 
@@ -86,6 +82,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
     if not findings:
         what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
         findings = [Finding(what, 0.0, np.inf, np.inf)]
+    suspects = _suspects(judged)
     planned = sum(rows.compared for rows in judged) or case.problem.samples
     executed = sum(rows.compared for rows in judged)
     return record(
@@ -97,9 +94,10 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         planned=planned,
         executed=executed,
         origin=ORIGIN,
-        causes=_causes(judged),
+        causes=f"{', '.join(suspects)} (reproduces the compared entries)" if suspects else _causes(case),
         terms=_terms(case, oracle, judged, planned, executed),
         evidence={"panels": [rows.evidence() for rows in judged]},
+        signs=suspects,
     )
 
 
@@ -126,14 +124,22 @@ def _terms(
     return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _causes(judged: list[PanelRows]) -> str:
-    """The planted defect that reproduces all compared entries, if there is one, else the usual ones."""
-    if not judged:
-        return CAUSES
-    suspects = set.intersection(
-        *({n for n, m in rows.defects.items() if _fits(rows, m)} for rows in judged)
-    )
-    return f"{', '.join(sorted(suspects))} (reproduces the compared entries)" if suspects else CAUSES
+def _suspects(judged: list[PanelRows]) -> list[str]:
+    """The planted defects that reproduce all compared entries."""
+    found = [{name for name, mutant in rows.defects.items() if _fits(rows, mutant)} for rows in judged]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def _causes(case: Case) -> str:
+    """The usual causes that this kernel, task and number of ranks can have."""
+    problem, causes = case.problem, []
+    if problem.is_svm:
+        causes.append("labels inside the kernel")
+    if problem.kernel.of_distance and case.declaration.rbf == "norm-expansion":
+        causes.append("squared norms dropped or not reduced")
+    if case.declaration.ranks > 1 and not problem.kernel.linear:
+        causes.append("a kernel function applied before the reduction")
+    return ", ".join([*causes, CAUSES])
 
 
 def _fits(rows: PanelRows, mutant: KernelEntries) -> bool:

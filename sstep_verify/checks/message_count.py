@@ -133,6 +133,8 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         causes=CAUSES,
         terms=_terms(case, s, trajectory),
         evidence={"counted": {name: counts[name] for name in known}, "expected": best},
+        signs=[name for name in known if counts[name] != best[name]],
+        each=True,
     )
 
 

@@ -184,6 +184,8 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison
             "relations": {item.relation: item.claim for item in outcomes},
             "failed": [item.relation for item in wrong],
         },
+        signs=[item.relation for item in wrong],
+        each=True,
     )
 
 

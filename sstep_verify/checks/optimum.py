@@ -37,9 +37,11 @@ CLAIMS = ("tolerance", "gap", "residual")
 residual: 2-norm of y - M a, absolute (K-RR)."""
 
 CAUSES = (
-    "the run stopped early, its stopping rule measures something else, it solves another problem (loss, "
-    "C, lambda, m on the diagonal, kernel), its gradient is stale"
+    "the run stopped early, its stopping rule measures something else, it solves another problem ({}), its "
+    "gradient is stale"
 )
+SVM_CAUSES = CAUSES.format("loss, C, a bias, kernel")
+RIDGE_CAUSES = CAUSES.format("lambda, m on the diagonal, kernel")
 SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum/svm.py)"
 RIDGE_ORIGIN = (
     "claimed distance + error of evaluating it in the declared precision (bounds/optimum/ridge.py)"
@@ -120,7 +122,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         planned=1,
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=SVM_ORIGIN,
-        causes=CAUSES,
+        causes=SVM_CAUSES,
         terms=(planted_term("no step made", start, bound, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
@@ -177,7 +179,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         planned=1,
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=RIDGE_ORIGIN,
-        causes=CAUSES,
+        causes=RIDGE_CAUSES,
         terms=(planted_term("no step made", start, bound, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
@@ -194,7 +196,8 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     finding = Finding(f"the final a of {case.declaration.name} is not finite", math.inf, math.inf, 0.0)
     return record(
         CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
-        causes=CAUSES, evidence={"iterations": trajectory.length},
+        causes="a division by 0, a number out of range, an increment that was not formed",
+        evidence={"iterations": trajectory.length},
     )  # fmt: skip
 
 

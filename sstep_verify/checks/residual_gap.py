@@ -31,9 +31,11 @@ SEGMENTS = 12
 """Most segments that the short and the plain run are cut into, each."""
 
 CAUSES = (
-    "an increment that is not applied to the state, or applied twice when a coordinate is drawn twice, a "
-    "clipped step whose unclipped increment is applied, a label or the shift left out of the update"
+    "an increment that is not applied to the state, or applied twice when a coordinate is drawn twice, {} "
+    "left out of the update"
 )
+SVM_CAUSES = CAUSES.format("a clipped step whose unclipped increment is applied, a label or the shift")
+RIDGE_CAUSES = CAUSES.format("lambda or m")
 ORIGIN = "distance at the segment's start + rounding of the updates in it (bounds/residual_gap.py)"
 
 
@@ -159,7 +161,7 @@ def _record(
         planned=planned,
         executed=executed,
         origin=ORIGIN,
-        causes=CAUSES,
+        causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
         terms=terms,
         evidence={
             "state": name,

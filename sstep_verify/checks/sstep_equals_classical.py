@@ -33,6 +33,10 @@ from sstep_verify.verdict import Verdict
 
 CHECK = "sstep-equals-classical"
 
+CAUSES = (
+    "a correction term of the s-step recurrence is missing or wrong; one of the runs does not follow this "
+    "index stream or lost a window; they use other kernel entries, or another precision than declared"
+)
 ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory_{}.py)"
 
 
@@ -72,7 +76,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         if s > 1:
             both = trajectories[short_key(s)], trajectories[short_key(1)]
             points = [_point(case, truth, s, *both, at) for at in short_points(case, s)]
-            verdicts.append(verdict_of(CHECK, case, s, points, compared, origin))
+            verdicts.append(verdict_of(CHECK, case, s, points, compared, origin, CAUSES))
     return verdicts
 
 

@@ -74,9 +74,12 @@ def _judge_run(
     )
     broken = _broken_chain(case, trajectory)
     if broken:
+        log = trajectory.log
+        whole = log is not None and log.shape == (trajectory.length, case.stream.block)
         return verdict_on(
             CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
             units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
+            signs=("step log" if whole else "no step log",),
         )  # fmt: skip
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
@@ -101,6 +104,7 @@ def _judge_run(
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
+        signs=reproducing(judged),
     )  # fmt: skip
 
 

@@ -29,6 +29,15 @@ from sstep_verify.verdict import Verdict
 
 CHECK = "trajectory"
 
+CORRECTION = (
+    "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
+    "it fails too, "
+)
+CAUSES = (
+    "the kernel or a parameter is not the declared one; a quantity of the step is off by some factor; the "
+    "run does not follow this index stream or lost a part of it; the precision is not the declared one"
+)
+
 BOUND_ORIGIN = {
     True: "signed propagation of all rounding errors of the run (bounds/trajectory/svm.py)",
     False: "sum of the local rounding errors of its windows in the M-norm (bounds/trajectory/ridge.py)",
@@ -71,6 +80,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
             [_point(case, truth, s, trajectories[short_key(s)], at) for at in short_points(case, s)],
             compared,
             BOUND_ORIGIN[case.problem.is_svm],
+            CORRECTION + CAUSES if s > 1 else CAUSES,
         )
         for s in case.s_values
     ]

@@ -21,7 +21,7 @@ from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason, suspected
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
@@ -121,12 +121,13 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
     if swept.judged:
         ratios["in the sweep"] = swept.ratio
+    largest = max(findings, key=lambda finding: finding.ratio)
     return verdict_on(
         CHECK,
         case,
         s,
         status,
-        max(findings, key=lambda finding: finding.ratio),
+        largest,
         reason(case, width, status, findings, terms, ratios, Coverage(planned, len(judged), swept.unlike)),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
@@ -139,6 +140,7 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
             "likely causes": likely_causes(findings),
             "windows": [finding.evidence() for finding in findings],
         },
+        signs=suspected(findings) or largest.signs,
     )
 
 

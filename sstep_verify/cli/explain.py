@@ -26,8 +26,9 @@ def command(check, artefact, in_full, as_json):
     """Explain a check, or a verdict.
 
     With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
-    find, what VACUOUS means for it. With an ARTEFACT, a folder that a report holds under artefacts/:
-    what was found there, in plain words; CHECK need not be named.
+    find, what VACUOUS means for it, the sentences of the specification that it decides. With an
+    ARTEFACT, a folder that a report holds under artefacts/: what was found there, in plain words; CHECK
+    need not be named.
     """
     from sstep_verify.checks.explanations import explain, known_checks
 
@@ -113,6 +114,8 @@ def _show(explanation, in_full: bool) -> None:
         _section("Bound", filled(zero))
     _section("Planted defect", filled(explanation.planted))
     _section("VACUOUS", filled(explanation.vacuous))
+    sentences = (filled(f"{number}: {text}") for number, text in explanation.sentences.items())
+    _section("Sentences of the specification that it decides", "\n".join(sentences))
 
 
 def _section(title: str, text: str) -> None:

@@ -27,8 +27,8 @@ def write_junit(results: Results, path: Path) -> Path:
     """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason.
 
     There is one test suite for each check, with the steps judged and made by the whole campaign as
-    properties. Those of a test case are ratio, measured value, bound, counts, the replay command, and for
-    each term `detectable` and whether it was seen.
+    properties. Those of a test case are ratio, measured value, bound, counts, the replay command, the
+    sentences of the specification that it is about, and for each term `detectable` and whether it was seen.
 
     Raises
     ------
@@ -63,6 +63,7 @@ def _test_case(junitparser, outcomes, verdict: dict):
         outcome.text = xml_text("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
         test.result = [outcome]
     values = {name: verdict[name] for name in _PROPERTIES}
+    values["sentences"] = ", ".join(verdict.get("sentences", ())) or None
     for term in verdict["terms"]:
         values[f"detectable.{term['name']}"] = term["detectable"]
         values[f"seen.{term['name']}"] = "seen" if term["seen"] else "not seen"

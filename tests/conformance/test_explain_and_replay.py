@@ -168,6 +168,8 @@ def test_every_check_is_explained(monkeypatch, capsys):
         assert output.startswith(f"{check}\n\nClaim\n")
         for title in ("Needs", "Planted defect", "VACUOUS"):
             assert f"\n{title}\n  " in output
+        assert found.sentences
+        assert all(f"\n  {number}: {text[:40]}" in output for number, text in found.sentences.items())
         for path, text in found.derivations.items():
             assert f"\nBound: {path}\n" in output
             assert len(text) > 100

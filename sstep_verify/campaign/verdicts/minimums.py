@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.specification import of_verdict
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -129,4 +130,5 @@ def nothing_compared(check: str, case: Case, s: int, planned: int, reason: str) 
         executed=0,
         reason=reason,
         replay=case.replay_command,
+        sentences=tuple(one.number for one in of_verdict(check, case.problem.loss.task)),
     )

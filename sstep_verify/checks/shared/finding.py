@@ -64,6 +64,8 @@ class Finding:
         Mistakes that end the window where the solver ended it, within the bound; None if none were tried.
     details : dict of str to object
         Further plain values for the report.
+    signs : tuple of str
+        Names of what is wrong where that is plain without a diagnosis, for the sentences that it breaks.
     """
 
     what: str
@@ -79,6 +81,7 @@ class Finding:
     parts: tuple[Finding, ...] = ()
     suspects: tuple[str, ...] | None = None
     details: dict[str, object] = field(default_factory=dict)
+    signs: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.specification import of_verdict
 from sstep_verify.verdict import SEEN, Status, Term, Verdict
 
 
@@ -52,6 +54,8 @@ def verdict_on(
     executed: int,
     terms: tuple[Term, ...] = (),
     evidence: dict[str, object] | None = None,
+    signs: Iterable[str] = (),
+    each: bool = False,
 ) -> Verdict:
     """The verdict on one run of a case, from what was decided about it.
 
@@ -68,7 +72,7 @@ def verdict_on(
     finding : Finding
         The comparison that decided it, for ratio, measured and bound.
     reason : str
-        Why.
+        Why; of a FAIL the sentences that it breaks are added.
     units : str
         Unit of measured and bound.
     planned, executed : int
@@ -77,7 +81,16 @@ def verdict_on(
         What planted defects would have shown.
     evidence : dict
         Further values for the report.
+    signs : iterable of str
+        Names of what was found wrong, such as mistakes that reproduce the run, the most likely first; they
+        say which sentences of the specification are broken.
+    each : bool
+        Whether each of them was found wrong, not one of them or another.
     """
+    sentences = of_verdict(check, case.problem.loss.task, signs if status is Status.FAIL else ())
+    if status is Status.FAIL and sentences:
+        joined = f"; {'and' if each else 'or'} ".join(one.words for one in sentences)
+        reason = f"{reason} Breaks {joined}."
     return Verdict(
         check=check,
         case=case.id,
@@ -95,6 +108,7 @@ def verdict_on(
         reason=reason,
         replay=case.replay_command,
         evidence=evidence or {},
+        sentences=tuple(one.number for one in sentences),
     )
 
 
@@ -111,12 +125,14 @@ def record(
     causes: str,
     terms: tuple[Term, ...] = (),
     evidence: dict[str, object] | None = None,
+    signs: Iterable[str] = (),
+    each: bool = False,
 ) -> Verdict:
     """The verdict on one run that a finding decides, with its reason in words.
 
     Parameters
     ----------
-    check, case, s, units, planned, executed, terms, evidence
+    check, case, s, units, planned, executed, terms, evidence, signs, each
         As in `verdict_on`; the first term decides on VACUOUS.
     finding : Finding
         The comparison that decides.
@@ -142,5 +158,6 @@ def record(
         )
     return verdict_on(
         check, case, s, status, finding, reason,
-        units=units, planned=planned, executed=executed, terms=terms, evidence=evidence,
+        units=units, planned=planned, executed=executed, terms=terms, evidence=evidence, signs=signs,
+        each=each,
     )  # fmt: skip

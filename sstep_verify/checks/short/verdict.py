@@ -16,14 +16,8 @@ from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, quantities_of
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, WRITE_BACK, quantities_of
 from sstep_verify.verdict import Status, Verdict
-
-CAUSES = (
-    "Likely causes: a correction term of the s-step recurrence is missing or wrong; the run does not "
-    "follow this index stream or lost a window; the kernel or a parameter is not the declared one; the "
-    "precision is not the declared one."
-)
 
 
 def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> Finding:
@@ -34,7 +28,9 @@ def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[Traject
     promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
     details = _details(iteration, measured, bounds)
     made = wrong if promised else unbounded
-    return made("", measured, window=Window(0, iteration), note=note, details=details)
+    # Only a coordinate that was not drawn and moved is wrong by a number.
+    signs = (STREAM, WRITE_BACK) if math.isfinite(measured) else ()
+    return made("", measured, window=Window(0, iteration), note=note, details=details, signs=signs)
 
 
 def _details(iteration: int, distance: float, bounds: Sequence[TrajectoryBound]) -> dict[str, object]:
@@ -104,7 +100,13 @@ def judged(
 
 
 def verdict_of(
-    check: str, case: Case, s: int, points: list[Finding], compared: str, origin: str
+    check: str,
+    case: Case,
+    s: int,
+    points: list[Finding],
+    compared: str,
+    origin: str,
+    causes: str,
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -118,6 +120,8 @@ def verdict_of(
         What was compared with what, without an end.
     origin : str
         Where the bound comes from.
+    causes : str
+        Likely causes of a failure.
     """
     finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
@@ -134,7 +138,7 @@ def verdict_of(
         f"bound {finding.bound:.3g} ({origin})."
     )
     if status is Status.FAIL:
-        reason = " ".join(part for part in (reason, finding.note, CAUSES) if part)
+        reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
     elif status is Status.VACUOUS:
@@ -157,4 +161,5 @@ def verdict_of(
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [_evidence(point) for point in points],
         },
+        signs=finding.signs,
     )

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sstep_verify.checks.shared.finding import Finding, Window, ratios
+from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.verdict import SEEN
@@ -93,3 +94,15 @@ def compare(
         },
         bits=replay.bits,
     )
+
+
+def moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | None:
+    """A coordinate that the window does not draw and that moved all the same."""
+    outside = np.ones(begin.size, dtype=bool)
+    outside[draws] = False
+    if np.array_equal(begin[outside], end[outside]):
+        return None
+    moved = int(np.flatnonzero(outside & (begin != end))[0])
+    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}"
+    size = float(abs(end[moved] - begin[moved]))
+    return wrong("", size, window=window, note=note, signs=(STREAM, WRITE_BACK))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
+from sstep_verify.checks.window.mistaken import FROM_DATA
 from sstep_verify.checks.window.terms import unseen
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
@@ -157,9 +158,21 @@ def _follows(findings: Sequence[Finding]) -> str:
 
 def likely_causes(findings: Sequence[Finding]) -> list[str]:
     """The mistakes that end every diagnosed window within the bound of where the solver ended it."""
-    parts = [part for one in findings for part in one.parts or (one,)]
-    found = [set(part.suspects) for part in parts if part.suspects is not None]
-    return sorted(set.intersection(*found)) if found else []
+    return sorted(suspected(findings))
+
+
+def suspected(findings: Sequence[Finding]) -> list[str]:
+    """The likely causes in the order in which they tell: another problem, a quantity, the catalogue."""
+    found = [names for names in map(_suspected_in, findings) if names is not None]
+    return [name for name in found[0] if all(name in names for names in found)] if found else []
+
+
+def _suspected_in(finding: Finding) -> list[str] | None:
+    """The mistakes that reproduce one window from all that it failed from; None if it was not diagnosed."""
+    tried = [part.suspects for part in finding.parts or (finding,) if part.suspects is not None]
+    if not tried:
+        return None
+    return [name for name in tried[0] if name in FROM_DATA or all(name in names for names in tried)]
 
 
 def _reproduced(findings: Sequence[Finding]) -> str:

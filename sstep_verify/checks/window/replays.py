@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from sstep_verify.checks.panel.defects import PanelSharpness
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
 from sstep_verify.checks.window.bounded import Start, WindowBounds
-from sstep_verify.checks.window.compare import compare, resolution, wide
+from sstep_verify.checks.window.compare import compare, moved_undrawn, resolution, wide
 from sstep_verify.checks.window.diagnosis import suspects
+from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD, mistaken_panels, mistaken_problems
 from sstep_verify.checks.window.terms import joined
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
@@ -101,7 +103,7 @@ class WindowReplays:
         asked = _Asked(window, trajectory.s, names, diagnose)
         if not np.isfinite(end).all():
             return self._not_finite(window, start)
-        moved = _moved_undrawn(window, begin, end, draws)
+        moved = moved_undrawn(window, begin, end, draws)
         if moved is not None:
             return moved
         found = self._compared(asked, start, end, None)
@@ -160,7 +162,34 @@ class WindowReplays:
             bits *= 2
         if replay is None:
             return unbounded("", window=asked.window, note=what, source=source)
-        return replace(self._judged(asked, start, end, replay, bound), source=source)
+        finding = self._judged(asked, start, end, replay, bound)
+        if panel is None and finding.suspects is not None:
+            found = (*finding.suspects, *self._mistaken(asked, start, end))
+            # Few runs look by chance like the right steps on another problem: those mistakes go first.
+            ordered = sorted(found, key=lambda name: name not in SOLVED_INSTEAD)
+            finding = replace(finding, suspects=tuple(ordered))
+        return replace(finding, source=source)
+
+    def _mistaken(self, asked: _Asked, start: Start, end: np.ndarray) -> list[str]:
+        """Other problems, right steps on which end the window there, within the bound on those."""
+        if start.carried is not None:
+            return []
+        asked = replace(asked, names=(), diagnose=False)
+        tried = {
+            name: one._compared(asked, start, end, None) for name, one in self._other_problems.items()
+        } | {
+            name: self._compared(asked, start, end, panel)
+            for name, panel in mistaken_panels(self._case, start.draws).items()
+            if self._usable(panel, start.draws)
+        }
+        return [name for name, finding in tried.items() if finding.status is Status.PASS]
+
+    @cached_property
+    def _other_problems(self) -> dict[str, WindowReplays]:
+        return {
+            name: WindowReplays(replace(self._case, problem=problem), Oracle(problem))
+            for name, problem in mistaken_problems(self._case.problem).items()
+        }
 
     def _judged(
         self, asked: _Asked, start: Start, end: np.ndarray, replay: Replay, bound: np.ndarray
@@ -214,14 +243,3 @@ class WindowReplays:
         if promised:
             return wrong("", window=window, note=what)
         return unbounded("", math.inf, window=window, note=what)
-
-
-def _moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | None:
-    """A coordinate that the window does not draw and that moved all the same."""
-    outside = np.ones(begin.size, dtype=bool)
-    outside[draws] = False
-    if np.array_equal(begin[outside], end[outside]):
-        return None
-    moved = int(np.flatnonzero(outside & (begin != end))[0])
-    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}"
-    return wrong("", float(abs(end[moved] - begin[moved])), window=window, note=note)

@@ -22,6 +22,7 @@ from sstep_verify.reporting.page.verdicts import (
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.stability.part import StabilityPart
 from sstep_verify.reporting.tally import tally
+from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -115,6 +116,7 @@ def write_html(
         },
         checks=CHECKS,
         quantities=_quantities(results),
+        text_of=text_of,
         statuses=[status.value for status in Status],
         groups=groups,
         figures=figures,

@@ -80,6 +80,9 @@ class Failure:
         The first s that is wrong.
     causes : tuple of str
         Mistakes that reproduce what was measured; empty if none is known.
+    sentences : tuple of str
+        Numbers of the sentences of the specification that it breaks; empty in documents of versions that
+        named none.
     others : tuple of str
         Other checks that fail.
     cases : tuple of Case
@@ -89,6 +92,7 @@ class Failure:
     check: str
     s: int
     causes: tuple[str, ...]
+    sentences: tuple[str, ...]
     others: tuple[str, ...]
     cases: tuple[Case, ...]
 
@@ -104,17 +108,19 @@ def by_case(results: Results) -> dict[str, list[dict]]:
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
     verdicts = by_case(results)
-    alike: dict[tuple[str, int, tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
+    alike: dict[tuple[str, int, tuple[str, ...], tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
     for case in results.cases:
         wrong = [verdict for verdict in verdicts[case.id] if verdict["status"] == Status.FAIL]
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
             first = next(verdict["check"] for verdict in wrong if verdict["s"] == s)
-            alike.setdefault((first, s, _causes(wrong, s)), []).append((case, wrong))
+            key = first, s, _causes(wrong, s), _sentences(wrong, first, s)
+            alike.setdefault(key, []).append((case, wrong))
     found = []
-    for (check, s, causes), members in alike.items():
+    for (check, s, causes, sentences), members in alike.items():
         others = dict.fromkeys(v["check"] for _, wrong in members for v in wrong if v["check"] != check)
-        found.append(Failure(check, s, causes, tuple(others), tuple(case for case, _ in members)))
+        cases = tuple(case for case, _ in members)
+        found.append(Failure(check, s, causes, sentences, tuple(others), cases))
     return found
 
 
@@ -125,6 +131,17 @@ def _causes(wrong: list[dict], s: int) -> tuple[str, ...]:
         if verdict["s"] == s and isinstance(named, list) and named:
             return tuple(map(str, named))
     return ()
+
+
+def _sentences(wrong: list[dict], first: str, s: int) -> tuple[str, ...]:
+    """Sentences that failing verdicts break at the first wrong s.
+
+    Where a mistake was named they are those of the check that named it, else those of the first check.
+    """
+    here = [verdict for verdict in wrong if verdict["s"] == s]
+    named = [verdict for verdict in here if verdict["evidence"].get("likely causes")]
+    told = named or [verdict for verdict in here if verdict["check"] == first]
+    return tuple(told[0].get("sentences", ())) if told else ()
 
 
 def rows(results: Results) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -14,9 +15,10 @@ import pytest
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
 from sstep_verify.errors import InputError, MissingExtraError, require
-from sstep_verify.reporting import check_destination, load, write, write_report
+from sstep_verify.reporting import check_destination, load, schema, write, write_report
 from sstep_verify.reporting.page import html, verdicts
 from sstep_verify.reporting.results import GAP, Series
+from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
 
@@ -154,6 +156,27 @@ def test_junit_maps_each_status(tmp_path):
     values = {item.name: item.value for item in found["pass"].child(junitparser.Properties)}
     assert values["ratio"] == "0.14"
     assert values["detectable.overlap"] == "3e-13"
+
+
+def test_broken_sentences_stand_in_junit_and_at_the_head_of_the_page(tmp_path):
+    broken = verdict("a", Status.FAIL, sentences=("S-3.6", "S-3.5"))
+    written = write_report(document([case("a", Status.FAIL)], [broken], exit_code=1), tmp_path / "report")
+    (suite,) = junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))
+    (test,) = suite
+    values = {item.name: item.value for item in test.child(junitparser.Properties)}
+    assert values["sentences"] == "S-3.6, S-3.5"
+    text = Page((written.folder / "index.html").read_text(encoding="utf-8")).text
+    assert f"Breaks S-3.6: {text_of('S-3.6')} S-3.5: {text_of('S-3.5')}" in text
+    assert load(written.folder / "results.json").verdicts[0]["sentences"] == ["S-3.6", "S-3.5"]
+
+
+def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
+    old = json.loads(schema.dumps(every_status()))
+    for one in old["verdicts"]:
+        del one["sentences"]
+    written = write_report(schema.loads(json.dumps(old)), tmp_path / "report")
+    assert "sentences" not in (written.folder / "junit.xml").read_text("utf-8")
+    assert "Breaks" not in (written.folder / "index.html").read_text("utf-8")
 
 
 def test_page_needs_nothing_from_outside_and_every_link_leads_somewhere(tmp_path):

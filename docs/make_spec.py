@@ -1,0 +1,98 @@
+"""Write docs/spec.md from the sentences of the specification, which stand in the package.
+
+Usage: ``python docs/make_spec.py``, or with ``--check`` to say whether the page is up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sstep_verify.specification import Sentence, specification
+
+PAGE = Path(__file__).with_name("spec.md")
+
+HEAD = """# Specification of s-step dual coordinate descent, version {version}
+
+What a solver MUST do to be called a right s-step dual coordinate descent: DCD for K-SVM-L1 and K-SVM-L2,
+BDCD for K-RR, for any s (s = 1 is the classical method) and any number of ranks P. A FAIL names the
+sentences that it breaks; `sstep-verify explain CHECK` lists those that a check decides. A number keeps
+its meaning: cite `S-2.3, version {version}`. This page is made from
+[`sstep_verify/specification.toml`](../sstep_verify/specification.toml) by `python docs/make_spec.py`.
+
+| symbol | meaning |
+|---|---|
+| x_1, ..., x_m; n | samples (the paper's a_i), features of each |
+| y | labels -1 and +1 (K-SVM), targets (K-RR) |
+| K | kernel; also the m x m matrix of K(x_i, x_j) |
+| C, lambda | penalty of the slack (K-SVM); regularisation (K-RR) |
+| a, a0, a* | dual vector (the paper's alpha), the vector a run starts from, the solution |
+| nu, omega | upper end of the box: C (L1), infinity (L2); diagonal shift: 0 (L1), 1/(2C) (L2) |
+| eta, g | curvature and gradient of the coordinate drawn |
+| H, s | iterations, iterations per window |
+| B, b | the coordinates of one iteration (a block), their number |
+| P | ranks |
+
+"Up to rounding" never means a chosen tolerance: it is a bound, proved for every implementation of what
+the solver declares, in any order of summation, and computed from the input at hand
+([verdicts](verdicts.md)). "Bit for bit" means equal.
+
+Levels are those of a solver under test: L0 returns its final a; L1 takes index stream and a0; L2 leaves a
+at window ends; L3 counts its communication. The level of a sentence is the one from which the first of
+its checks decides it; of the others, those that need less see less. Errata are those of the paper, in
+[reference/ERRATA.md](../reference/ERRATA.md).
+"""
+
+BREAKS = """## What breaks which sentence
+
+Names as verdicts and reasons use them. A failed check that names none of these breaks the sentence that
+is its own claim.
+
+| sentence | quantities of a step | mistakes | parts of a check | claim of |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    whole = specification()
+    parts = [HEAD.format(version=whole.version)]
+    for place, group in enumerate(whole.groups, 1):
+        parts.append(f"## {place}. {group.title}\n")
+        parts.append("| | what MUST hold | decided by | level | erratum |\n|---|---|---|---|---|")
+        parts.append("\n".join(_row(sentence) for sentence in group.sentences) + "\n")
+    parts.append(BREAKS + "\n".join(_broken(one) for one in whole.sentences if one.signs or one.claimed_by))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _row(sentence: Sentence) -> str:
+    errata = ", ".join(map(str, sentence.errata))
+    level = f"L{sentence.level}" if sentence.checks else ""
+    cells = sentence.number, sentence.text, _names(sentence.checks) or f"none: {sentence.undecided}"
+    return _cells(*cells, level, errata)
+
+
+def _broken(sentence: Sentence) -> str:
+    named = (sentence.quantities, sentence.mistakes, sentence.items, sentence.claimed_by)
+    return _cells(sentence.number, *map(_names, named))
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _cells(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def main() -> None:
+    """Write the page, or compare it."""
+    made = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(made, encoding="utf-8")
+    elif not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != made:
+        raise SystemExit("docs/spec.md is not what the sentences say: run python docs/make_spec.py")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""The specification: numbered sentences on what an s-step dual coordinate descent solver must do.
+
+They stand in ``specification.toml`` beside this module, once; ``docs/spec.md`` is made from them. A verdict
+names those that a FAIL breaks.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+
+from sstep_verify.records import convert, strict
+
+FILE = "specification.toml"
+
+LEFT_OUT = " left out"
+"""Ends the name of the mistake that a quantity of a step is left out."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One thing that a solver must do.
+
+    Parameters
+    ----------
+    number : str
+        Such as ``S-2.3``: the third sentence of the second group. A published number keeps its meaning.
+    text : str
+        What it says.
+    checks : tuple of str
+        Ids of the checks that decide it, the sharpest first; empty where none does.
+    level : int
+        Lowest `Declaration.level` of a solver from which on the first of these checks decides it.
+    errata : tuple of int
+        Numbers in ``reference/ERRATA.md``, where the paper as printed differs.
+    tasks : tuple of str
+        Tasks that it is about: svm-l1, svm-l2, krr.
+    claimed_by : tuple of str
+        Those of its checks whose own claim it is, so that their FAIL breaks it where no mistake is named.
+    quantities : tuple of str
+        Quantities of a step that it prescribes (`sstep_verify.quantities`).
+    items : tuple of str
+        Parts of a check that look at it alone, such as an item of the check contract.
+    mistakes : tuple of str
+        Named mistakes that break it, beside a quantity that is left out.
+    undecided : str
+        Why no check decides it; empty where one does.
+    """
+
+    number: str
+    text: str
+    checks: tuple[str, ...]
+    level: int
+    errata: tuple[int, ...] = ()
+    tasks: tuple[str, ...] = ("svm-l1", "svm-l2", "krr")
+    claimed_by: tuple[str, ...] = ()
+    quantities: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    undecided: str = ""
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """All names by which a check may find it broken."""
+        missing = (name + LEFT_OUT for name in self.quantities)
+        return (*self.quantities, *missing, *self.items, *self.mistakes)
+
+    @property
+    def words(self) -> str:
+        """Number and text, without the full stop."""
+        return f"{self.number}: {self.text.removesuffix('.')}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The sentences on one subject.
+
+    Parameters
+    ----------
+    title : str
+        The subject.
+    sentences : tuple of Sentence
+        In the order of their numbers.
+    """
+
+    title: str
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True)
+class Specification:
+    """All sentences.
+
+    Parameters
+    ----------
+    version : str
+        Version of the specification.
+    groups : tuple of Group
+        In the order of their numbers.
+    """
+
+    version: str
+    groups: tuple[Group, ...]
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of all groups, in order."""
+        return tuple(sentence for group in self.groups for sentence in group.sentences)
+
+
+@functools.cache
+def specification() -> Specification:
+    """The specification that this version of the package judges by."""
+    text = (resources.files("sstep_verify") / FILE).read_text("utf-8")
+    convert(tomllib.loads(text), strict(Specification, {}), FILE)  # No field is unknown or misspelt.
+    return convert(tomllib.loads(text), Specification, FILE)
+
+
+def decided_by(check: str) -> tuple[Sentence, ...]:
+    """The sentences that a check decides, by its id, in order."""
+    return tuple(sentence for sentence in specification().sentences if check in sentence.checks)
+
+
+def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Sentence, ...]:
+    """The sentences that a verdict is about.
+
+    Parameters
+    ----------
+    check : str
+        Check id.
+    task : {"svm-l1", "svm-l2", "krr"}
+        Task of the problem.
+    signs : iterable of str
+        Names of what was found wrong, the most likely first: mistakes, quantities, items of the check.
+
+    Returns
+    -------
+    tuple of Sentence
+        Those that the signs break, in their order; where there are none, those that the check claims.
+    """
+    known = [sentence for sentence in decided_by(check) if task in sentence.tasks]
+    named = [sentence for sign in signs for sentence in known if sign in sentence.signs]
+    return tuple(dict.fromkeys(named)) or tuple(one for one in known if check in one.claimed_by)
+
+
+def text_of(number: str) -> str:
+    """The text of a sentence; empty if this version has no such sentence."""
+    return next((one.text for one in specification().sentences if one.number == number), "")

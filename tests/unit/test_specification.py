@@ -1,0 +1,136 @@
+"""The sentences of the specification: whole, numbered, tied to what exists; their page is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sstep_verify.checks.contract_items import ITEMS
+from sstep_verify.checks.panel import defects as panel
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.checks.window import mistaken
+from sstep_verify.defects.catalogue import CATALOGUE
+from sstep_verify.defects.mutation import TERMS, left_out
+from sstep_verify.quantities import QUANTITIES
+from sstep_verify.specification import decided_by, of_verdict, specification, text_of
+
+ROOT = Path(__file__).parents[2]
+SENTENCES = specification().sentences
+TASKS = ("svm-l1", "svm-l2", "krr")
+PANEL_MISTAKES = (panel.LOST, panel.SPLIT, panel.LABELS, panel.NORMS)
+RELATIONS = ("data-up", "data-down", "targets-up", "targets-down", "labels", "restart")
+LOG = ("step log", "no step log")
+CLAIMS = ("gap", "iterations")
+
+
+def numbers(check, task, *signs):
+    return [one.number for one in of_verdict(check, task, signs)]
+
+
+def test_numbers_count_the_sentences_of_each_group():
+    for place, group in enumerate(specification().groups, 1):
+        assert [one.number for one in group.sentences] == [
+            f"S-{place}.{k}" for k in range(1, len(group.sentences) + 1)
+        ]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda one: one.number)
+def test_a_sentence_is_one_and_is_decided_or_says_why_not(sentence):
+    assert re.fullmatch(r"\S[^\n]{20,130}\.", sentence.text)
+    assert set(sentence.checks) <= set(CHECKS)
+    assert bool(sentence.checks) != bool(sentence.undecided)
+    assert set(sentence.claimed_by) <= set(sentence.checks)
+    assert set(sentence.tasks) <= set(TASKS)
+    assert sentence.level in (0, 1, 2, 3)
+    for check in sentence.checks[:1]:
+        assert sentence.level >= (CHECKS[check].level or 0)
+
+
+def test_errata_are_those_of_the_reference():
+    text = (ROOT / "reference" / "ERRATA.md").read_text("utf-8")
+    known = {int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
+    named = {number for one in SENTENCES for number in one.errata}
+    assert {4, 7, 8, 9, 11, 13, 15, 16, 17} <= named <= known
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("task", TASKS)
+def test_every_check_decides_sentences_and_claims_one(check, task):
+    assert decided_by(check)
+    if (check, task) != ("box", "krr"):
+        assert numbers(check, task)
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES, ids=lambda one: one.name)
+def test_every_quantity_left_out_breaks_one_sentence_where_a_step_has_it(quantity):
+    for task in quantity.tasks:
+        for check in ("step-replay", "window-replay"):
+            (named,) = numbers(check, task, quantity.name)
+            assert numbers(check, task, left_out(quantity.name).name) == [named]
+            assert named not in numbers(check, task)
+
+
+def test_every_named_mistake_breaks_one_sentence():
+    for defect in CATALOGUE:
+        for task in defect.tasks:
+            (named,) = numbers("window-replay", task, defect.name)
+            assert named not in numbers("window-replay", task), defect.name
+    for name in PANEL_MISTAKES:
+        (named,) = numbers("kernel-entries", "svm-l1", name)
+        assert name in next(one for one in SENTENCES if one.number == named).mistakes
+    for name in (*mistaken.SOLVED_INSTEAD, mistaken.UPPER):
+        task = "krr" if name == mistaken.EVERYWHERE else "svm-l1"
+        assert numbers("window-replay", task, name)[0] in ("S-1.2", "S-1.4", "S-3.9")
+
+
+@pytest.mark.parametrize(
+    ("check", "items"),
+    [
+        ("contract", tuple(ITEMS)),
+        ("message-count", COUNTED),
+        ("metamorphic-exact", RELATIONS),
+        ("step-replay", LOG),
+        ("claim-honesty", CLAIMS),
+    ],
+)
+def test_every_part_of_a_check_has_its_sentence(check, items):
+    for item in items:
+        task = "svm-l1" if item == "labels" else "krr"
+        (named,) = of_verdict(check, task, (item,))
+        assert item in named.items
+
+
+def test_no_sentence_names_what_does_not_exist():
+    known = {
+        *TERMS,
+        *(defect.name for defect in CATALOGUE),
+        *PANEL_MISTAKES,
+        *mistaken.SOLVED_INSTEAD,
+        *(*ITEMS, *COUNTED, *RELATIONS, *LOG, *CLAIMS),
+    }
+    signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
+    assert set(signs) <= known
+    assert [sign for sign, count in Counter(signs).items() if count > 1] == []
+
+
+def test_the_order_is_that_of_the_signs_and_a_sentence_of_another_task_is_not_named():
+    signs = ("overlap left out", "overlap-dropped", "kernel-correction left out")
+    assert numbers("window-replay", "krr", *signs) == ["S-3.6", "S-3.5"]
+    assert numbers("window-replay", "krr", "upper-end left out", "nothing known") == ["S-3.2"]
+    assert of_verdict("no-such-check", "krr") == ()
+    assert text_of("S-2.3") == "H iterations are H updates; the last window may be short."
+    assert text_of("S-9.9") == ""
+
+
+def test_the_page_is_what_the_sentences_say():
+    place = importlib.util.spec_from_file_location("make_spec", ROOT / "docs" / "make_spec.py")
+    assert place is not None
+    assert place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    assert (ROOT / "docs" / "spec.md").read_text("utf-8") == module.page()
