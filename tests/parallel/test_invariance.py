@@ -61,7 +61,7 @@ def test_runs_on_other_numbers_of_ranks_differ_by_no_more_than_both_bounds(form,
             judge.assert_near(ends[0], end)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.sampled_from(sorted(LOSSES)),
     st.sampled_from(sorted(KERNELS)),
