@@ -61,15 +61,15 @@ def choose(number: int) -> Chosen:
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence((0x5EC7085, number))))
     task, kernel_name = TASKS[number % 3], KERNELS[number // 3 % 3]
     s, turn = LENGTHS[number % len(LENGTHS)], number // 9
-    block = 1 + number // 3 % 3 if task == "krr" else 1
+    block = 1 + turn % 3 if task == "krr" else 1
     scale = SCALES[turn % len(SCALES)]
     data = _data(generator, kernel_name, scale, OFFSETS[turn % len(OFFSETS)])
     samples = data.shape[0]
-    if number % 4 == 1:
+    if number % 5 == 1:
         data[generator.integers(samples)] = 0.0
     kernel = _kernel(kernel_name, turn, scale)
     typical = float(np.median(kernel.diagonal((data * data).sum(axis=1))))
-    ratio = PENALTIES[turn % len(PENALTIES)]
+    ratio = PENALTIES[(turn + number % 9) % len(PENALTIES)]
     parameter = _short(typical / (ratio * samples) if task == "krr" else ratio / typical)
     problem = Problem(
         f"vector {number}",

@@ -138,7 +138,9 @@ def _told(values: Any) -> Exchanged:
         values = {"penalty" if name == "lambda" else name: value for name, value in values.items()}
     convert(values, _FORM, "the file")
     told: Exchanged = convert(values, Exchanged, "the file")
-    wanted = {*KERNEL_OF.get(told.kernel, ()), "penalty" if told.task == "krr" else "C"}
+    if told.kernel not in KERNEL_OF:
+        raise InputError(f"kernel {told.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
+    wanted = {*KERNEL_OF[told.kernel], "penalty" if told.task == "krr" else "C"}
     for name in ("degree", "offset", "sigma", "C", "penalty"):
         given = getattr(told, name) is not None
         if given != (name in wanted):
@@ -148,8 +150,6 @@ def _told(values: Any) -> Exchanged:
 
 
 def _kernel(told: Exchanged) -> Any:
-    if told.kernel not in KERNEL_OF:
-        raise InputError(f"kernel {told.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
     return kernel_from(told.kernel, **{name: getattr(told, name) for name in KERNEL_OF[told.kernel]})
 
 

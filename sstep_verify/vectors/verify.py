@@ -81,10 +81,6 @@ def verify_vectors(
     for done, entry in enumerate(index.vectors, 1):
         verify_vector(place / entry.id, entry)
         told(done, len(index.vectors))
-    made = layout.index_file(list(index.vectors))
-    _same(
-        content_of(place / layout.INDEX_NAME, layout.INDEX_NAME, MOST_INDEX_BYTES), made, layout.INDEX_NAME
-    )
     return index
 
 
@@ -183,6 +179,7 @@ def _index(place: Path) -> Index:
             raise VectorError(layout.INDEX_NAME, f"{one!r:.80} is no name of a vector's folder")
     if ids != sorted(set(ids)) or not 1 <= len(ids) <= MOST_VECTORS:
         raise VectorError(layout.INDEX_NAME, f"must list 1 to {MOST_VECTORS} vectors, each once, by name")
+    _same(content, layout.index_file(list(index.vectors)), layout.INDEX_NAME)
     return index
 
 
