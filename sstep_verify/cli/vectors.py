@@ -7,13 +7,14 @@ import sys
 
 import click
 
+COUNT = 240
+"""Vectors that are written where no number is given."""
+
 
 @click.command("vectors")
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--verify", is_flag=True, help="Prove the vectors of DIR anew, then stop.")
-@click.option(
-    "--count", type=click.IntRange(1, 999), default=240, show_default=True, help="How many are written."
-)
+@click.option("--count", type=click.IntRange(1, 999), help=f"How many are written.  [default: {COUNT}]")
 @click.option("--force", is_flag=True, help="Replace vectors that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(folder, verify, count, force, as_json):
@@ -28,17 +29,24 @@ def command(folder, verify, count, force, as_json):
     """
     from threadpoolctl import threadpool_limits
 
+    from sstep_verify.errors import InputError
+
+    if verify and (count is not None or force):
+        raise InputError("vectors: --verify writes nothing: leave out --count and --force")
     with threadpool_limits(1):
         if verify:
             _verify(folder, as_json)
         else:
-            _write(folder, count, force, as_json)
+            _write(folder, count or COUNT, force, as_json)
 
 
 def _write(folder, count, force, as_json) -> None:
+    from tqdm import tqdm
+
     from sstep_verify.vectors.write import write_vectors
 
-    entries = write_vectors(folder, count, force)
+    with tqdm(total=count, unit=" vectors", leave=False, disable=None) as bar:
+        entries = write_vectors(folder, count, force, bar.update)
     if as_json:
         click.echo(json.dumps({"vectors": len(entries), "folder": str(folder)}))
     else:
@@ -46,11 +54,14 @@ def _write(folder, count, force, as_json) -> None:
 
 
 def _verify(folder, as_json) -> None:
+    from tqdm import tqdm
+
     from sstep_verify.vectors.read import VectorError
     from sstep_verify.vectors.verify import verify_vectors
 
     try:
-        index = verify_vectors(folder)
+        with tqdm(unit=" vectors", leave=False, disable=None) as bar:
+            index = verify_vectors(folder, bar.update)
     except VectorError as error:
         if as_json:
             click.echo(json.dumps({"proved": False, "where": error.where, "reason": str(error)}))

@@ -63,10 +63,19 @@ class Exchanged:
 
     def items(self) -> dict[str, object]:
         """Names and values as they are written; parameters that do not exist here are left out."""
-        held = {"lambda" if name == "penalty" else name: value for name, value in asdict(self).items()}
-        return {"format": held.pop("format"), "version": held.pop("version")} | {
-            name: value for name, value in held.items() if value is not None
+        held = asdict(self)
+        return {
+            "lambda" if name == "penalty" else name: held[name]
+            for name in WRITTEN
+            if held[name] is not None
         }
+
+
+WRITTEN = (
+    "format", "version", "task", "samples", "features", "entries", "kernel", "degree", "offset", "sigma",
+    "C", "penalty", "s", "iterations", "block", "points", "log",
+)  # fmt: skip
+"""Fields of `Exchanged` in the order in which they are written."""
 
 
 def described(request: RunRequest, log: bool) -> Exchanged:

@@ -30,7 +30,7 @@ def write_vectors(
     replace : bool
         Whether vectors that are there may be replaced.
     told : callable
-        Called with how many are made, after each.
+        Called with 1 after each.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def write_vectors(
             entries = []
             for number in range(count):
                 entries.append(write_vector(number, partial))
-                told(number + 1)
+                told(1)
             (partial / layout.INDEX_NAME).write_bytes(layout.index_file(entries))
             (partial / layout.README_NAME).write_bytes(layout.readme())
     return entries

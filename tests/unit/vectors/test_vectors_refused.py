@@ -336,3 +336,6 @@ def test_the_command_names_what_is_at_fault(vectors, tmp_path):
     assert told["reason"] in result.stderr
     with pytest.raises(InputError, match="is no folder"):
         CliRunner().invoke(command, [str(tmp_path / "none"), "--verify"], catch_exceptions=False)
+    for words in (["--count", "3"], ["--force"]):
+        with pytest.raises(InputError, match="--verify writes nothing"):
+            CliRunner().invoke(command, [str(vectors), "--verify", *words], catch_exceptions=False)
