@@ -30,6 +30,12 @@ BITS = 384
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
+LEAST = 2.0**-100
+"""Least bound but 0, relative to the largest number of a point.
+
+Where a solver has nothing to round, only the oracle's own errors are left, which tell its precision alone.
+"""
+
 FAR = 2.0
 """Means of the data, in standard deviations, from which on they count as offset."""
 
@@ -47,8 +53,7 @@ class Proved:
     exact : EnclosedTrajectory
         The oracle's run, which the bounds are made from.
     bounds : dict of str to (dict of int to Allowed)
-        By precision and window end, not yet rounded; none but 0 is below the radius of the enclosure, as
-        what is left of the oracle's own errors would tell nothing but its precision.
+        By precision and window end, not yet rounded; see `LEAST`.
     kernel : Kernel
         The exact kernel in balls.
     """
@@ -97,7 +102,7 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
     bounds: dict[str, dict[int, Allowed]] = {}
     for precision in PRECISIONS:
         found = allowed(request, exact, precision, apart)
-        bounds[precision] = {end: one.at_least(float(enclosures[end][1])) for end, one in found.items()}
+        bounds[precision] = {end: one.at_least(_least(enclosures[end][0])) for end, one in found.items()}
     for name, found in bounds.items():
         for end, one in found.items():
             if not (np.isfinite(one.entries).all() and math.isfinite(one.norm or 0.0)):
@@ -206,6 +211,11 @@ def _apart(
     norms = (problem.dense * problem.dense).sum(axis=1)
     trace = float(problem.kernel.diagonal(norms).sum()) / problem.ridge.penalty + problem.samples**2
     return single, math.sqrt(2 * trace) * float(np.linalg.norm(own)) * 2
+
+
+def _least(middles: tuple[str, ...]) -> float:
+    largest = float(np.max(np.abs(nearest(middles))))
+    return LEAST * (largest or 1.0)
 
 
 def _written(found: Allowed) -> Bounds:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from vector_cases import made
+from vector_cases import EVERY_KIND, made
 
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.vectors.choose import choose
 from sstep_verify.vectors.layout import is_id
+from sstep_verify.vectors.make import expected_of, prove
 from sstep_verify.vectors.record import AT_C, AT_ZERO, OFFSET, REPEATED, SHORT, STARTED, ZERO_ROW
+from sstep_verify.vectors.verify import BITS
 
 ALL = [choose(number) for number in range(240)]
 REQUESTS = [chosen.request for chosen in ALL]
@@ -64,6 +66,13 @@ def test_a_vector_does_not_depend_on_how_many_there_are():
 def test_few_vectors_have_everything_out_of_the_ordinary():
     has = {name for number in (*range(12), 33) for name in made(number)[2].has}
     assert has == {AT_C, AT_ZERO, OFFSET, REPEATED, SHORT, STARTED, ZERO_ROW}
+
+
+@pytest.mark.parametrize("number", [*EVERY_KIND, 126, 171])
+def test_what_is_expected_does_not_depend_on_the_bits_of_the_proof(number):
+    # 126: a coordinate whose bound is made of nothing but the oracle's errors; 171: where all numbers are exact.
+    chosen, _, expected = made(number)
+    assert expected_of(chosen.id, chosen.request, prove(chosen.request, BITS)) == expected
 
 
 @pytest.mark.parametrize("number", [1, 6])
