@@ -1,6 +1,6 @@
 """Results documents as text: strict JSON of schema version 2, written, and read with every field checked.
 
-``schemas/`` holds the JSON schemas of this form and of artefacts, made from their types.
+``schemas/`` holds the JSON schemas of this form, of artefacts and of vectors, made from their types.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options
-from drawn_records import artefacts, certificates, checkpoints
+from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
 
@@ -73,12 +73,13 @@ def conducts(draw: Draw) -> Try:
 
 
 KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
-    "files": (files, 25),
-    "options": (options, 20),
+    "files": (files, 22),
+    "options": (options, 17),
     "campaigns": (campaigns, 15),
     "artefacts": (artefacts, 12),
     "certificates": (certificates, 10),
     "checkpoints": (checkpoints, 8),
+    "vectors": (vectors, 6),
     "destinations": (destinations, 8),
     "solvers": (conducts, 2),
 }

@@ -1,7 +1,8 @@
-"""Tries of what an earlier command left: artefacts, certificates and checkpoints that were changed."""
+"""Tries of what an earlier command left: artefacts, certificates, checkpoints and vectors that were changed."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -84,6 +85,50 @@ def certificates(draw: Draw) -> Try:
         return wrong_certificate(Path("c.json"), Path("t.json"))
 
     return Try(f"certificate {path}", ("oracle", "good", "--verify", "t.json"), (), untrue)
+
+
+def vectors(draw: Draw) -> Try:
+    """Vectors with one file changed; those of a problem made again from its arrays, as one who means harm would."""
+    from sstep_verify.vectors import layout
+
+    folder = Path("v")
+    before = {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    file = pick(draw, sorted(before))
+    way = int(draw.integers(12))
+    if way == 0:
+        file.unlink()
+        pick(draw, (lambda: None, file.mkdir, lambda: os.mkfifo(file), lambda: os.symlink("good", file)))()
+    elif way == 1:
+        (file.parent / pick(draw, ("x", ".x", "999-x", "data.bin~"))).write_text("")
+    elif way < 5 and file.suffix == ".bin":
+        content = bytearray(before[file])
+        place = 8 * int(draw.integers(max(len(content) // 8, 1)))
+        number = pick(draw, (0.0, -1.0, 3.0, 1e308, 5e-324, np.inf, np.nan, 1e-160))
+        content[place : place + 8] = np.array(number).tobytes()
+        file.write_bytes(bytes(content))
+        if file.name in layout.PROBLEM_FILES:
+            _made_again(file.parent)
+    elif file.suffix == ".json" and way < 10:
+        document = json.loads(before[file])
+        nasty.spoil_document(draw, document)
+        file.write_text(_text(document), "utf-8", "replace")
+    else:
+        file.write_bytes(nasty.spoil_bytes(draw, before[file]))
+    after = {one: one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    untrue = (lambda _: "changed vectors were proved") if after != before else (lambda _: "")
+    return Try(f"vectors {file}", ("vectors", "v", "--verify"), (), untrue)
+
+
+def _made_again(folder: Path) -> None:
+    """Make the other files of a vector's problem agree with its raw arrays, where these describe one."""
+    import tempfile
+
+    from sstep_verify.vectors import layout, read
+
+    files = {name: (folder / name).read_bytes() for name in layout.FILES}
+    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(read.VectorError):
+        request = read.request_from(files, folder.name, Path(scratch))
+        layout.write_problem(request, folder)
 
 
 def checkpoints(draw: Draw) -> Try:

@@ -1,4 +1,4 @@
-"""Make what a hostile user starts from: data, a result with its checkpoint, a certificate, an artefact, campaigns."""
+"""Make what a hostile user starts from: data, a result and its checkpoint, a certificate, an artefact, vectors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def data_lines(samples: int = 24, features: int = 4, real: bool = False) -> str:
 
 
 def make(folder: Path) -> None:
-    """Fill a folder with ``good``, ``real``, ``c.npz`` and its checkpoint, ``c.json``, ``c.toml`` and ``report``."""
+    """Fill a folder with ``good``, ``real``, ``c.npz`` and its checkpoint, ``c.json``, ``v``, ``c.toml``, ``report``."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -69,6 +69,7 @@ def make(folder: Path) -> None:
         for words, expected in (
             (("solve", "good", *SOLVE, "--out", "c.npz"), 0),
             (("oracle", "good", "--task", "svm-l1", "--digits", "8", "--no-cache", "--out", "c.json"), 0),
+            (("vectors", "v", "--count", "3"), 0),
         ):
             code, said = command(*words)
             if code != expected:

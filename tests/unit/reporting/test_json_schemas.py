@@ -11,11 +11,14 @@ from sstep_verify.campaign import artefact_values
 from sstep_verify.records import json_schema
 from sstep_verify.reporting import schema
 from sstep_verify.reporting.results import SCHEMA
+from sstep_verify.vectors import record
 
 FOLDER = resources.files("sstep_verify.reporting") / "schemas"
 MADE = {
     "artefact-2.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
     "results-2.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
+    "vector-1.json": lambda: json_schema(record.EXPECTED, "vector", record.VERSION),
+    "vectors-1.json": lambda: json_schema(record.INDEX, "vectors", record.VERSION),
 }
 
 

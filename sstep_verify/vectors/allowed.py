@@ -1,0 +1,171 @@
+"""How far any correct solver may end from the exact trajectory of a vector, whatever it declares.
+
+Bound C (bounds/trajectory/svm.py, ridge.py) is computed for what a solver declares. A vector is for solvers
+that declare nothing, so its bound is the largest of all forms that the bounds know:
+
+* a step changes a in place, by an added increment, or at the end of its window;
+* products are formed from kernel entries or, with the linear kernel, from the samples; in float64 also from
+  weights that are carried from the start;
+* RBF by norm expansion or by differences, powers by multiplication or pow, exp and pow within 4 ulps: the
+  largest error of each kernel entry;
+* increments summed per coordinate or not; block systems by Cholesky, LDL' or LU with pivoting.
+
+Bounds are distances from the oracle's run, whose own distance from the exact trajectory is added. In the
+M-norm of K-RR, ``|d_i| <= ||d||_M / sqrt(m)`` since M >= m I; a coordinate not drawn yet has not moved.
+What is compared is the float64 number nearest to the exact value, which is added as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sstep_verify.bounds.carried_run import carried_weights
+from sstep_verify.bounds.kernel.bounded import KernelEntries
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
+from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
+from sstep_verify.declaration import (
+    Declaration,
+    Distances,
+    Factorisation,
+    Increments,
+    Power,
+    Precision,
+    Update,
+)
+from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
+from sstep_verify.problems import Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.steps import SvmSteps
+
+FUNCTION_ULPS = 4.0
+
+UPDATES: tuple[Update, ...] = ("in-place", "added", "frozen")
+INCREMENTS: tuple[Increments, ...] = ("separate", "summed")
+FACTORISATIONS: tuple[Factorisation, ...] = ("cholesky", "ldl", "lu")
+DISTANCES: tuple[Distances, ...] = ("norm-expansion", "difference")
+POWERS: tuple[Power, ...] = ("multiplication", "pow")
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """Bounds at one window end, for one precision.
+
+    Parameters
+    ----------
+    entries : ndarray, shape (m,)
+        Of each coordinate; infinite where nothing can be promised.
+    norm : float or None
+        In the M-norm (K-RR).
+    """
+
+    entries: np.ndarray
+    norm: float | None
+
+    def at_least(self, smallest: float) -> Allowed:
+        """The same with no bound below a number but 0."""
+        entries = np.where(self.entries > 0, np.maximum(self.entries, smallest), 0.0)
+        return Allowed(entries, max(self.norm, smallest) if self.norm else self.norm)
+
+
+def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
+    """All declarations whose bounds differ, their kernel entries apart."""
+    any_form = Declaration("any", precision=precision, function_ulps=FUNCTION_ULPS)
+    carried = problem.kernel.linear and precision == "float64"
+    states: tuple[tuple[str, ...], ...] = ((), ("weights",)) if carried else ((),)
+    for state in states:
+        if problem.is_svm:
+            for update in UPDATES:
+                yield replace(any_form, update=update, state=state)
+            continue
+        # A K-RR step has no new value: in-place and added are the same.
+        for update in (UPDATES[0], UPDATES[2]):
+            for increments in INCREMENTS:
+                for how in FACTORISATIONS:
+                    yield replace(
+                        any_form, update=update, increments=increments, factorisation=how, state=state
+                    )
+
+
+def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> KernelEntries:
+    """Kernel rows of some coordinates, with the largest error that any of the formulas may leave."""
+    any_form = Declaration("any", precision=precision, function_ulps=FUNCTION_ULPS)
+    found = [
+        kernel_entries(problem, replace(any_form, rbf=rbf, power=power), places)
+        for rbf in DISTANCES
+        for power in POWERS
+    ]
+    return replace(found[0], solver=np.max([one.solver for one in found], axis=0))
+
+
+def trajectory_bounds(
+    request: RunRequest, exact: EnclosedTrajectory, declaration: Declaration, entries: KernelEntries
+) -> dict[int, TrajectoryBound]:
+    """Bound C of one declaration at all ends of windows."""
+    problem, start = request.problem, _initial(request)
+    carried = carried_weights(problem, declaration, exact.places, start)
+    if isinstance(exact.steps, SvmSteps):
+        loss = problem.hinge
+        return svm_trajectory_bound(
+            entries, exact.places, start, exact.steps, exact.errors, request.s, request.stops,
+            loss.shift, loss.upper, declaration, carried,
+        )  # fmt: skip
+    return ridge_trajectory_bound(
+        entries, exact.places, start, problem.targets, exact.steps, exact.errors, request.s, request.stops,
+        problem.ridge.penalty, declaration, carried,
+    )  # fmt: skip
+
+
+def allowed(
+    request: RunRequest,
+    exact: EnclosedTrajectory,
+    precision: Precision,
+    apart: dict[int, tuple[np.ndarray, float]],
+) -> dict[int, Allowed]:
+    """Bounds of any correct solver, by window end.
+
+    Parameters
+    ----------
+    request : RunRequest
+        The run.
+    exact : EnclosedTrajectory
+        The oracle's run, from the same a0.
+    precision : {"float64", "float32"}
+        Precision of the solver.
+    apart : dict of int to (ndarray of shape (m,), float)
+        Distance of the oracle's a from the exact one, and with it that of the number that is compared, per
+        coordinate; the former in the M-norm (K-RR; 0 for a K-SVM).
+
+    Returns
+    -------
+    dict of int to Allowed
+        From 0 to H.
+    """
+    problem = request.problem
+    entries = any_entries(problem, precision, exact.places)
+    found = [
+        trajectory_bounds(request, exact, declaration, entries)
+        for declaration in covered(problem, precision)
+    ]
+    made = {0: Allowed(apart[0][0], None if problem.is_svm else 0.0)}
+    for end in request.stops[1:]:
+        radius = np.max([bounds[end].radius for bounds in found], axis=0)
+        single, norm = apart[end]
+        moved = np.zeros(problem.samples)
+        if problem.is_svm:
+            moved[exact.places] = radius
+            made[end] = Allowed((moved + single) * OUTWARD, None)
+            continue
+        drawn = np.unique(request.stream.blocks(request.start, request.start + end))
+        moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * OUTWARD
+        made[end] = Allowed((moved + single) * OUTWARD, (float(radius[0]) + norm) * OUTWARD)
+    return made
+
+
+def _initial(request: RunRequest) -> np.ndarray:
+    return np.zeros(request.problem.samples) if request.initial is None else request.initial

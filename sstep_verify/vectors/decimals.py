@@ -1,0 +1,77 @@
+"""Balls as decimals of one unit, bounds as numbers of three digits: every rounding has its direction."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, ROUND_UP, Context
+from fractions import Fraction
+from typing import Any
+
+from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.oracle.balls.decimals import lower_fraction, upper_fraction
+
+DIGITS = 30
+"""Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""
+
+SLACK = 2.0**-20
+"""What a bound is raised by before it is written, relatively: other arithmetic must prove it anew."""
+
+_NEAR = 2.0**-22
+
+
+def enclosing(balls: list[Any]) -> tuple[tuple[str, ...], str]:
+    """Middles and one radius that enclose some balls: multiples of a unit, and about half of it.
+
+    Raises
+    ------
+    OracleDisagreementError
+        If a ball is too wide for the digits wanted.
+    """
+    ends = [(lower_fraction(ball), upper_fraction(ball)) for ball in balls]
+    largest = max(max(abs(low), abs(high)) for low, high in ends)
+    places = DIGITS - (math.floor(math.log10(largest)) + 1 if largest else 0)
+    unit = Fraction(10) ** -places
+    counts = [round((low + high) / 2 / unit) for low, high in ends]
+    off = max(
+        max(high - count * unit, count * unit - low)
+        for count, (low, high) in zip(counts, ends, strict=True)
+    )
+    radius = f"501e{-places - 3}" if off else "0"
+    if off > Fraction(radius):
+        raise OracleDisagreementError(
+            f"a ball is {float(off):.1e} wide, and {DIGITS} digits need {float(unit):.1e}: use more bits"
+        )
+    return tuple(_written(count, places) for count in counts), radius
+
+
+def _written(count: int, places: int) -> str:
+    """``count * 10**-places`` without an exponent, where it has a fraction."""
+    if not count:
+        return "0"
+    if places <= 0:
+        return f"{count}{'0' * -places}"
+    digits = f"{abs(count):0{places + 1}d}"
+    text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+    return f"-{text}" if count < 0 else text
+
+
+def distance(ball: Any, value: float) -> float:
+    """Upper bound on the distance of a number from what a ball encloses; 0 only if it is exact."""
+    low, high = lower_fraction(ball), upper_fraction(ball)
+    most = max(high - Fraction(value), Fraction(value) - low)
+    return math.nextafter(float(most), math.inf) if most else 0.0
+
+
+def bound_of(value: float) -> float:
+    """A bound as it is written: three digits, not below it; 0 stays 0."""
+    return float(Context(prec=3, rounding=ROUND_UP).create_decimal_from_float(value * (1.0 + SLACK)))
+
+
+def same_bound(written: float, value: float) -> bool:
+    """Whether a bound that was written is the one found anew, up to its rounding in float64."""
+    return written in {bound_of(value * factor) for factor in (1.0, 1.0 - _NEAR, 1.0 + _NEAR)}
+
+
+def least(value: float) -> str:
+    """Three digits that are not above a number >= 0, nor change with its last bits."""
+    return str(Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(value * (1.0 - 2.0**-40)))

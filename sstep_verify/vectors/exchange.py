@@ -1,0 +1,164 @@
+"""The problem of a run as an exchange folder, version 1: files that a program in any language reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.problems import Problem
+from sstep_verify.solver import RunRequest
+
+DENSE_WORDS = 1 << 22
+"""Most entries of data that are written as a dense array too."""
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What ``problem.json`` and ``problem.txt`` say.
+
+    Parameters
+    ----------
+    format, version : str, int
+        ``sstep-exchange`` and 1.
+    task : {"svm-l1", "svm-l2", "krr"}
+        What is minimised.
+    samples, features, entries : int
+        Shape of the data (m, n), and how many entries are stored.
+    kernel : str
+        linear, polynomial or rbf.
+    s, iterations, block : int
+        Iterations per window (s), iterations (H), coordinates a step (b).
+    points : int
+        How many iterations a trace holds.
+    log : int
+        1 if a log is wanted, else 0.
+    degree, offset, sigma : number, optional
+        Parameters of the kernel.
+    C, penalty : float, optional
+        Penalty of a K-SVM; regularisation of a K-RR, written as ``lambda``.
+    """
+
+    task: Literal["svm-l1", "svm-l2", "krr"]
+    samples: int
+    features: int
+    entries: int
+    kernel: str
+    s: int
+    iterations: int
+    block: int
+    points: int
+    log: int
+    format: Literal["sstep-exchange"] = "sstep-exchange"
+    version: Literal[1] = 1
+    degree: int | None = None
+    offset: float | None = None
+    sigma: float | None = None
+    C: float | None = None
+    penalty: float | None = None
+
+    def items(self) -> dict[str, object]:
+        """Names and values as they are written; parameters that do not exist here are left out."""
+        held = asdict(self)
+        return {
+            "lambda" if name == "penalty" else name: held[name]
+            for name in WRITTEN
+            if held[name] is not None
+        }
+
+
+WRITTEN = (
+    "format", "version", "task", "samples", "features", "entries", "kernel", "degree", "offset", "sigma",
+    "C", "penalty", "s", "iterations", "block", "points", "log",
+)  # fmt: skip
+"""Fields of `Exchanged` in the order in which they are written."""
+
+
+def described(request: RunRequest, log: bool) -> Exchanged:
+    """What a run's files say of it."""
+    problem = request.problem
+    matrix = sp.csr_array(problem.data)
+    given: dict[str, Any] = dict(vars(problem.kernel))
+    given["C" if problem.is_svm else "penalty"] = problem.loss.parameter
+    return Exchanged(
+        task=problem.loss.task,  # type: ignore[arg-type]
+        samples=problem.samples,
+        features=problem.features,
+        entries=int(matrix.nnz),
+        kernel=problem.kernel.name,
+        s=request.s,
+        iterations=request.iterations,
+        block=request.stream.block,
+        points=len(request.stops),
+        log=int(log),
+        **given,
+    )
+
+
+def write_folder(request: RunRequest, folder: Path, log: bool) -> None:
+    """Write the files of a run into an empty folder.
+
+    Parameters
+    ----------
+    request : RunRequest
+        The run.
+    folder : Path
+        An existing folder.
+    log : bool
+        Whether a log is wanted.
+    """
+    items = described(request, log).items()
+    (folder / "problem.json").write_text(json.dumps(items, indent=1) + "\n", "ascii")
+    _write_lines(folder / "problem.txt", (f"{key} {_text(value)}" for key, value in items.items()))
+    _write_data(request.problem, folder)
+    blocks = np.ascontiguousarray(
+        request.stream.blocks(request.start, request.start + request.iterations), dtype="<i8"
+    )
+    blocks.tofile(folder / "indices.bin")
+    _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))
+    samples = request.problem.samples
+    initial = np.zeros(samples) if request.initial is None else request.initial
+    np.asarray(initial, dtype="<f8").tofile(folder / "initial.bin")
+    _write_lines(folder / "initial.txt", map(repr, np.asarray(initial, dtype=np.float64).tolist()))
+    np.asarray(request.stops, dtype="<i8").tofile(folder / "points.bin")
+    _write_lines(folder / "points.txt", map(str, request.stops))
+
+
+def _write_data(problem: Problem, folder: Path) -> None:
+    matrix = sp.csr_array(problem.data, copy=True)
+    matrix.sum_duplicates()
+    np.asarray(matrix.indptr, dtype="<i8").tofile(folder / "row_starts.bin")
+    np.asarray(matrix.indices, dtype="<i8").tofile(folder / "columns.bin")
+    np.asarray(matrix.data, dtype="<f8").tofile(folder / "values.bin")
+    np.asarray(problem.targets, dtype="<f8").tofile(folder / "targets.bin")
+    if problem.samples * problem.features <= DENSE_WORDS:
+        np.ascontiguousarray(problem.dense, dtype="<f8").tofile(folder / "data.bin")
+    starts, columns, values = matrix.indptr.tolist(), (matrix.indices + 1).tolist(), matrix.data.tolist()
+    _write_lines(
+        folder / "data.svm",
+        (
+            " ".join(
+                [
+                    _text(target),
+                    *(f"{j}:{_text(x)}" for j, x in zip(columns[a:b], values[a:b], strict=True)),
+                ]
+            )
+            for target, a, b in zip(problem.targets.tolist(), starts, starts[1:], strict=False)
+        ),
+    )
+
+
+def _text(value: object) -> str:
+    """A value as a C program reads it: whole numbers without a point, others with all their digits."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value)
+
+
+def _write_lines(path: Path, lines) -> None:
+    with path.open("w", encoding="ascii") as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,223 @@
+"""What is expected of a vector: exact a at every window end, bounds, and the mistakes it shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sstep_reference import bdcd_krr, dcd_ksvm
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.declaration import Precision
+from sstep_verify.defects.mutation import NONE
+from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
+from sstep_verify.solver import RunRequest
+from sstep_verify.steps import SvmSteps
+from sstep_verify.vectors import record
+from sstep_verify.vectors.allowed import Allowed, allowed
+from sstep_verify.vectors.decimals import bound_of, distance, enclosing, least
+from sstep_verify.vectors.mistakes import MISTAKES, mistaken_states
+from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
+
+BITS = 384
+"""Precision of the balls that vectors are made in; a run loses about a bit an iteration."""
+
+PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
+
+LEAST = 2.0**-100
+"""Least bound but 0, relative to the largest number of a point.
+
+Where a solver has nothing to round, only the oracle's own errors are left, which tell its precision alone.
+"""
+
+FAR = 2.0
+"""Means of the data, in standard deviations, from which on they count as offset."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """What is known of a run, before it is written.
+
+    Parameters
+    ----------
+    classical, sstep : dict of int to list of m balls
+        The exact a by window end: Algorithm 1 or 3, and the s-step recurrence.
+    enclosures : dict of int to (tuple of m str, str)
+        The classical ones in decimals: middles and radius.
+    exact : EnclosedTrajectory
+        The oracle's run, which the bounds are made from.
+    bounds : dict of str to (dict of int to Allowed)
+        By precision and window end, not yet rounded; see `LEAST`.
+    kernel : Kernel
+        The exact kernel in balls.
+    """
+
+    classical: dict[int, list[Any]]
+    sstep: dict[int, list[Any]]
+    enclosures: dict[int, tuple[tuple[str, ...], str]]
+    exact: EnclosedTrajectory
+    bounds: dict[str, dict[int, Allowed]]
+    kernel: Any
+
+
+def initial_of(request: RunRequest) -> np.ndarray:
+    """a0, shape (m,)."""
+    return np.zeros(request.problem.samples) if request.initial is None else request.initial
+
+
+def prove(request: RunRequest, bits: int = BITS) -> Proved:
+    """Enclose the run of a request twice, and bound how far correct solvers may be from it.
+
+    Raises
+    ------
+    OracleDisagreementError
+        If the classical and the s-step recurrence contradict each other.
+    InputError
+        If there is no finite bound.
+    MissingExtraError
+        If python-flint is not installed.
+    """
+    problem, initial = request.problem, initial_of(request)
+    kernel = exact_kernel(problem, Balls(bits))
+    blocks = request.stream.blocks(0, request.iterations)
+    classical = _classical(request, kernel, blocks)
+    sstep = mistaken_states(request, initial, kernel, NONE)
+    for end in request.stops:
+        if not all(one.overlaps(other) for one, other in zip(classical[end], sstep[end], strict=True)):
+            raise OracleDisagreementError(
+                f"{problem.label}: after {end} iterations the classical and the s-step recurrence "
+                "contradict each other"
+            )
+    exact = enclosed_trajectory(problem, kernel, initial, blocks, request.stops)
+    enclosures = {end: enclosing(classical[end]) for end in request.stops}
+    apart = {
+        end: _apart(request, classical[end], exact.states[end], enclosures[end][0]) for end in request.stops
+    }
+    bounds: dict[str, dict[int, Allowed]] = {}
+    for precision in PRECISIONS:
+        found = allowed(request, exact, precision, apart)
+        bounds[precision] = {end: one.at_least(_least(enclosures[end][0])) for end, one in found.items()}
+    for name, found in bounds.items():
+        for end, one in found.items():
+            if not (np.isfinite(one.entries).all() and math.isfinite(one.norm or 0.0)):
+                raise InputError(f"{problem.label}: no finite bound for {name} after {end} iterations")
+    return Proved(classical, sstep, enclosures, exact, bounds, kernel)
+
+
+def expected_of(id: str, request: RunRequest, proved: Proved) -> Expected:
+    """What is written of a proved run."""
+    points = []
+    for end in request.stops:
+        given = (_written(proved.bounds[precision][end]) for precision in PRECISIONS)
+        points.append(Point(end, *proved.enclosures[end], *given))
+    flags = tuple(flags_of(request, proved, points))
+    return Expected(id, has_of(request, proved.exact), tuple(points), flags)
+
+
+def nearest(middles: tuple[str, ...]) -> np.ndarray:
+    """Float64 numbers nearest to decimals, shape (m,)."""
+    return np.array([float(Fraction(middle)) for middle in middles])
+
+
+def has_of(request: RunRequest, exact: EnclosedTrajectory) -> tuple[str, ...]:
+    """What is out of the ordinary in a run."""
+    problem, s = request.problem, request.s
+    draws = request.stream.blocks(0, request.iterations)
+    windows = [draws[begin : begin + s] for begin in range(0, request.iterations, s)]
+    data, steps = problem.dense, exact.steps
+    clipped = isinstance(steps, SvmSteps)
+    facts = {
+        record.REPEATED: any(np.unique(window).size < window.size for window in windows),
+        record.AT_ZERO: clipped and bool((steps.upper < 0).any()),  # type: ignore[union-attr]
+        record.AT_C: clipped and bool((steps.lower > problem.hinge.upper).any()),  # type: ignore[union-attr]
+        record.SHORT: request.iterations % s != 0,
+        record.STARTED: bool(initial_of(request).any()),
+        record.ZERO_ROW: bool((~data[np.unique(draws)].any(axis=1)).any()),
+        record.OFFSET: bool(abs(data.mean()) > FAR * data.std()),
+    }
+    return tuple(name for name, fact in facts.items() if fact)
+
+
+def flags_of(request: RunRequest, proved: Proved, points: list[Point]) -> list[Shown]:
+    """The mistakes that put a coordinate further from the exact one than twice its float64 bound."""
+    found = []
+    for mistake in MISTAKES:
+        if request.problem.loss.task not in mistake.tasks:
+            continue
+        states = mistaken_states(request, initial_of(request), proved.kernel, mistake.mutation)
+        effects = {end: _effects(proved, states[end], end) for end in request.stops}
+        seen = None
+        for point in points:
+            off = effects[point.iteration]
+            if seen is None and (off > 2 * np.array(point.float64.entries)).any():
+                seen = _shown(mistake.id, point, off)
+        if seen is None:
+            continue
+        single = any((effects[one.iteration] > 2 * np.array(one.float32.entries)).any() for one in points)
+        found.append(Shown(*seen, single))
+    return found
+
+
+def _effects(proved: Proved, states: list[Any], end: int) -> np.ndarray:
+    with proved.kernel.arithmetic.working():
+        pairs = zip(states, proved.classical[end], strict=True)
+        return np.array([magnitude_interval(one - other)[0] for one, other in pairs])
+
+
+def _shown(flag: str, point: Point, off: np.ndarray) -> tuple[str, int, int, str]:
+    """Flag, iteration, the coordinate that is furthest off of those seen, and how far."""
+    seen = off > 2 * np.array(point.float64.entries)
+    # By what is written of them: of two that are equally far off it is the first, whatever the last bits.
+    written = [float(least(value)) if far else -1.0 for value, far in zip(off.tolist(), seen, strict=True)]
+    coordinate = int(np.argmax(written))
+    return flag, point.iteration, coordinate, least(float(off[coordinate]))
+
+
+def _classical(request: RunRequest, kernel: Any, blocks: np.ndarray) -> dict[int, list[Any]]:
+    """Algorithm 1 or 3 in balls, at the ends of windows."""
+    problem, arithmetic = request.problem, kernel.arithmetic
+    trace: list[Any] = []
+    start = arithmetic.vector(initial_of(request))
+    given = (arithmetic, kernel, problem.targets.tolist(), start)
+    if problem.is_svm:
+        loss, C = problem.loss.task, problem.hinge.C
+        dcd_ksvm(*given, blocks.ravel().tolist(), loss=loss, C=C, trace=trace)
+    else:
+        bdcd_krr(*given, blocks.tolist(), penalty=problem.ridge.penalty, trace=trace)
+    states = [start, *trace]
+    return {end: list(states[end]) for end in request.stops}
+
+
+def _apart(
+    request: RunRequest, balls: list[Any], oracle: Any, middles: tuple[str, ...]
+) -> tuple[np.ndarray, float]:
+    """Distances of the oracle's a and of the nearest float64 numbers from the exact a; see `allowed`."""
+    problem = request.problem
+    with Balls(BITS).working():
+        own = np.array(
+            [magnitude_interval(ball - point)[1] for ball, point in zip(balls, oracle, strict=True)]
+        )
+    written = nearest(middles).tolist()
+    single = own + [distance(ball, value) for ball, value in zip(balls, written, strict=True)]
+    if problem.is_svm or not own.any():
+        return single, 0.0
+    # ||d||_M <= sqrt(trace(M)) ||d||_2; the factor covers the roundings of the trace.
+    norms = (problem.dense * problem.dense).sum(axis=1)
+    trace = float(problem.kernel.diagonal(norms).sum()) / problem.ridge.penalty + problem.samples**2
+    return single, math.sqrt(2 * trace) * float(np.linalg.norm(own)) * 2
+
+
+def _least(middles: tuple[str, ...]) -> float:
+    largest = float(np.max(np.abs(nearest(middles))))
+    return LEAST * (largest or 1.0)
+
+
+def _written(found: Allowed) -> Bounds:
+    norm = None if found.norm is None else bound_of(found.norm)
+    return Bounds(tuple(bound_of(value) for value in found.entries.tolist()), norm)

@@ -1,0 +1,210 @@
+"""``expected.json`` and ``vectors.json``: what they hold, as text, and read with every field checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from sstep_verify.records import convert, decode, strict
+
+VERSION: Literal[1] = 1
+
+REPEATED, AT_ZERO, AT_C, SHORT, STARTED, ZERO_ROW, OFFSET = (
+    "repeated-coordinate",
+    "clip-at-zero",
+    "clip-at-C",
+    "short-last-window",
+    "start-not-zero",
+    "zero-row",
+    "offset-data",
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far a correct solver of one precision may be at one point.
+
+    Parameters
+    ----------
+    entries : tuple of m float
+        Largest distance of each coordinate from the float64 number nearest to its middle.
+    norm : float or None
+        K-RR: largest distance from the exact a in the M-norm, M = K/lambda + m I.
+    """
+
+    entries: tuple[float, ...]
+    norm: float | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """The exact a at one point.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations made.
+    middles : tuple of m str
+        Decimals; each exact coordinate is within `radius` of its middle.
+    radius : str
+        Decimal.
+    float64, float32 : Bounds
+        By precision of the solver.
+    """
+
+    iteration: int
+    middles: tuple[str, ...]
+    radius: str
+    float64: Bounds
+    float32: Bounds
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A mistake that the vector shows.
+
+    Parameters
+    ----------
+    flag : str
+        Name of the mistake, see the notes of ``vectors.json``.
+    iteration : int
+        First point at which it puts a coordinate further off than twice the float64 bound.
+    coordinate : int
+        Of those coordinates the one that is furthest off, from 0.
+    effect : str
+        Decimal; how far it is off, at least.
+    float32 : bool
+        Whether it puts one, at any point, further off than twice the float32 bound.
+    """
+
+    flag: str
+    iteration: int
+    coordinate: int
+    effect: str
+    float32: bool
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a solver of one vector.
+
+    Parameters
+    ----------
+    id : str
+        Name of the vector's folder.
+    has : tuple of str
+        What is out of the ordinary in it.
+    points : tuple of Point
+        a0, the ends of all windows, the last a.
+    flags : tuple of Shown
+        The mistakes it shows.
+    format : str
+    version : int
+    """
+
+    id: str
+    has: tuple[str, ...]
+    points: tuple[Point, ...]
+    flags: tuple[Shown, ...]
+    format: Literal["sstep-vector"] = "sstep-vector"
+    version: Literal[1] = VERSION
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a flag says.
+
+    Parameters
+    ----------
+    bug_type : str
+        Kind of the mistake.
+    description : str
+        What goes wrong.
+    effect : str
+        What becomes of a solver that makes it.
+    """
+
+    bug_type: str
+    description: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the index.
+
+    Parameters
+    ----------
+    id : str
+        Name of the vector's folder.
+    digest : str
+        SHA-256 of what ``sha256sum *`` prints in it.
+    task, kernel : str
+        What is solved.
+    samples, features, s, iterations, block : int
+        m, n, s, H, b.
+    has, flags : tuple of str
+        As in ``expected.json``.
+    """
+
+    id: str
+    digest: str
+    task: str
+    kernel: str
+    samples: int
+    features: int
+    s: int
+    iterations: int
+    block: int
+    has: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """All vectors of a folder.
+
+    Parameters
+    ----------
+    notes : dict of str to Note
+        What each flag says.
+    vectors : tuple of Entry
+        By id.
+    format : str
+    version : int
+    """
+
+    notes: dict[str, Note]
+    vectors: tuple[Entry, ...]
+    format: Literal["sstep-vectors"] = "sstep-vectors"
+    version: Literal[1] = VERSION
+
+
+EXPECTED, INDEX = strict(Expected, {}), strict(Index, {})
+"""Their forms in a file."""
+
+_INNERMOST = re.compile(r"\[\n[^\[\]{}]*\]")
+
+
+def text_of(record: Expected | Index) -> str:
+    """A record as JSON, each innermost list on one line."""
+    text = json.dumps(asdict(record), indent=1, allow_nan=False)
+    return _INNERMOST.sub(lambda found: re.sub(r"\n\s*", " ", found[0]), text) + "\n"
+
+
+def expected_from(content: bytes, where: str) -> Expected:
+    """Read an ``expected.json``; an InputError names the field at fault."""
+    return _read(content, EXPECTED, Expected, where)
+
+
+def index_from(content: bytes, where: str) -> Index:
+    """Read a ``vectors.json``; an InputError names the field at fault."""
+    return _read(content, INDEX, Index, where)
+
+
+def _read(content: bytes, form: Any, kind: Any, where: str) -> Any:
+    values = decode(content, where)
+    convert(values, form, where)
+    return convert(values, kind, where)

@@ -1,0 +1,131 @@
+"""The files of vectors: the same bytes every time, readable by C, small; and what is there is not lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from vector_cases import files_of, made, states_of
+
+from sstep_verify.cli.vectors import command
+from sstep_verify.errors import InputError
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.vectors import layout
+from sstep_verify.vectors.mistakes import MISTAKES
+from sstep_verify.vectors.verify import verify_vectors
+from sstep_verify.vectors.write import MOST_VECTORS, write_vectors
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+FEW = 12
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("vectors") / "few"
+    made = CliRunner().invoke(command, [str(folder), "--count", str(FEW)], catch_exceptions=False)
+    assert made.exit_code == 0
+    assert f"{FEW} vectors written" in made.output
+    return folder
+
+
+def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
+    index = verify_vectors(written)
+    assert len(index.vectors) == FEW
+    assert {flag for entry in index.vectors for flag in entry.flags} == {one.id for one in MISTAKES}
+    assert set(index.notes) == {one.id for one in MISTAKES}
+    result = CliRunner().invoke(command, [str(written), "--verify", "--json"], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert json.loads(result.output) == {"proved": True, "vectors": FEW, "flags": sorted(index.notes)}
+
+
+def test_the_same_bytes_are_written_every_time(written, tmp_path):
+    write_vectors(tmp_path / "again", 3)
+    again, before = files_of(tmp_path / "again"), files_of(written)
+    assert len(again) == 3 * len(layout.FILES) + 2
+    del again["vectors.json"]  # lists three
+    assert again == {name: before[name] for name in again}
+
+
+def test_the_shipped_number_of_vectors_has_less_than_four_megabytes(written):
+    assert sum(map(len, files_of(written).values())) / FEW * 240 < 4e6
+
+
+def test_raw_text_and_decimals_say_the_same(written):
+    for number in range(FEW):
+        chosen, _, expected = made(number)
+        folder, shape = written / chosen.id, (len(expected.points), chosen.request.problem.samples)
+        for name, read in (("expected", float.fromhex), ("bounds64", float), ("bounds32", float)):
+            raw = np.fromfile(folder / f"{name}.bin", "<f8").reshape(shape)
+            lines = (folder / f"{name}.txt").read_text("ascii").splitlines()
+            assert [[read(one) for one in line.split()] for line in lines] == raw.tolist()
+        raw = np.fromfile(folder / "expected.bin", "<f8").reshape(shape).tolist()
+        assert [[float(one) for one in point.middles] for point in expected.points] == raw
+        points = np.fromfile(folder / "points.bin", "<i8").tolist()
+        assert points == [point.iteration for point in expected.points] == chosen.request.stops
+
+
+def test_the_readme_has_a_c_program_that_judges_a_run(written, tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    text = (written / "README.md").read_text("utf-8")
+    (program,) = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
+    assert len(text.splitlines()) <= 40
+    (tmp_path / "compare.c").write_text(program)
+    given = ["-Wall", "-Werror", "-o", str(tmp_path / "compare"), str(tmp_path / "compare.c"), "-lm"]
+    subprocess.run([compiler, *given], check=True, timeout=60)
+    chosen, _, expected = made(5)
+    m, points = chosen.request.problem.samples, len(expected.points)
+    states = np.array(list(states_of(ReferenceSolver("float32").run(chosen.request)).values()))
+    for values, bounds, code in (
+        (states, "bounds32", 0),
+        (states, "bounds64", 1),
+        (states[:-1], "bounds32", 1),
+        (np.concatenate([states, states[:1]]), "bounds32", 1),
+        (np.where(np.arange(points)[:, None] == 2, np.nan, states), "bounds32", 1),
+    ):
+        values.astype("<f8").tofile(tmp_path / "trace.bin")
+        words = [str(tmp_path / "compare"), str(written / chosen.id), str(tmp_path / "trace.bin"), bounds]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert ended.returncode == code, ended
+        assert f"of {m * points} numbers" in ended.stdout
+
+
+def test_the_digest_is_what_sha256sum_prints(written):
+    (entry, *_) = verify_vectors_index(written)
+    shell = "LC_ALL=C sha256sum * | sha256sum"
+    found = subprocess.run(
+        ["sh", "-c", shell], cwd=written / entry["id"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split()[0] == entry["digest"]
+
+
+def verify_vectors_index(folder: Path) -> list[dict]:
+    return json.loads((folder / "vectors.json").read_text("ascii"))["vectors"]
+
+
+def test_what_is_there_is_replaced_only_where_it_is_vectors_and_that_is_asked_for(tmp_path):
+    folder = tmp_path / "some"
+    write_vectors(folder, 1)
+    with pytest.raises(InputError, match="is there already"):
+        write_vectors(folder, 1)
+    write_vectors(folder, 2, replace=True)
+    assert len(verify_vectors_index(folder)) == 2
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"holds 'thesis.tex', which is no part of vectors"):
+        write_vectors(folder, 1, replace=True)
+    assert (folder / "thesis.tex").read_text() == "years of work"
+    assert [one.name for one in tmp_path.iterdir()] == ["some"]
+
+
+@pytest.mark.parametrize("count", [0, MOST_VECTORS + 1])
+def test_a_number_out_of_range_is_refused(tmp_path, count):
+    with pytest.raises(InputError, match=f"{count} vectors asked for; there are 1 to {MOST_VECTORS}"):
+        write_vectors(tmp_path / "none", count)
