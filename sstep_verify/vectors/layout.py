@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.exchange import write_folder
 from sstep_verify.solver import RunRequest
-from sstep_verify.vectors.exchange import write_folder
 from sstep_verify.vectors.make import nearest
 from sstep_verify.vectors.mistakes import EFFECTS, MISTAKES
 from sstep_verify.vectors.record import Entry, Expected, Index, Note, text_of

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.exchange import Exchanged
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import shortened
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.records import convert, decode, strict
 from sstep_verify.solver import RunRequest
-from sstep_verify.vectors.exchange import Exchanged
 
 MOST_BYTES, MOST_INDEX_BYTES = 1 << 20, 8 << 20
 """Largest file of a vector, and largest index, in bytes; those that are shipped have 15 kB and 150 kB."""

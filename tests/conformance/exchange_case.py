@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from octave_bound import BLOCK, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case
 
+from sstep_verify import exchange
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import folder as exchange
 
 SEED = 11
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.exchange import write_folder
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest
@@ -26,7 +27,6 @@ from sstep_verify.solvers.adapters.program import (
     program_from,
     read_program,
 )
-from sstep_verify.solvers.adapters.program.folder import write_folder
 from sstep_verify.solvers.adapters.program.results import ProgramError, read_number
 from sstep_verify.verdict import Status
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import RefusedError
+from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.program.description import ProgramFile
 from sstep_verify.solvers.adapters.program.execute import REFUSED, Ended, execute
-from sstep_verify.solvers.adapters.program.folder import write_folder
 from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_counters, read_numbers
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector

@@ -1,8 +1,9 @@
-"""The problem of a run as an exchange folder, version 1: files that a program in any language reads."""
+"""The exchange folder, version 1: a run as files for a program in any language; see docs/exchange.md."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -64,11 +65,8 @@ class Exchanged:
     def items(self) -> dict[str, object]:
         """Names and values as they are written; parameters that do not exist here are left out."""
         held = asdict(self)
-        return {
-            "lambda" if name == "penalty" else name: held[name]
-            for name in WRITTEN
-            if held[name] is not None
-        }
+        named = {name: held[name] for name in WRITTEN if held[name] is not None}
+        return {"lambda" if name == "penalty" else name: value for name, value in named.items()}
 
 
 WRITTEN = (
@@ -159,6 +157,6 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _write_lines(path: Path, lines) -> None:
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
     with path.open("w", encoding="ascii") as file:
         file.writelines(f"{line}\n" for line in lines)
