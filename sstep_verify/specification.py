@@ -146,6 +146,11 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
     return tuple(dict.fromkeys(named)) or tuple(one for one in known if check in one.claimed_by)
 
 
+def broken_by(sign: str) -> tuple[str, ...]:
+    """Numbers of the sentences that a mistake, or a quantity left out, breaks, whatever the task."""
+    return tuple(one.number for one in specification().sentences if sign in one.signs)
+
+
 def text_of(number: str) -> str:
     """The text of a sentence; empty if this version has no such sentence."""
     return next((one.text for one in specification().sentences if one.number == number), "")

@@ -11,8 +11,9 @@ import numpy as np
 
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import RunRequest
+from sstep_verify.specification import broken_by
 from sstep_verify.vectors.make import nearest
-from sstep_verify.vectors.mistakes import EFFECTS, MISTAKES
+from sstep_verify.vectors.mistakes import EFFECTS, LEFT_OUT, MISTAKES
 from sstep_verify.vectors.record import Entry, Expected, Index, Note, text_of
 
 README_NAME, INDEX_NAME, EXPECTED_NAME = "README.md", "vectors.json", "expected.json"
@@ -91,7 +92,12 @@ def entry(request: RunRequest, expected: Expected, files: dict[str, bytes]) -> E
 
 def index_file(entries: list[Entry]) -> bytes:
     """The index of some vectors, with notes on all flags."""
-    notes = {one.id: Note(one.bug_type, one.description, EFFECTS[one.bug_type]) for one in MISTAKES}
+    notes = {
+        one.id: Note(
+            one.bug_type, one.description, EFFECTS[one.bug_type], broken_by(one.id.removesuffix(LEFT_OUT))
+        )
+        for one in MISTAKES
+    }
     return text_of(Index(notes, tuple(entries))).encode("ascii")
 
 

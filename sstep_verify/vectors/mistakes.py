@@ -67,6 +67,10 @@ BUG_TYPES: dict[str, str] = {
 """Type of each mistake; one of the catalogue that is not named here is a step's."""
 
 
+LEFT_OUT = "-left-out"
+"""Ends the name of the mistake that a quantity of a step is left out."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A mistake that may be planted.
@@ -101,7 +105,7 @@ def _mistakes() -> tuple[Mistake, ...]:
     for quantity in QUANTITIES:
         mutation = left_out(quantity.name)
         if quantity.name in TERMS and replace(mutation, name="") not in known:
-            name = f"{quantity.name}-left-out"
+            name = f"{quantity.name}{LEFT_OUT}"
             kind = BUG_TYPES.get(name, STEP)
             found.append(Mistake(name, kind, quantity.meaning, quantity.tasks, mutation))
     return tuple(found)

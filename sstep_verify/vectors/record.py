@@ -124,11 +124,14 @@ class Note:
         What goes wrong.
     effect : str
         What becomes of a solver that makes it.
+    sentences : tuple of str
+        Numbers of the sentences of docs/spec.md that it breaks.
     """
 
     bug_type: str
     description: str
     effect: str
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ import pytest
 from vector_cases import EVERY_KIND, made
 
 from sstep_verify.problems.kernels import parameters_of
+from sstep_verify.specification import broken_by, text_of
 from sstep_verify.vectors.choose import choose
 from sstep_verify.vectors.layout import is_id
 from sstep_verify.vectors.make import expected_of, prove
+from sstep_verify.vectors.mistakes import LEFT_OUT, MISTAKES
 from sstep_verify.vectors.record import AT_C, AT_ZERO, OFFSET, REPEATED, SHORT, STARTED, ZERO_ROW
 from sstep_verify.vectors.verify import BITS
 
@@ -81,3 +83,10 @@ def test_what_a_vector_has_is_there(number):
     assert ZERO_ROW in expected.has
     assert (~chosen.request.problem.dense.any(axis=1)).any()
     assert (SHORT in expected.has) == (chosen.request.iterations % chosen.request.s > 0)
+
+
+def test_every_mistake_breaks_a_sentence_of_the_specification():
+    for mistake in MISTAKES:
+        numbers = broken_by(mistake.id.removesuffix(LEFT_OUT))
+        assert numbers, mistake.id
+        assert all(text_of(number) for number in numbers)
