@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sstep_verify.declaration import Declaration
-    from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
+    from sstep_verify.errors import DataError, FailedError, InputError, MissingExtraError, SstepVerifyError
     from sstep_verify.judging import judge
     from sstep_verify.problems import (
         Hinge,
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
     from sstep_verify.solvers.production import ProductionSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Status, Term, Verdict
+    from sstep_verify.verifying import Report, parametrize_with_checks, verify
 
 _ROOMS = {
     "declaration": ("Declaration",),
-    "errors": ("DataError", "InputError", "MissingExtraError", "SstepVerifyError"),
+    "errors": ("DataError", "FailedError", "InputError", "MissingExtraError", "SstepVerifyError"),
     "judging": ("judge",),
     "problems": (
         "Hinge", "IndexStream", "LinearKernel", "PolynomialKernel", "Problem", "RBFKernel", "Ridge",
@@ -44,6 +45,7 @@ _ROOMS = {
     "solvers.production": ("ProductionSolver",),
     "trajectory": ("Trajectory",),
     "verdict": ("Status", "Term", "Verdict"),
+    "verifying": ("Report", "parametrize_with_checks", "verify"),
 }  # fmt: skip
 """Modules of the public names; a module is imported when a name of it is first used."""
 
@@ -53,6 +55,7 @@ __all__ = [
     "CallableSolver",
     "DataError",
     "Declaration",
+    "FailedError",
     "Hinge",
     "IndexStream",
     "InputError",
@@ -63,6 +66,7 @@ __all__ = [
     "ProductionSolver",
     "RBFKernel",
     "ReferenceSolver",
+    "Report",
     "Ridge",
     "RunRequest",
     "Solver",
@@ -74,6 +78,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "judge",
+    "parametrize_with_checks",
+    "verify",
 ]
 
 

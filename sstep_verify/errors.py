@@ -19,6 +19,10 @@ class DataError(InputError):
     """A data file is malformed or unsuitable; the message names file, line and value."""
 
 
+class FailedError(SstepVerifyError, AssertionError):
+    """A solver under test failed, or nothing could be said of it; the message holds every reason."""
+
+
 class RefusedError(InputError):
     """A solver under test refuses the input of a run; the run is left out, and that is said."""
 

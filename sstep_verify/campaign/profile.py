@@ -9,8 +9,10 @@ from pathlib import Path
 
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
-from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.errors import InputError
+from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
+from sstep_verify.errors import InputError, closest
+from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile
 
 ON_RANKS = ("contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "message-count")
@@ -41,34 +43,35 @@ class Selection:
 
 
 def profile_of(
-    campaign: str, profile: str, solver: str, program: ProgramFile | None, chosen: Selection, command: str
+    profile: str, solver: Solver | ProgramFile | str, chosen: Selection, command: str
 ) -> Definition:
     """The campaign that judges a solver.
 
     Parameters
     ----------
-    campaign : str
-        The shipped campaign whose problems are taken.
     profile : str
-        Its name as a profile.
-    solver : str
-        ``module:object`` or the path of a program file; empty with `program`.
-    program : ProgramFile or None
-        The program, where it is described by options.
+        One of `PROFILES`.
+    solver : Solver, ProgramFile or str
+        The solver; a text is ``module:object`` or the path of a program file.
     chosen : Selection
         What it is for.
     command : str
-        The command that was given, for replay commands.
+        The command or call that was made, for replay commands.
 
     Raises
     ------
     InputError
-        If nothing is left, or the solver cannot be had.
+        If the profile is unknown, nothing of it is left, or the solver cannot be had.
     """
-    given = read_definition(campaign)
-    name = program.program.name if program else solver
+    if profile not in PROFILES:
+        raise InputError(
+            f"profile {profile!r} is unknown{closest(profile, PROFILES)}; known: {', '.join(PROFILES)}"
+        )
+    definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
+    name, stem = _names(solver)
     families = tuple(
-        replace(family, solver=name, program=program) for family in _families(given.families, chosen)
+        replace(family, solver=name if given is None else stem, given=given)
+        for family in _families(definition.families, chosen)
     )
     if not families:
         raise InputError(
@@ -76,16 +79,25 @@ def profile_of(
             "sstep-verify check --list --profile for what it has"
         )
     for family in families:
-        family.solvers()
-    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(name).stem).strip("-._") or "solver"
+        refuse_unusable(family, f"profile {profile}")
     return replace(
-        given,
-        name=f"{stem[:48]}-{profile}",
+        definition,
+        name=f"{stem}-{profile}",
         title=f"{name}: profile {profile}",
-        description=f"Solver under test: {name}. {given.description}",
+        description=f"Solver under test: {name}. {definition.description}",
         families=families,
         command=command,
     )
+
+
+def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
+    """Name of a solver, and one that folders and ids may have."""
+    if isinstance(solver, ProgramFile):
+        name = solver.program.name
+    else:
+        name = solver if isinstance(solver, str) else solver.declaration.name
+    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(name).stem).strip("-._")
+    return name, stem[:48] or "solver"
 
 
 def _families(given: tuple[Family, ...], chosen: Selection) -> Iterator[Family]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable
 
 from sstep_verify.errors import InputError, closest
@@ -42,3 +43,10 @@ def chosen(text: str, case_ids: Collection[str]) -> set[str]:
         near = closest(text, case_ids) or f"; ids look like {next(iter(case_ids))!r}"
         raise InputError(f"no case has an id that contains {text!r:.100}{near}; --list shows them all")
     return found
+
+
+def command_for(again: str, case_id: str) -> str:
+    """The command, or call, that runs one case again, given the one that runs all."""
+    if again.endswith(")"):
+        return f"{again[:-1]}, only={case_id!r})"
+    return f"{again} --only {shlex.quote(case_id)}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+PROFILES = {"smoke": "smoke", "ci": "ci", "nightly": "embedded"}
+"""Profiles of problems on which somebody's solver is judged, and the campaigns that they are."""
+
 
 def shipped() -> dict[str, Traversable]:
     """Files of the campaigns that come with the package, by their names, in alphabetical order."""

@@ -7,17 +7,8 @@ import sys
 
 import click
 
+from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.cli.completion import complete
-
-PROFILES = {
-    "smoke": "one K-SVM and one K-RR",
-    "ci": "every task and kernel, 32 samples",
-    "nightly": "campaign embedded: two real data sets, every step",
-}
-"""Profiles, and what each is."""
-
-CAMPAIGNS = {"nightly": "embedded"}
-"""Campaigns that have another name than their profile."""
 
 
 class Numbers(click.ParamType):
@@ -164,9 +155,7 @@ def _definition(
         )
     chosen = Selection(ranks, s_values or (), data or "", tasks, kernels)
     words = ["sstep-verify", "check", *_without_case(sys.argv[2:])]
-    return profile_of(
-        CAMPAIGNS.get(profile, profile), profile, solver or "", program, chosen, shlex.join(words)
-    )
+    return profile_of(profile, program or solver, chosen, shlex.join(words))
 
 
 def _words(option: str, line: str | None) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.loop.messages import tell
+from sstep_verify.campaign.selection import command_for
 from sstep_verify.campaign.stability.definition import ScenarioUnit
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -135,7 +135,7 @@ def _case(
         points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
         windows=family.windows,
         seed=unit.seed,
-        replay_command=f"{again} --only {shlex.quote(unit.case(form))}",
+        replay_command=command_for(again, unit.case(form)),
     )
 
 

@@ -36,10 +36,10 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if not primary:
         return Status.VACUOUS, "no step of this case was judged"
     stepped = [verdict for verdict in primary if verdict.s > 1] or primary
-    right = sorted({verdict.s for verdict in stepped if verdict.status is Status.PASS})
-    if not right:
+    if not any(verdict.status is Status.PASS for verdict in stepped):
         return Status.VACUOUS, stepped[-1].reason
-    vacuous = sorted({verdict.s for verdict in primary} - {v.s for v in primary if v.status is Status.PASS})
+    right = sorted({verdict.s for verdict in primary if verdict.status is Status.PASS})
+    vacuous = sorted({verdict.s for verdict in primary} - set(right))
     reason = f"right for s in {{{', '.join(map(str, right))}}}"
     if vacuous:
         reason += f"; vacuous for s in {{{', '.join(map(str, vacuous))}}}"

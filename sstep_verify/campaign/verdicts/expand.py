@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import scipy.sparse as sp
 
-from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.selection import chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.campaign.verdicts.solvers import offered
@@ -171,7 +171,7 @@ def make_case(
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
-        replay_command=f"{again} --only {shlex.quote(spec.id)} {options}".strip(),
+        replay_command=f"{command_for(again, spec.id)} {options}".strip(),
     )
 
 

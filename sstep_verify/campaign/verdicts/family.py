@@ -25,7 +25,7 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.foreign import is_foreign
+from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
 TASKS = ("svm-l1", "svm-l2", "krr")
@@ -102,8 +102,8 @@ class Family:
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
-    program : ProgramFile or None
-        The program under test, where it is described otherwise than by a file; `solver` is its name then.
+    given : ProgramFile, Solver or None
+        The program or solver under test, where `solver` is but a name for it.
     """
 
     data: tuple[str, ...]
@@ -137,14 +137,14 @@ class Family:
     time_limit: float = 600.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
-    program: ProgramFile | None = None
+    given: ProgramFile | Solver | None = None
 
     @property
     def label(self) -> str:
         """What sets the family's runs apart from those of the default solver; empty for it."""
         parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
         parts = [self.solver] if is_foreign(self.solver) else parts
-        parts = [Path(self.solver).stem] if self.is_program else parts
+        parts = [Path(self.solver).stem] if self.is_program or self.given else parts
         parts += [] if self.storage == "as-is" else [self.storage]
         parts += [f"bias={shortest(self.bias)}"] if self.bias else []
         parts += [] if self.update == "in-place" else [self.update]
@@ -164,7 +164,7 @@ class Family:
     @property
     def is_program(self) -> bool:
         """Whether the solver under test is a program."""
-        return self.program is not None or is_program(self.solver)
+        return isinstance(self.given, ProgramFile) or is_program(self.solver)
 
     @property
     def memory_bytes(self) -> int:
@@ -179,8 +179,10 @@ class Family:
         InputError
             If its options do not go together.
         """
-        if self.program is not None:
-            return {"": program_solver(self.program, self.ranks, f"program {self.solver!r}")}
+        if isinstance(self.given, ProgramFile):
+            return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
+        if self.given is not None:
+            return {"": ForeignSolver(self.given)}
         return make_solvers(
             self.solver,
             precision=self.precision,
@@ -237,7 +239,7 @@ def read_family(table: dict, where: str) -> Family:
         if not values.get(key):
             raise InputError(f"{where}: {key} is missing or empty")
     family = Family(**values)
-    _refuse_unusable(family, where)
+    refuse_unusable(family, where)
     return family
 
 
@@ -270,7 +272,8 @@ def _ranges(family: Family) -> dict[str, Range]:
     }
 
 
-def _refuse_unusable(family: Family, where: str) -> None:
+def refuse_unusable(family: Family, where: str) -> None:
+    """Raise InputError if a number is out of range, a name unknown, or options do not go together."""
     within(where, vars(family), _ranges(family))
     for check in family.checks:
         known(where, "check", check, tuple(CHECKS))

@@ -1,0 +1,185 @@
+"""Verifying a solver from Python: a profile of problems, a report, and a test for each problem."""
+
+from __future__ import annotations
+
+import functools
+import html
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sstep_verify.errors import FailedError, require
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.reporting.results import Results
+    from sstep_verify.solver import Solver
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What a solver was found to be.
+
+    Parameters
+    ----------
+    results : Results
+        The whole document: cases, verdicts, runs.
+    folder : Path or None
+        Where it was written; None if nowhere.
+    """
+
+    results: Results
+    folder: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed or stayed open, and enough was compared (exit code 0)."""
+        return self.results.summary.exit_code == 0
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The verdicts FAIL and INCONCLUSIVE, as in ``results.json``."""
+        return [one for one in self.results.verdicts if one["status"] in ("FAIL", "INCONCLUSIVE")]
+
+    def raise_for_failures(self) -> None:
+        """Raise unless the report is one of success.
+
+        Raises
+        ------
+        FailedError
+            With the headline, and the reason of every verdict that failed or stayed open.
+        """
+        if not self.passed:
+            reasons = [
+                f"{one['status']} {one['case']}, {one['check']}, s = {one['s']}: {one['reason']}"
+                for one in self.failures
+            ]
+            notes = [] if reasons else list(self.results.campaign.notes)
+            raise FailedError("\n".join([self._headline, *reasons, *notes]))
+
+    @property
+    def _headline(self) -> str:
+        summary = self.results.summary
+        return f"{self.results.campaign.name}: {summary.sentence}"
+
+    def __repr__(self) -> str:
+        summary = self.results.summary
+        lines = [self._headline, f"judged {summary.steps_judged} of {summary.steps} steps"]
+        lines += [f"  {case.status} {case.id}: {case.reason}" for case in self.results.cases]
+        return "\n".join(lines + ([f"report: {self.folder}"] if self.folder else []))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = "".join(
+            f"<tr><td>{case.status}</td><td><code>{html.escape(case.id)}</code></td>"
+            f"<td>{html.escape(case.reason)}</td></tr>"
+            for case in self.results.cases
+        )
+        head = "<tr><th>status</th><th>problem</th><th>reason</th></tr>"
+        return f"<p><strong>{html.escape(self._headline)}</strong></p><table>{head}{rows}</table>"
+
+
+def verify(
+    solver: Solver | str,
+    profile: str = "ci",
+    *,
+    s: Sequence[int] = (),
+    tasks: Sequence[str] = (),
+    kernels: Sequence[str] = (),
+    data: str = "",
+    only: str = "",
+    out: str | Path | None = None,
+) -> Report:
+    """Verify a solver on a profile of problems, as ``sstep-verify check`` does, in this process.
+
+    Parameters
+    ----------
+    solver : Solver or str
+        A solver, ``module:object``, or the path of a program file (docs/exchange.md).
+    profile : {"smoke", "ci", "nightly"}
+        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded.
+    s : sequence of int
+        Iterations per window; those of the profile if empty.
+    tasks, kernels : sequence of str
+        svm-l1, svm-l2, krr, and linear, polynomial, rbf; all if empty.
+    data : str
+        A data set or LIBSVM file instead of the profile's.
+    only : str
+        Run only the cases whose id this selects, as ``--only`` does.
+    out : str or Path, optional
+        Folder of the report, with artefacts of what fails; written nowhere if absent.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InputError
+        If nothing of the profile is left, or the solver, a name or the folder cannot be used.
+    MissingExtraError
+        If exact arithmetic (extra ``exact``) is not installed.
+    """
+    require("flint", "exact")
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.loop.run import Plan, run_campaign
+    from sstep_verify.reporting import check_destination, write_report
+
+    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data)
+    if out is not None:
+        check_destination(out)
+    with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
+        results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))
+        return Report(results, write_report(results, out, Path(held)).folder if out else None)
+
+
+def parametrize_with_checks(solvers: Sequence[Solver | str], profile: str = "smoke") -> Any:
+    """A pytest decorator: one test for each solver and problem of a profile.
+
+    The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`.
+
+    Parameters
+    ----------
+    solvers : sequence
+        Solvers, as `verify` takes them.
+    profile : str
+        Profile, as `verify` takes it.
+    """
+    import pytest
+
+    found = []
+    for solver in solvers:
+        definition = _definition(solver, profile)
+        for unit in definition_units(definition):
+            check = functools.partial(_verify_one, profile=profile, only=unit)
+            found.append(pytest.param(solver, check, id=unit))
+    return pytest.mark.parametrize(("solver", "check"), found)
+
+
+def definition_units(definition: Definition) -> list[str]:
+    """Ids of the cases of a campaign."""
+    from sstep_verify.campaign.kinds import KINDS
+
+    return [key for unit in KINDS[definition.kind].units(definition) for key in unit.keys]
+
+
+def _verify_one(solver: Solver | str, profile: str, only: str) -> None:
+    verify(solver, profile, only=only).raise_for_failures()
+
+
+def _definition(
+    solver: Solver | str,
+    profile: str,
+    s: tuple[int, ...] = (),
+    tasks: tuple[str, ...] = (),
+    kernels: tuple[str, ...] = (),
+    data: str = "",
+) -> Definition:
+    from sstep_verify.campaign.profile import Selection, profile_of
+
+    return profile_of(
+        profile, solver, Selection((1,), s, data, tasks, kernels), f"verify(solver, {profile!r})"
+    )
