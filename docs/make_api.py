@@ -25,7 +25,7 @@ at any time. This page is made from the docstrings by `python docs/make_api.py`.
 """
 
 GROUPS = {
-    "Judging": ("judge", "Verdict", "Term", "Status"),
+    "Judging": ("judge", "verify", "Report", "parametrize_with_checks", "Verdict", "Term", "Status"),
     "Problems": (
         "Problem", "LinearKernel", "PolynomialKernel", "RBFKernel", "Hinge", "SquaredHinge", "Ridge",
         "IndexStream",
@@ -34,7 +34,7 @@ GROUPS = {
         "Solver", "Declaration", "RunRequest", "Trajectory", "CallableSolver", "ReferenceSolver",
         "ProductionSolver",
     ),
-    "Errors": ("SstepVerifyError", "InputError", "DataError", "MissingExtraError"),
+    "Errors": ("SstepVerifyError", "FailedError", "InputError", "DataError", "MissingExtraError"),
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import signal
 import warnings
 from dataclasses import replace
 
@@ -89,14 +90,19 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             raise InputError(
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
             )
-    except Exception as error:
-        if not foreign or isinstance(error, RefusedError):
+    except BaseException as error:
+        if not foreign or isinstance(error, RefusedError) or _is_interrupt(error):
             raise
         told = f"{RAISED} {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
     after = _digests_after(request)
     changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
     return replace(made, asked=replace(asked, ended=ended[0] if ended else None, changed=changed))
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether an error is a Ctrl-C for us; where interrupts are ignored, only a solver raises one."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
 def _own_copy(request: RunRequest) -> RunRequest:

@@ -118,10 +118,13 @@ class TrainingRequest:
     @property
     def outputs(self) -> tuple[Output, ...]:
         """All files that are written: result, checkpoint, predictions."""
-        replace = self.resume or self.force
         again = "pass --resume to go on from it, or --force to begin anew"
+        # What is there is of the run that is gone on with only where that run left its checkpoint.
+        replace = self.force or (self.resume and self.checkpoint.exists())
         result = Output("--out", self.out, replace)
-        checkpoint = Output("the checkpoint of --out", self.checkpoint, replace, otherwise=again)
+        checkpoint = Output(
+            "the checkpoint of --out", self.checkpoint, self.resume or self.force, otherwise=again
+        )
         found: tuple[Output, ...] = (checkpoint, result) if self.out else (result,)
         if self.predictions is not None:
             found = (*found, Output("--predictions", self.predictions, replace))

@@ -311,3 +311,12 @@ def test_a_test_file_may_have_more_features(kernel):
         assert "accuracy" in out
     narrow, wide = (np.loadtxt(f"{name}.txt")[:, 1] for name in ("F", "broad"))
     np.testing.assert_allclose(narrow, wide, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "option", [["--out", "kept"], ["--out", "r.npz", "--predictions", "kept", "--test", "points"]]
+)
+def test_resume_replaces_nothing_that_no_earlier_run_left(folder, option):
+    (folder / "kept").write_text("mine\n")
+    assert "kept: is there already" in refused(*LINEAR, *BRIEF, *option, "--resume")
+    assert (folder / "kept").read_text() == "mine\n"

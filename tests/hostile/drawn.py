@@ -39,11 +39,13 @@ def destinations(draw: Draw) -> Try:
         words += pick(draw, ([], ["--resume"]))
     forced = command != "run" and draw.random() < 0.6
     words += ["--force"] if forced else []
-    inputs = {"good", "real", "link", "hard", "./good", "folder/../good", "c.toml"} | (
-        set() if forced else {"c.npz", "c.json"}
+    kept = {"good", "link", "hard", "./good", "folder/../good"} | (
+        {"c.toml"} if command == "run" else set()
     )
+    kept |= {"real"} if "--test" in words and words[words.index("--test") + 1] == "real" else set()
+    kept |= set() if forced else {"c.npz", "c.json", "c.toml", "real", "c.npz.checkpoint"}
     named = {os.path.normpath(word) for word in words if word in names and word}
-    outputs = tuple(name for name in named if name not in inputs)
+    outputs = tuple(name for name in named if name not in kept)
     outputs += tuple(f"{name}.checkpoint" for name in outputs) + tuple(
         f"{name}.partial" for name in outputs
     )

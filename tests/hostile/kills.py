@@ -35,6 +35,9 @@ CHAINS = {
 }
 """Command, what is added to go on, and the names it leaves."""
 
+ENDS = {"solve": {0}, "run": {0, 3}, "oracle": {0}}
+"""Exit codes of a finished command; a campaign this small may show too little to be green (3)."""
+
 WORDS = [sys.executable, "-m", "sstep_verify"]
 SIGNALS = (signal.SIGKILL,) * 8 + (signal.SIGINT, signal.SIGTERM)
 
@@ -91,7 +94,7 @@ def chain(kind: str, folder: Path, draw: np.random.Generator, seconds: float) ->
             words.append(onward)
     process = begin(folder, words)
     _, errors = process.communicate(timeout=300)
-    if process.returncode != 0:
+    if process.returncode not in ENDS[kind]:
         return kills, f"ended with {process.returncode}: {errors.decode()[-400:]}"
     stray = {file.name for file in folder.iterdir()} - given - left
     return kills, f"left {sorted(stray)}" if stray else ""
@@ -115,7 +118,7 @@ def main() -> int:
             begun = time.monotonic()
             process = begin(room / kind, line.split())
             _, errors = process.communicate(timeout=300)
-            if process.returncode:
+            if process.returncode not in ENDS[kind]:
                 raise SystemExit(f"{kind} ended with {process.returncode}:\n{errors.decode()}")
             seconds[kind], alone[kind] = time.monotonic() - begun, said(room / kind, kind)
         while sum(counts.values()) < asked.kills:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 
 import numpy as np
@@ -113,3 +114,29 @@ def test_an_error_of_our_own_solver_is_an_error():
 def test_a_declaration_of_nonsense_is_refused(fields, words):
     with pytest.raises(InputError, match=words):
         Declaration("mine", **fields)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_a_solver_that_ends_us_only_fails(raised):
+    def spoil(request):
+        raise raised("planted")
+
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        _, _, verdict = judged(ForeignSolver(spoiled.Spoiled(spoil)))
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert verdict.status is Status.FAIL
+    assert f"raised {raised.__name__}: planted" in verdict.reason
+
+
+def test_an_interrupt_from_the_keyboard_is_ours():
+    def spoil(request):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            judged(ForeignSolver(spoiled.Spoiled(spoil)))
+    finally:
+        signal.signal(signal.SIGINT, previous)
