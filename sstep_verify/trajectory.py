@@ -119,6 +119,8 @@ class Trajectory:
     log : ndarray, shape (H, b), optional
         The value that each step left in the coordinates it drew, in the order of the index stream; asked
         for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
+    rounding : ndarray, shape (k, m), optional
+        Largest error of writing each recorded value of a down, such as 5e-7 for six printed decimals.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -135,6 +137,7 @@ class Trajectory:
     state: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     log: np.ndarray | None = None
+    rounding: np.ndarray | None = None
     asked: Asked | None = None
 
     @property
@@ -159,6 +162,12 @@ class Trajectory:
         if position == self.iterations.size or self.iterations[position] != iteration:
             raise KeyError(f"a was not recorded at iteration {iteration}")
         return self.alphas[position]
+
+    def rounding_at(self, iteration: int) -> np.ndarray | None:
+        """Largest error of writing down the dual vector at a recorded iteration; None if there is none."""
+        if self.rounding is None:
+            return None
+        return self.rounding[int(np.searchsorted(self.iterations, iteration))]
 
     def windows(self) -> list[tuple[int, int]]:
         """Pairs (begin, end) of consecutive recorded iterations that span exactly one window."""

@@ -13,7 +13,16 @@ from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramFile
+from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
+
+FROM_ZERO = (
+    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
+    "determinism", "optimum", "message-count",
+)  # fmt: skip
+"""Checks of a program that takes neither index stream nor a0."""
+
+PRINTED = ("contract", "trajectory", "sstep-equals-classical", "determinism", "message-count")
+"""Checks of a program that prints a rounded result."""
 
 ON_RANKS = ("contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "message-count")
 """Checks on more than the fewest ranks: what communication may spoil."""
@@ -69,8 +78,9 @@ def profile_of(
         )
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     name, stem = _names(solver)
+    described = read_program(solver) if isinstance(solver, str) and is_program(solver) else given
     families = tuple(
-        replace(family, solver=name if given is None else stem, given=given)
+        _fitting(replace(family, solver=name if given is None else stem, given=given), described)
         for family in _families(definition.families, chosen)
     )
     if not families:
@@ -88,6 +98,17 @@ def profile_of(
         families=families,
         command=command,
     )
+
+
+def _fitting(family: Family, described: object) -> Family:
+    """The family with the draws of a program that has its own, and those checks that can judge it."""
+    if not isinstance(described, ProgramFile):
+        return family
+    wanted = PRINTED if described.final else FROM_ZERO if described.stream else family.checks
+    family = replace(family, checks=tuple(one for one in family.checks if one in wanted))
+    if described.stream:
+        family = replace(family, stream=described.stream.kind, seed=described.stream.seed)
+    return family
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:

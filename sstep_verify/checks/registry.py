@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.checks.trajectory import ROUNDED
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Verdict
 
 MODULES = (
     "contract",
@@ -40,6 +43,15 @@ CHECKS: dict[str, Check] = {check.id: check for check in map(_declared, MODULES)
 
 PRIMARY: tuple[str, ...] = tuple(check.id for check in CHECKS.values() if check.primary)
 """Ids of the checks of which one must have passed a run, for its s to be right."""
+
+
+def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """Ids of the checks of which one must have passed a run of a case, for its s to be right.
+
+    The primary ones, which judge steps; of a program that writes down rounded results, which none of them
+    can judge, the check of the run's ends.
+    """
+    return (ENDS,) if any(one.check == ENDS and one.evidence.get(ROUNDED) for one in verdicts) else PRIMARY
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:

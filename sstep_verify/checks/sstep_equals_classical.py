@@ -84,7 +84,10 @@ def _point(
     case: Case, truth: ShortTruth, s: int, sstep: Trajectory, classical: Trajectory, iteration: int
 ) -> Finding:
     one, other = sstep.at(iteration), classical.at(iteration)
-    bounds: list[TrajectoryBound] = [truth.bounds(s)[iteration], truth.bounds(1)[iteration]]
+    bounds: list[TrajectoryBound] = [
+        truth.widened(truth.bounds(steps)[iteration], run.rounding_at(iteration))
+        for steps, run in ((s, sstep), (1, classical))
+    ]
     for state in (one, other):
         note, size = unfit(truth, iteration, state)
         if note:

@@ -9,6 +9,9 @@ bounds/trajectory/ridge.py): the runs are short, and every verdict holds its rat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
@@ -28,6 +31,9 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
 CHECK = "trajectory"
+
+ROUNDED = "written down with rounding"
+"""Key of the evidence on a run whose values were rounded when they were written down."""
 
 CORRECTION = (
     "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
@@ -72,22 +78,22 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         return []
     truth = short_truth(case, oracle)
     compared = f"{case.declaration.name} solver against the exact trajectory of the same index stream"
-    return [
-        verdict_of(
-            CHECK,
-            case,
-            s,
-            [_point(case, truth, s, trajectories[short_key(s)], at) for at in short_points(case, s)],
-            compared,
-            BOUND_ORIGIN[case.problem.is_svm],
-            CORRECTION + CAUSES if s > 1 else CAUSES,
-        )
-        for s in case.s_values
-    ]
+    verdicts = []
+    for s in case.s_values:
+        run = trajectories[short_key(s)]
+        points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
+        origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
+        verdict = verdict_of(CHECK, case, s, points, compared, origin, causes)
+        if run.rounding is not None:
+            largest = float(np.max(run.rounding, initial=0.0))
+            verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})
+        verdicts.append(verdict)
+    return verdicts
 
 
 def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iteration: int) -> Finding:
-    state, bounds = trajectory.at(iteration), [truth.bounds(s)[iteration]]
+    state, rounding = trajectory.at(iteration), trajectory.rounding_at(iteration)
+    bounds = [truth.widened(truth.bounds(s)[iteration], rounding)]
     note, size = unfit(truth, iteration, state)
     if note:
         return spoiled(iteration, note, size, bounds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import socket
 import stat
 from collections.abc import Iterable, Iterator
@@ -16,12 +15,11 @@ from sstep_verify.outputs.paths import (
     SHOWN,
     Output,
     check,
-    is_hidden_path,
     lock_path,
     require_distinct,
     shortened,
 )
-from sstep_verify.outputs.writing import flocked
+from sstep_verify.outputs.writing import clear_leftovers
 
 
 @contextlib.contextmanager
@@ -54,28 +52,9 @@ def claim(
     with contextlib.ExitStack() as held:
         for output, target in zip(outputs, targets, strict=True):
             held.enter_context(_locked(output, target))
-            _clear(target)
+            clear_leftovers(target)
             check(output)  # Another process may have written it before it let go of the lock.
         yield targets
-
-
-def _clear(target: Path) -> None:
-    """Put back, or remove, what a killed process left beside a target; leave what lives."""
-    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
-        for entry in list(entries):
-            with contextlib.suppress(OSError):
-                if is_hidden_path(entry.name, target, "old") and not target.exists():
-                    os.rename(entry.path, target)
-                elif any(is_hidden_path(entry.name, target, ending) for ending in ("old", "partial")):
-                    with flocked(entry.path):
-                        _remove(entry)
-
-
-def _remove(entry: os.DirEntry[str]) -> None:
-    if entry.is_dir(follow_symlinks=False):
-        shutil.rmtree(entry.path, ignore_errors=True)
-    else:
-        os.unlink(entry.path)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.paths import hidden_path, shortened
+from sstep_verify.outputs.paths import hidden_path, is_hidden_path, shortened
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -72,6 +72,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         If it cannot be written.
     """
     target = Path(os.path.realpath(path))
+    clear_leftovers(target)
     partial = hidden_path(target, "partial")
     try:
         partial.mkdir(parents=True)
@@ -86,6 +87,25 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         raise InputError(f"{shortened(path)}: cannot be written: {reason}; name another folder") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def clear_leftovers(target: Path) -> None:
+    """Put back, or remove, what a killed process left beside a target; leave what lives."""
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in list(entries):
+            with contextlib.suppress(OSError):
+                if is_hidden_path(entry.name, target, "old") and not target.exists():
+                    os.rename(entry.path, target)
+                elif any(is_hidden_path(entry.name, target, ending) for ending in ("old", "partial")):
+                    with flocked(entry.path):
+                        _remove(entry)
+
+
+def _remove(entry: os.DirEntry[str]) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path, ignore_errors=True)
+    else:
+        os.unlink(entry.path)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems import glibc_rand
 from sstep_verify.problems.data.files import require_regular
 
 CHUNK = 1 << 14
@@ -21,7 +22,7 @@ SHUFFLED, SHUFFLED_SHARE = 10_000, 20
 """Of more coordinates than the first, ``Generator.choice`` shuffles where a block takes more than one in so
 many (the second), and follows Floyd elsewhere."""
 
-KINDS = ("uniform", "cyclic", "epochs", "file")
+KINDS = ("uniform", "cyclic", "epochs", "file", "glibc-rand")
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class IndexStream:
 
     Parameters
     ----------
-    kind : {"uniform", "cyclic", "epochs", "file"}
+    kind : {"uniform", "cyclic", "epochs", "file", "glibc-rand"}
         uniform: each block drawn without replacement, blocks independent; cyclic: 0, 1, 2, ...;
         epochs: a fresh permutation per pass, cut into blocks (a rest shorter than a block is
-        dropped); file: read from `path`.
+        dropped); file: read from `path`; glibc-rand: as C programs draw, see `problems.glibc_rand`.
     samples : int
         Number of coordinates (m).
     block : int
@@ -98,6 +99,8 @@ class IndexStream:
         """The blocks before any renumbering."""
         if self.kind == "file":
             return self._file_blocks()[begin:end]
+        if self.kind == "glibc-rand":
+            return _by_rand(self.seed, self.samples, self.block, self.length)[begin:end]
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
@@ -141,6 +144,14 @@ def relabelling(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     for part in (order, number):
         part.setflags(write=False)
     return order, number
+
+
+@lru_cache(maxsize=4)
+def _by_rand(seed: int, samples: int, block: int, length: int) -> np.ndarray:
+    """All blocks of a stream by the C library's ``rand``; read-only."""
+    drawn = glibc_rand.blocks(seed, samples, block, length)
+    drawn.setflags(write=False)
+    return drawn
 
 
 @lru_cache(maxsize=4)

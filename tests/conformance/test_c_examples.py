@@ -26,6 +26,7 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 
 from octave_bound import FEATURES, ITERATIONS, PARAMETER, SAMPLES, Case, cases, ends, g, spread
 
+from sstep_verify import verify
 from sstep_verify.errors import MissingExtraError, RefusedError
 from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
@@ -462,3 +463,58 @@ def test_what_the_witness_cannot_see_is_said(solvers, tmp_path):
     program.write_text("import sys, pathlib; pathlib.Path(sys.argv[1], 'log.bin').write_bytes(bytes(160))")
     with pytest.raises(RefusedError, match="saw no MPI_Finalize"):
         witnessed(program, 1, sys.executable)
+
+
+PLAIN = """
+[program]
+name = "plain"
+command = {command}
+writes = "final"
+witness = {wrapper}
+
+[final]
+after = "alpha:"
+
+[stream]
+kind = "glibc-rand"
+seed = {seed}
+"""
+
+
+def plain_file(folder: Path, program: Path, *, seed: str = "{seed}", penalty: str = "{penalty}") -> str:
+    """A program file of the solver that knows nothing of us, with what it is told in the place of some arguments."""
+    given = [
+        "{task}",
+        "{data}",
+        "{m}",
+        "{n}",
+        penalty,
+        "{kernel}",
+        "{parameter}",
+        "{s}",
+        "{b}",
+        "{H}",
+        seed,
+    ]
+    command = [str(launcher()), "-n", "{np}", str(program), *given]
+    path = folder / "plain.toml"
+    path.write_text(PLAIN.format(command=json.dumps(command), wrapper=json.dumps(wrapper()), seed=11))
+    return str(path)
+
+
+def test_a_solver_that_knows_nothing_of_us_is_judged_by_its_ends_and_its_messages(solvers, tmp_path):
+    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"))
+    report = verify(path, "smoke", tasks=["krr"], s=[1, 7])
+    assert report.passed, report
+    assert "1 of them judged by the ends of runs alone" in repr(report)
+    found = {(one["check"], one["s"]): one for one in report.results.verdicts}
+    assert found["trajectory", 7]["status"] == found["message-count", 7]["status"] == "PASS"
+    assert 0 < found["trajectory", 7]["ratio"] < 1
+    assert not {check for check, _ in found} & {"window-replay", "step-replay", "metamorphic-exact", "box"}
+
+
+@pytest.mark.parametrize("wrong", [{"seed": "12"}, {"penalty": "0.2"}])
+def test_its_other_draws_or_parameter_fail(solvers, tmp_path, wrong):
+    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"), **wrong)
+    report = verify(path, "smoke", tasks=["krr"], s=[7])
+    assert {one["check"] for one in report.failures} == {"trajectory"}

@@ -59,3 +59,27 @@ def energy_norm(
         return 0.0, math.inf
     least = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
     return least, float(raised(math.sqrt(high) * scale))
+
+
+def energy_reach(
+    entries: KernelEntries, places: np.ndarray, sizes: np.ndarray, samples: int, penalty: float
+) -> float:
+    """Largest ``||d||_M`` of a difference whose entries are at most some sizes.
+
+    ``d'Md <= |d|'|M||d| = |d|'|K||d|/lambda + m |d|'|d|``, with the roundings of `energy_norm`.
+
+    Parameters
+    ----------
+    entries, places, samples, penalty
+        As for `energy_norm`.
+    sizes : ndarray, shape (c,)
+        Largest size of each entry, >= 0; the difference is 0 on all other coordinates.
+    """
+    scale = float(np.max(sizes, initial=0.0))
+    if scale == 0.0:
+        return 0.0
+    d = sizes / scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = np.abs(entries.values[:, places]) + entries.own[:, places]
+        square = (float(d @ (largest @ d)) / penalty + samples * float(d @ d)) * OUTWARD
+        return float(raised(math.sqrt(square) * scale, 2 * d.size + 16))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.checks.registry import PRIMARY, gates_of
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Verdict
@@ -27,9 +27,10 @@ def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
         return 0
     largest = 0
     own = [verdict for verdict in verdicts if verdict.case == case.id]
+    gates = gates_of(own)
     for s in sorted(case.s):
         statuses = {verdict.status for verdict in own if verdict.s == s}
-        passed = any(v.check in PRIMARY and v.status is Status.PASS for v in own if v.s == s)
+        passed = any(v.check in gates and v.status is Status.PASS for v in own if v.s == s)
         if not passed or statuses & {Status.FAIL, Status.INCONCLUSIVE}:
             break
         largest = s
@@ -45,6 +46,9 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         What was done.
     """
     words = [_right(cases, verdicts)]
+    ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
+    if ends:
+        words.append(f"{ends} of them judged by the ends of runs alone")
     for status, word in WORDS:
         named = [case.id for case in cases if case.status == status]
         if named:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.campaign.summary.headline import headline, right_up_to
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
-from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.checks.registry import PRIMARY, gates_of
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, Verdict, worst
@@ -32,7 +32,8 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if status in (Status.FAIL, Status.INCONCLUSIVE):
         first = next(verdict for verdict in verdicts if verdict.status is status)
         return status, f"{first.check}, s = {first.s}: {first.reason}"
-    primary = [verdict for verdict in verdicts if verdict.check in PRIMARY]
+    gates = gates_of(verdicts)
+    primary = [verdict for verdict in verdicts if verdict.check in gates]
     if not primary:
         return Status.VACUOUS, "no step of this case was judged"
     stepped = [verdict for verdict in primary if verdict.s > 1] or primary

@@ -29,7 +29,7 @@ from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
 TASKS = ("svm-l1", "svm-l2", "krr")
-STREAMS = ("uniform", "cyclic", "epochs")
+STREAMS = ("uniform", "cyclic", "epochs", "glibc-rand")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound
-from sstep_verify.bounds.trajectory.norm import energy_norm
+from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
+from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
@@ -141,6 +143,16 @@ class ShortTruth:
         samples, penalty = self._problem.samples, self._problem.ridge.penalty
         low, high = energy_norm(self.entries, self.places, difference, samples, penalty)
         return np.array([low]), np.array([high])
+
+    def widened(self, bound: TrajectoryBound, rounding: np.ndarray | None) -> TrajectoryBound:
+        """A bound on what was written down, given one on the run and the rounding of each coordinate."""
+        if rounding is None:
+            return bound
+        sizes = rounding[self.places]
+        if not self._problem.is_svm:
+            samples, penalty = self._problem.samples, self._problem.ridge.penalty
+            sizes = np.array([energy_reach(self.entries, self.places, sizes, samples, penalty)])
+        return replace(bound, radius=(bound.radius + sizes) * OUTWARD)
 
     def effects(self, s: int) -> dict[int, dict[str, Effect]]:
         """What leaving out and scaling each term of the s-step recurrence does, by point and term."""

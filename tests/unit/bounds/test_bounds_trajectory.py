@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.trajectory.norm import energy_norm
+from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.window.ridge import ridge_window_bound
@@ -180,6 +181,21 @@ def test_the_energy_norm_of_nothing_and_of_everything():
     assert energy_norm(entries, np.arange(2), np.array([np.inf, 0.0]), 2, 1.0) == (np.inf, np.inf)
     huge = replace(entries, values=np.full((2, 2), 1e308))
     assert energy_norm(huge, np.arange(2), np.ones(2), 2, 1e-3) == (0.0, np.inf)
+
+
+def test_no_difference_within_its_sizes_is_longer_than_their_reach():
+    problem, places = problem_of(Ridge(0.25)), np.array([4, 0, 2])
+    entries = kernel_entries(problem, IN_PLACE, places)
+    generator = np.random.Generator(np.random.PCG64(1))
+    for scale in (1.0, 1e-200, 1e150):
+        sizes = generator.random(3) * scale
+        reach = energy_reach(entries, places, sizes, SAMPLES, 0.25)
+        ends = [np.array(signs) * sizes for signs in product((-1, 1), repeat=3)]
+        within = [generator.uniform(-1, 1, 3) * sizes for _ in range(20)]
+        longest = max(energy_norm(entries, places, d, SAMPLES, 0.25)[0] for d in (*ends, *within))
+        assert longest <= reach
+        assert reach <= 3 * longest  # signs of the kernel's entries cost something
+    assert energy_reach(entries, places, np.zeros(3), SAMPLES, 0.25) == 0.0
 
 
 # --- the oracle's run --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import whole_folder, write_text, write_whole
+from sstep_verify.outputs.writing import flocked
 
 
 def content(folder) -> dict[str, bytes]:
@@ -71,3 +72,14 @@ def test_a_folder_that_cannot_be_put_in_place_leaves_what_was_there(tmp_path, mo
         pass
     assert content(target) == {"old": b"old"}
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_what_a_killed_writer_of_a_folder_left_goes_and_what_lives_stays(tmp_path):
+    dead, alive = tmp_path / ".report.0123abcd.partial", tmp_path / ".report.4567abcd.partial"
+    for folder in (dead, alive):
+        folder.mkdir()
+        (folder / "results.json").write_text("{}")
+    with flocked(alive), whole_folder(tmp_path / "report") as partial:
+        assert not dead.exists()
+        (partial / "results.json").write_text("new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [alive.name, "report"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import math
 import os
 import struct
 import sys
@@ -27,7 +29,7 @@ from sstep_verify.solvers.adapters.program import (
     program_from,
     read_program,
 )
-from sstep_verify.solvers.adapters.program.results import ProgramError, read_number
+from sstep_verify.solvers.adapters.program.results import ProgramError, printed_numbers, read_number
 from sstep_verify.verdict import Status
 
 ENDS = str(Path(__file__).with_name("programs") / "ends.py")
@@ -291,3 +293,83 @@ def test_every_float64_survives_printing_with_seventeen_digits():
         if np.isfinite(value):
             assert read_number(f"{value:.17g}".encode(), "x")[0] == value
             assert read_number(value.hex().encode(), "x") == (value, 17)
+
+
+# ---- Programs that know nothing of the folder. -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("output", "values", "rounding"),
+    [
+        ("alpha:\n1.25e-01 2\n", [0.125, 2.0], [0.5e-3, 0.5]),
+        ("alpha: 9 9\nbeta\nalpha: 0x1.8p+0 -0.5000", [1.5, -0.5], [0.0, 0.5e-4]),
+        ("alpha: nan 1e300", [math.nan, 1e300], [0.0, 0.5e300]),
+    ],
+)
+def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(output, values, rounding):
+    found, errors = printed_numbers(output, "alpha:", 2)
+    np.testing.assert_array_equal(found, values)
+    assert (errors >= rounding).all()
+    assert (errors <= np.array(rounding) * 1.001 + 1e-15 * np.abs(np.nan_to_num(found))).all()
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 numbers"), ("alpha: 1 x", "'x' is no")],
+)
+def test_a_result_that_is_not_there_is_told(output, words):
+    with pytest.raises(ProgramError, match=words):
+        printed_numbers(output, "alpha:", 2)
+
+
+@pytest.mark.parametrize("digits", [3, 12, 16])
+def test_the_rounding_told_is_at_least_the_rounding_made(digits):
+    values = np.random.default_rng(2).standard_normal(300) * 10.0 ** np.arange(-150, 150)
+    told = " ".join(f"{value:.{digits - 1}e}" for value in values)
+    found, rounding = printed_numbers(f"alpha: {told}", "alpha:", 300)
+    assert (np.abs(found - values) <= rounding).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1])
+def test_coordinates_are_those_of_the_c_library(seed):
+    library = ctypes.CDLL(None)
+    library.srand(ctypes.c_uint(seed))
+    drawn = [library.rand() % 9 for _ in range(500)]
+    stream = IndexStream("glibc-rand", 9, 1, 500, seed=seed)
+    assert stream.blocks(0, 500)[:, 0].tolist() == drawn
+    assert stream.blocks(120, 130)[:, 0].tolist() == drawn[120:130]
+    assert all(
+        len(set(block)) == 4
+        for block in IndexStream("glibc-rand", 9, 4, 50, seed=seed).blocks(0, 50).tolist()
+    )
+
+
+def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(
+        GOOD + 'writes = "final"\n[final]\nafter = "alpha:"\n[stream]\nkind = "glibc-rand"\nseed = 3\n'
+    )
+    tested = ProgramSolver(read_program(path))
+    with pytest.raises(RefusedError, match="starts from a = 0"):
+        tested.run(request())
+    asked = request()
+    other = RunRequest(asked.problem, IndexStream("glibc-rand", 6, 1, 20, seed=4), 4, 14)
+    with pytest.raises(RefusedError, match=r"glibc-rand, seed 3.* those of glibc-rand, seed 4"):
+        tested.run(other)
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ('[final]\nafter = "alpha:"\n', "writes must be 'final'"),
+        ('writes = "final"\n[final]\nafter = ""\n', "after is empty"),
+        ('writes = "final"\n[final]\nbefore = "x"\n', "before|after"),
+        ('[stream]\nkind = "rand48"\nseed = 1\n', "kind: 'rand48' is refused"),
+        ('[stream]\nkind = "glibc-rand"\nseed = -1\n', "must lie in"),
+    ],
+)
+def test_tables_of_such_a_program_are_strict(tmp_path, tables, words):
+    path = tmp_path / "p.toml"
+    path.write_text(GOOD + tables)
+    with pytest.raises(InputError, match=words):
+        read_program(path)

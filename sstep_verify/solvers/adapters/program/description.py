@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Literal
 
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
@@ -20,8 +21,11 @@ SUFFIX = ".toml"
 LARGEST = 1 << 16
 """Bytes of the largest program file."""
 
-PLACES = ("dir", "np", "s", "b", "H", "m", "n")
-"""What may stand in braces in a command: the exchange folder, ranks, s, b, H, samples, features."""
+PLACES = (
+    "dir", "np", "s", "b", "H", "m", "n", "data", "task", "kernel", "sigma", "degree", "offset",
+    "parameter", "C", "lambda", "penalty", "seed",
+)  # fmt: skip
+"""What may stand in braces in a command, see docs/exchange.md."""
 
 WRITES = ("log", "trace", "final")
 """What a program may leave, from what is judged most sharply to what is judged least so."""
@@ -108,6 +112,39 @@ class Program:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """Where a program that knows nothing of the exchange folder prints its final a.
+
+    Parameters
+    ----------
+    after : str
+        Text on standard output after which the m numbers follow, between white space.
+    """
+
+    after: str
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How a program draws its coordinates itself, from the first on.
+
+    Parameters
+    ----------
+    kind : {"glibc-rand"}
+        ``srand(seed)``, then ``rand() % m``; within a block a number that it has already is drawn again.
+    seed : int
+        The seed, from 0 to 2^32 - 1.
+    """
+
+    kind: Literal["glibc-rand"]
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed = {self.seed}, but it must lie in 0..{2**32 - 1}")
+
+
+@dataclass(frozen=True)
 class ProgramFile:
     """A program file.
 
@@ -117,10 +154,30 @@ class ProgramFile:
         How it is started.
     declaration : dict
         Fields of a `Declaration` other than name, log, ranks and level, which follow from the rest.
+    final : Printed, optional
+        Where it prints its result, if it does not leave it in the exchange folder.
+    stream : Draws, optional
+        How it draws coordinates, if it does not take them; it then starts from a = 0.
+
+    Raises
+    ------
+    InputError
+        If it prints a result, but is said to leave something else.
     """
 
     program: Program
     declaration: dict[str, object] = field(default_factory=dict)
+    final: Printed | None = None
+    stream: Draws | None = None
+
+    def __post_init__(self) -> None:
+        if self.final and self.program.writes != "final":
+            raise InputError(
+                f"program {self.program.name!r}: [final] is where it prints its result, so writes must be "
+                f"'final', and not {self.program.writes!r}"
+            )
+        if self.final and not self.final.after:
+            raise InputError(f"program {self.program.name!r}: [final] after is empty")
 
     def declared(self, ranks: int) -> Declaration:
         """What it says it is, on so many ranks.
@@ -175,9 +232,12 @@ def read_program(path: str | Path) -> ProgramFile:
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers of very many digits
         raise InputError(f"{path}: not a TOML file: {error}") from error
     made: ProgramFile = convert(table, ProgramFile, str(path))
-    if unknown := set(table) - {"program", "declaration"}:
-        raise InputError(f"{path}: unknown table {min(unknown)!r}; known: program, declaration")
-    convert(table["program"], strict(Program, {}), f"{path}, program")  # refuses unknown keys
+    known = [item.name for item in fields(ProgramFile)]
+    if unknown := set(table) - set(known):
+        raise InputError(f"{path}: unknown table {min(unknown)!r}; known: {', '.join(known)}")
+    for name, kind in (("program", Program), ("final", Printed), ("stream", Draws)):
+        if name in table:
+            convert(table[name], strict(kind, {}), f"{path}, {name}")  # refuses unknown keys
     made.declared(1)
     return made
 

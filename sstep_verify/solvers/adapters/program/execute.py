@@ -76,6 +76,7 @@ def execute(
     time_limit: float,
     memory: float = 0.0,
     variables: Mapping[str, str] | None = None,
+    tail: int = TAIL,
 ) -> Ended:
     """Run a program to its end, or for as long as it may.
 
@@ -89,6 +90,8 @@ def execute(
         GiB of address space for each of its processes; 0 for any number.
     variables : mapping of str to str, optional
         Environment variables beside our own.
+    tail : int
+        Bytes of the end of each of its outputs that are kept.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def execute(
                 # Also where it has ended: what it started and left behind goes with it.
                 _end_group(process, timed_out)
         seconds = time.monotonic() - begin
-        return Ended(process.returncode, seconds, timed_out, _tail(output), _tail(errors))
+        return Ended(process.returncode, seconds, timed_out, _tail(output, tail), _tail(errors, tail))
 
 
 def _end_group(process: subprocess.Popen[bytes], ask: bool) -> None:
@@ -136,10 +139,10 @@ def _end_group(process: subprocess.Popen[bytes], ask: bool) -> None:
     process.wait()
 
 
-def _tail(path: Path) -> str:
+def _tail(path: Path, most: int) -> str:
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - TAIL))
+        file.seek(max(0, file.tell() - most))
         return file.read().decode("utf-8", "replace")
 
 

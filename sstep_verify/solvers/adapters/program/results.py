@@ -119,6 +119,44 @@ def read_number(word: bytes, where: str) -> tuple[float, int]:
     return value, len(digits)
 
 
+def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers that follow a text on standard output, and how far each may be from what was printed so.
+
+    Parameters
+    ----------
+    output : str
+        What the program printed, or the end of it.
+    after : str
+        The text; where it stands several times, the last one counts.
+    count : int
+        How many numbers follow, at least.
+
+    Returns
+    -------
+    values, rounding : ndarray, shape (count,)
+        Half a unit of the last digit shown, and the rounding to float64; 0 for hexadecimal numbers.
+
+    Raises
+    ------
+    ProgramError
+        If the text is not there, or too few numbers follow.
+    """
+    _, found, rest = output.rpartition(after)
+    if not found:
+        raise ProgramError(f"printed nothing after {after!r}: that text is not in its output")
+    words = rest.split()[:count]
+    if len(words) < count:
+        raise ProgramError(f"printed {len(words)} numbers after {after!r}, but there must be {count}")
+    values = np.empty(count)
+    rounding = np.zeros(count)
+    for place, word in enumerate(words):
+        values[place], _ = read_number(word.encode(), f"number {place + 1} after {after!r}")
+        if math.isfinite(values[place]) and "x" not in word.lower():
+            exponent = int(Decimal(word).as_tuple().exponent)
+            rounding[place] = (0.5 * 10.0**exponent + math.ulp(values[place])) * (1 + 2.0**-50)
+    return values, rounding
+
+
 def read_counters(folder: Path) -> dict[str, int]:
     """Counts in ``counters.txt``; empty if it is not there.
 

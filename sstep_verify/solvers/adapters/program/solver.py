@@ -14,8 +14,14 @@ from sstep_verify.errors import RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.program.description import ProgramFile
-from sstep_verify.solvers.adapters.program.execute import REFUSED, Ended, execute
-from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_counters, read_numbers
+from sstep_verify.solvers.adapters.program.execute import REFUSED, TAIL, Ended, execute
+from sstep_verify.solvers.adapters.program.results import (
+    Numbers,
+    ProgramError,
+    printed_numbers,
+    read_counters,
+    read_numbers,
+)
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory
@@ -49,16 +55,22 @@ class ProgramSolver:
         ProgramError
             If it fails, does not end in time, or leaves something that is no result.
         """
+        self._require_start(request)
         initial = start_vector(request, self.declaration.precision)
         if self._program.writes != "final":
             whole = self._made(request, initial)
             return observed(whole, request, observe, lambda again: self._made(again, initial))
 
-        def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
-            part = replace(request, iterations=end, record=(), log=False)
-            return self._left(part)["final"].reshape(initial.shape)
+        errors = [np.zeros_like(initial)]
 
-        return record(request, initial, result, observe)
+        def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
+            left = self._left(replace(request, iterations=end, record=(), log=False))
+            errors.append(left.get("rounding", errors[0]))
+            return left["final"].reshape(initial.shape)
+
+        made = record(request, initial, result, observe)
+        counters = made.counters | (self._counters if made.length else {})
+        return replace(made, counters=counters, rounding=np.array(errors) if self.described.final else None)
 
     def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
         """One run that leaves a log or a trace."""
@@ -88,16 +100,16 @@ class ProgramSolver:
         folder = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
         try:
             write_folder(request, folder, kind == "log")
-            places = {
-                "dir": os.fspath(folder), "np": self._ranks, "s": request.s, "b": request.stream.block,
-                "H": request.iterations, "m": request.problem.samples, "n": request.problem.features,
-            }  # fmt: skip
-            words = self._program.words(**places)
+            words = self._program.words(**places_of(request, folder, self._ranks))
             variables = self._witness.variables(folder) if self._witness else None
-            ended = execute(words, self._program.time_limit, self._program.memory, variables)
+            tail = TAIL + 64 * request.problem.samples
+            ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
             self._require_end(ended)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             samples, block = request.problem.samples, request.stream.block
+            if self.described.final:
+                values, rounding = printed_numbers(ended.output, self.described.final.after, samples)
+                return {"final": values, "rounding": rounding}
             shapes = {
                 "log": (request.iterations, block),
                 "trace": (len(request.stops), samples),
@@ -110,6 +122,22 @@ class ProgramSolver:
             return {name: _exact(name, numbers) for name, numbers in held.items()}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _require_start(self, request: RunRequest) -> None:
+        """Raise RefusedError for a run that a program with draws of its own cannot make."""
+        own, stream = self.described.stream, request.stream
+        if own is None:
+            return
+        if request.start or (request.initial is not None and request.initial.any()):
+            raise RefusedError(
+                "it draws its own coordinates, so it starts from a = 0 at their beginning only; leave out "
+                "checks that start elsewhere (sstep-verify check does)"
+            )
+        if (stream.kind, stream.seed, stream.relabel) != (own.kind, own.seed, None):
+            raise RefusedError(
+                f"it draws its own coordinates ({own.kind}, seed {own.seed}), but the run is to take those "
+                f"of {stream.kind}, seed {stream.seed}"
+            )
 
     @property
     def _witness(self) -> Witness | None:
@@ -138,6 +166,19 @@ class ProgramSolver:
         told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
         error = RefusedError if ended.code == REFUSED and not ended.timed_out else ProgramError
         raise error(ended.reason + told)
+
+
+def places_of(request: RunRequest, folder: Path, ranks: int) -> dict[str, object]:
+    """What stands for each of `PLACES` in the command of a run."""
+    problem, stream = request.problem, request.stream
+    kernel, loss = problem.kernel, problem.loss
+    given = {name: getattr(kernel, name, 0) for name in ("sigma", "degree", "offset")}
+    return {
+        "dir": os.fspath(folder), "np": ranks, "s": request.s, "b": stream.block, "H": request.iterations,
+        "m": problem.samples, "n": problem.features, "data": os.fspath(folder / "data.svm"),
+        "task": loss.task, "kernel": kernel.name, **given, "parameter": given["sigma"] or given["degree"],
+        "C": loss.parameter, "lambda": loss.parameter, "penalty": loss.parameter, "seed": stream.seed,
+    }  # fmt: skip
 
 
 def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:
