@@ -136,7 +136,13 @@ def verify(
         return Report(results, write_report(results, out, Path(held)).folder if out else None)
 
 
-def parametrize_with_checks(solvers: Sequence[Solver | str], profile: str = "smoke") -> Any:
+def parametrize_with_checks(
+    solvers: Sequence[Solver | str],
+    profile: str = "smoke",
+    *,
+    tasks: Sequence[str] = (),
+    kernels: Sequence[str] = (),
+) -> Any:
     """A pytest decorator: one test for each solver and problem of a profile.
 
     The test takes ``solver`` and ``check``, and calls ``check(solver)``, which raises `FailedError`.
@@ -145,14 +151,14 @@ def parametrize_with_checks(solvers: Sequence[Solver | str], profile: str = "smo
     ----------
     solvers : sequence
         Solvers, as `verify` takes them.
-    profile : str
-        Profile, as `verify` takes it.
+    profile, tasks, kernels
+        As `verify` takes them.
     """
     import pytest
 
     found = []
     for solver in solvers:
-        definition = _definition(solver, profile)
+        definition = _definition(solver, profile, (), tuple(tasks), tuple(kernels))
         for unit in definition_units(definition):
             check = functools.partial(_verify_one, profile=profile, only=unit)
             found.append(pytest.param(solver, check, id=unit))

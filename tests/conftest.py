@@ -8,21 +8,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-REQUIRED = frozenset(filter(None, os.environ.get("SSTEP_VERIFY_REQUIRE", "").split(",")))
+from optional_parts import REQUIRED, absent
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("deterministic", derandomize=True, database=None, **_COMMON)
 settings.register_profile("random", **_COMMON)
 settings.load_profile(os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic"))
-
-
-def absent(name: str, way_out: str):
-    """Skip the test with the reason, or fail it if SSTEP_VERIFY_REQUIRE names what is missing."""
-    __tracebackhide__ = True
-    if name in REQUIRED:
-        pytest.fail(f"{name} is required by SSTEP_VERIFY_REQUIRE but absent: {way_out}", pytrace=False)
-    pytest.skip(f"{name} is absent: {way_out}")
 
 
 @pytest.fixture(scope="session")

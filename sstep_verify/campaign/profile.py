@@ -76,11 +76,12 @@ def profile_of(
         raise InputError(
             f"profile {profile!r} is unknown{closest(profile, PROFILES)}; known: {', '.join(PROFILES)}"
         )
+    if isinstance(solver, str) and is_program(solver):
+        solver = read_program(solver)
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     name, stem = _names(solver)
-    described = read_program(solver) if isinstance(solver, str) and is_program(solver) else given
     families = tuple(
-        _fitting(replace(family, solver=name if given is None else stem, given=given), described)
+        _fitting(replace(family, solver=name if given is None else stem, given=given), given)
         for family in _families(definition.families, chosen)
     )
     if not families:

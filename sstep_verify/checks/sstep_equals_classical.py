@@ -37,7 +37,7 @@ CAUSES = (
     "a correction term of the s-step recurrence is missing or wrong; one of the runs does not follow this "
     "index stream or lost a window; they use other kernel entries, or another precision than declared"
 )
-ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory_{}.py)"
+ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory/{}.py)"
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

@@ -91,7 +91,7 @@ class Numbers(click.ParamType):
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
 @click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
 def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
-    r"""Judge a solver of your own: a program of any language, or a Python object.
+    """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
       sstep-verify check --exec 'mpiexec -n {np} ./my_solver {dir}' --np 1,2,4
@@ -102,7 +102,7 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
-    """
+    """  # noqa: D301
     from sstep_verify.cli.run import Asked, judge
 
     definition = _definition(solver, command_line, **options)

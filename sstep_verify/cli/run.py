@@ -164,7 +164,7 @@ def judge(definition, asked: Asked, executor=None) -> None:
         else:
             written = write_carefully(results, folder, partial.artefacts_for_report())
             if written:
-                partial.reported()
+                partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
     if part:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import absent
 from exchange_case import SEED, blocks_of, drawn_by_rand, points_of, write_folder, write_samples
+from optional_parts import absent
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

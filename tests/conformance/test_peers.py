@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from conftest import absent
+from optional_parts import absent
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

@@ -137,9 +137,15 @@ class Partial:
             shutil.copytree(self.artefacts / name, self._folder / COPIED / name, dirs_exist_ok=True)
         return self._folder / COPIED
 
-    def reported(self) -> None:
-        """Remove the problems of a report that was written, if it has all that were asked for."""
-        if self._finished == set(self._identities):
+    def reported(self, tried: bool = False) -> None:
+        """Remove the problems of a report that was written, if it has all that were asked for.
+
+        Parameters
+        ----------
+        tried : bool
+            Whether those that are missing were tried, and would only be refused again.
+        """
+        if tried or self._finished == set(self._identities):
             for key in self._finished:
                 self._path(key).unlink(missing_ok=True)
 

@@ -53,8 +53,15 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         named = [case.id for case in cases if case.status == status]
         if named:
             listed = f" ({', '.join(named)})" if status is Status.VACUOUS else ""
+            listed = _first_wrong(named, verdicts) if status is Status.FAIL else listed
             words.append(f"{word} {len(named)}{listed}")
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
+
+
+def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
+    """The smallest s that some check fails, over the cases that are wrong."""
+    wrong = [one.s for one in verdicts if one.case in named and one.status is Status.FAIL]
+    return f" (first at s = {min(wrong)})" if wrong else ""
 
 
 def _right(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:

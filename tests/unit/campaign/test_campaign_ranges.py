@@ -60,7 +60,7 @@ def refused(text):
         ('iteration = 3', "unknown key 'iteration' in the family (did you mean 'iterations'?)"),
         ('solver = "prodction"', "(did you mean 'production'?)"),
         ('solver = "no_such_module:solver"', "ModuleNotFoundError"),
-        ('solver = "a:b"\nranks = 2', "declares itself what it does"),
+        ('solver = "a:b"\nranks = 2', "runs in one process, but ranks = 2"),
         ('kernel = [{ name = "rbf", sigma = "1" }]', "kernel sigma = '1', but it must be a number"),
         ('kernel = [{ name = "rbf", sigma = [1.0] }]', "kernel sigma = [1.0], but it must be a number"),
         ('kernel = [{ name = "rbf", sigma = true }]', "kernel sigma = True"),

@@ -29,7 +29,12 @@ from sstep_verify.solvers.adapters.program import (
     program_from,
     read_program,
 )
-from sstep_verify.solvers.adapters.program.results import ProgramError, printed_numbers, read_number
+from sstep_verify.solvers.adapters.program.results import (
+    ProgramError,
+    printed_numbers,
+    read_number,
+    read_numbers,
+)
 from sstep_verify.verdict import Status
 
 ENDS = str(Path(__file__).with_name("programs") / "ends.py")
@@ -190,7 +195,7 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
         ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
         ("huge", "of at most 120 bytes"),
         ("word", "log.txt, number 14: 'x' is no number"),
-        ("digits", "at most 3 significant digits"),
+        ("digits", "at most 4 significant digits"),
         ("both", "both log.bin and log.txt"),
         ("link", "it is a link"),
         ("fifo", "not a regular file"),
@@ -285,6 +290,33 @@ def test_a_number_is_read_with_its_digits(word, value, digits):
 def test_what_is_no_number_is_refused(word):
     with pytest.raises(ProgramError, match="is no number"):
         read_number(word, "x")
+
+
+@pytest.mark.parametrize("form", [repr, "{:.17g}".format, "{:.16e}".format, "{:.20f}".format, float.hex])
+@pytest.mark.parametrize(
+    "values", [[0.0], [0.1], [0.25, 3.0], np.random.default_rng(3).random(40).tolist()]
+)
+def test_text_that_holds_every_bit_is_taken(tmp_path, form, values):
+    (tmp_path / "log.txt").write_text("\n".join(map(form, values)))
+    found = read_numbers(tmp_path, "log", (len(values),))
+    assert found.exact
+    assert found.values.tolist() == values
+
+
+@pytest.mark.parametrize("form", ["{:.6f}", "{:.12e}", "{:.15g}"])
+def test_text_that_shows_a_rounding_is_refused(tmp_path, form):
+    (tmp_path / "log.txt").write_text("\n".join(map(form.format, np.random.default_rng(3).random(40))))
+    assert not read_numbers(tmp_path, "log", (40,)).exact
+
+
+def test_a_program_that_hangs_or_is_not_there_is_started_once(tmp_path):
+    hanging, begin = ending("hang", str(tmp_path / "child"), limit=1.0), time.monotonic()
+    missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program",))))
+    for tested, words in ((hanging, "hang"), (missing, "127")):
+        for _ in range(20):
+            with pytest.raises(ProgramError, match=words):
+                tested.run(request())
+    assert time.monotonic() - begin < 15
 
 
 def test_every_float64_survives_printing_with_seventeen_digits():

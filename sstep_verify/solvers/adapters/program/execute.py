@@ -45,6 +45,8 @@ class Ended:
         Whether it was ended for its time.
     output, errors : str
         The ends of what it wrote to standard output and standard error.
+    started : bool
+        Whether there was such a program.
     """
 
     code: int
@@ -52,6 +54,7 @@ class Ended:
     timed_out: bool = False
     output: str = ""
     errors: str = ""
+    started: bool = True
 
     @property
     def reason(self) -> str:
@@ -115,7 +118,7 @@ def execute(
                 )  # fmt: skip
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 code = 127 if isinstance(error, FileNotFoundError) else 126
-                return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}")
+                return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
             timed_out = False
             try:
                 process.wait(time_limit)

@@ -23,6 +23,10 @@ EXACT_DIGITS = 17
 """Significant decimal digits that tell every float64 from its neighbours."""
 
 
+FEW = 8
+"""Numbers of which nobody can tell by their digits whether they were rounded."""
+
+
 class ProgramError(InputError):
     """A program did not end as a run ends, or left something that is no result."""
 
@@ -86,16 +90,25 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
 
 
 def _printed(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
-    """Numbers in text.
+    """Numbers in text, and whether they are what the program had.
 
-    Whoever prints 17 digits, or the shortest text that is read back, shows 17 in some number, unless all
-    are as short as 0.5; one rounded to fewer, such as 0.333333, has other 17 digits than it shows.
+    Whoever prints 17 digits, or the shortest text that is read back, shows 16 or more in some number,
+    unless there are few numbers or all are as short as 0.5. One rounded to fewer digits, such as 0.333333,
+    has other 17 digits than it shows; that it is the shortest text of a float64 says nothing.
     """
     read = [read_number(word, f"{where}, number {place}") for place, word in enumerate(words, 1)]
     most = max((digits for _, digits in read), default=EXACT_DIGITS)
-    exact = most >= EXACT_DIGITS or all(
-        not math.isfinite(value) or Decimal(word.decode()) == Decimal(f"{value:.17g}")
-        for word, (value, _) in zip(words, read, strict=True)
+    finite = [
+        (Decimal(word.decode()), value)
+        for word, (value, digits) in zip(words, read, strict=True)
+        if math.isfinite(value) and digits != EXACT_DIGITS
+    ]
+    shortest = all(shown == Decimal(repr(value)) for shown, value in finite)
+    few = len({value for _, value in finite if value}) < FEW
+    exact = (
+        most >= EXACT_DIGITS
+        or (shortest and (few or most == EXACT_DIGITS - 1))
+        or all(shown == Decimal(f"{value:.17g}") for shown, value in finite)
     )
     return Numbers(np.array([value for value, _ in read]).reshape(shape), most, exact)
 

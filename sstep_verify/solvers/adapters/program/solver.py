@@ -26,6 +26,9 @@ from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory
 
+ANY = 0
+"""Stands for every s."""
+
 
 class ProgramSolver:
     """A program that is started for every run, and read by what it leaves.
@@ -44,6 +47,7 @@ class ProgramSolver:
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
         self._made_witness: Witness | None = None
+        self._given_up: dict[int, ProgramError] = {}
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
@@ -97,6 +101,9 @@ class ProgramSolver:
     def _left(self, request: RunRequest) -> dict[str, np.ndarray]:
         """Start the program; the numbers it left, by name."""
         kind = self._program.writes
+        for s in (request.s, ANY):
+            if s in self._given_up:
+                raise self._given_up[s]
         folder = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
         try:
             write_folder(request, folder, kind == "log")
@@ -104,7 +111,7 @@ class ProgramSolver:
             variables = self._witness.variables(folder) if self._witness else None
             tail = TAIL + 64 * request.problem.samples
             ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
-            self._require_end(ended)
+            self._require_end(ended, request.s)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             samples, block = request.problem.samples, request.stream.block
             if self.described.final:
@@ -159,13 +166,17 @@ class ProgramSolver:
                 )
         return told | seen
 
-    @staticmethod
-    def _require_end(ended: Ended) -> None:
+    def _require_end(self, ended: Ended, s: int) -> None:
+        """Raise unless a run was made; one that hangs, or cannot be started, is not tried over and over."""
         if not ended.reason:
             return
         told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
-        error = RefusedError if ended.code == REFUSED and not ended.timed_out else ProgramError
-        raise error(ended.reason + told)
+        if ended.code == REFUSED and not ended.timed_out:
+            raise RefusedError(ended.reason + told)
+        error = ProgramError(ended.reason + told)
+        if ended.timed_out or not ended.started:
+            self._given_up[s if ended.started else ANY] = error
+        raise error
 
 
 def places_of(request: RunRequest, folder: Path, ranks: int) -> dict[str, object]:

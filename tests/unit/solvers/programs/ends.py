@@ -42,7 +42,7 @@ elif mode == "huge":
 elif mode == "word":
     leave("log.txt", "0.0\n" * (count - 1) + "x\n")
 elif mode == "digits":
-    leave("log.txt", "0.333\n" * count)
+    leave("log.txt", "".join(f"{k / 3:.3f}\n" for k in range(count)))
 elif mode == "both":
     leave("log.txt", "0.0\n" * count)
     leave("log.bin", bytes(8 * count))
