@@ -67,6 +67,8 @@ def _visible(term: dict) -> str:
     if not term["seen"]:
         return f"none{': ' + term['reason'] if term['reason'] else ''}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
+    if term["detectable"] is None:  # A quantity that is there or is not, such as the index stream.
+        return f"left out, in {counts}"
     return f"relative errors down to {number(term['detectable'])}, in {counts}"
 
 
