@@ -13,7 +13,8 @@ from optional_parts import REQUIRED, absent
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("deterministic", derandomize=True, database=None, **_COMMON)
 settings.register_profile("random", **_COMMON)
-settings.load_profile(os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic"))
+PROFILE = os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic")
+settings.load_profile(PROFILE)
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +59,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_report_header(config):
     """Say which profile and which optional parts this run uses."""
     return [
-        f"hypothesis profile: {settings.get_current_profile_name()}"
+        f"hypothesis profile: {PROFILE}"
         f"; SSTEP_VERIFY_DATA={os.environ.get('SSTEP_VERIFY_DATA', '')!r}"
         f"; SSTEP_VERIFY_REQUIRE={','.join(sorted(REQUIRED))!r}"
     ]

@@ -125,7 +125,9 @@ def test_vacuous_cases_are_tolerated_by_id_and_listed():
 def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence
-    assert sentence.startswith("right for s <= 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)")
+    assert sentence.startswith(
+        "right for s <= 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
+    )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
     assert _summary([Status.FAIL]).sentence.startswith("right for no s on any of 1 problems, wrong on 1")
 
