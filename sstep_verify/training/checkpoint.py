@@ -85,7 +85,9 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 def write_arrays(path: Path, **arrays: Any) -> None:
     """Write a whole ``.npz`` file of numbers and texts; see `outputs.write_whole`."""
-    write_whole(path, lambda handle: np.savez(handle, allow_pickle=False, **arrays))
+    # NumPy would keep any other object by pickle, and has a parameter against that in some versions only.
+    assert all(np.asarray(array).dtype.kind in "biufU" for array in arrays.values())
+    write_whole(path, lambda handle: np.savez(handle, **arrays))
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

@@ -64,7 +64,7 @@ def test_block_solves_that_underflow_stay_within_what_they_may_lose(precision):
             x = Float(precision).solve(list(matrix), right)
         except SingularSystemError:
             continue
-        exact = np.abs(np.float64(matrix))
+        exact = np.abs(matrix.astype(np.float64))
         error, lost = factorisation_error(exact, 0.0, 2.0, declaration), solve_lost(exact, 0.0, declaration)
         square = norm = Fraction(0)
         for row, value in zip(matrix, right, strict=True):
