@@ -28,7 +28,7 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import core
+from sstep_verify.quantities import STREAM, WRITE_BACK, core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
@@ -72,14 +72,12 @@ def _judge_run(
         if case.problem.is_svm
         else "residual of a block system, 2-norm (exact: M-norm)"
     )
-    broken = _broken_chain(case, trajectory)
+    broken, signs = _broken_chain(case, trajectory)
     if broken:
-        log = trajectory.log
-        whole = log is not None and log.shape == (trajectory.length, case.stream.block)
         return verdict_on(
             CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
             units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
-            signs=("step log" if whole else "no step log",),
+            signs=signs,
         )  # fmt: skip
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
@@ -108,13 +106,18 @@ def _judge_run(
     )  # fmt: skip
 
 
-def _broken_chain(case: Case, trajectory: Trajectory) -> str:
-    """How the log fails to lead to what was recorded; empty where it does."""
+def _broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ...]]:
+    """How the log fails to lead to what was recorded, and the signs of it; empty where it does."""
     log, block = trajectory.log, case.stream.block
     if log is None:
-        return "the run was asked for its step log and declares to keep one, but left none"
+        return "the run was asked for its step log and declares to keep one, but left none", (
+            "no step log",
+        )
     if log.shape != (trajectory.length, block):
-        return f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        words = (
+            f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        )
+        return words, ("no step log",)
     alpha = np.array(trajectory.alphas[0])
     position = 0
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
@@ -124,13 +127,16 @@ def _broken_chain(case: Case, trajectory: Trajectory) -> str:
         ].ravel()  # of a repeated coordinate the last value stays
         position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
-            place = int(np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))[0])
-            return (
+            places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
+            undrawn = places[~np.isin(places, draws)]
+            place = int((undrawn if undrawn.size else places)[0])
+            why = "no step since the a before drew it" if undrawn.size else "it was not stored as logged"
+            words = (
                 f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
-                f"the run recorded {float(recorded[place])!r} there: values were not stored as logged, or "
-                "a coordinate moved that was not drawn"
+                f"the run recorded {float(recorded[place])!r} there: {why}"
             )
-    return ""
+            return words, (STREAM, WRITE_BACK) if undrawn.size else ("step log",)
+    return "", ()
 
 
 def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
