@@ -25,7 +25,7 @@ from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.seen import reproducing, step_terms
+from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
@@ -96,13 +96,14 @@ def _judge_run(
         )  # fmt: skip
     found = decisive(findings)
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
-    reason = _reason(case, judged, found, status, terms, unseen)
+    at_fault = corrections(case, trajectory, judged)
+    reason = _reason(case, judged, found, status, terms, unseen, at_fault)
     evidence = _evidence(judged, judged.steps)
     evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=reproducing(judged),
+        signs=reproducing(judged) or at_fault,
     )  # fmt: skip
 
 
@@ -175,7 +176,7 @@ def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
     }
 
 
-def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen) -> str:
+def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen, at_fault) -> str:
     words = [
         f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
         f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
@@ -190,7 +191,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
     if status is Status.FAIL:
-        words.append(_diagnosis(judged))
+        words.append(_diagnosis(judged, at_fault))
     hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
     if status is Status.VACUOUS:
         words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
@@ -199,7 +200,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     return " ".join(words)
 
 
-def _diagnosis(judged: JudgedRun) -> str:
+def _diagnosis(judged: JudgedRun, at_fault: list[str]) -> str:
     failed = int(judged.tally.failed[0])
     if judged.first_wrong is None:
         return "The judge's float64 step is within its bound; the exact step is not."
@@ -208,6 +209,8 @@ def _diagnosis(judged: JudgedRun) -> str:
     names = reproducing(judged)
     if names:
         return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."
+    if at_fault:
+        return f"{words} None is the first of its window, so the correction is wrong: {at_fault[0]}."
     return (
         f"{words} Leaving out no single quantity reproduces them: a factor on a quantity, another kernel, "
         "another order of draws or another precision than declared may."

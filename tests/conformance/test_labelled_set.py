@@ -21,7 +21,7 @@ from sstep_verify.specification import specification  # noqa: E402
 
 SOLVERS = {one.id: one for one in LABELLED}
 QUICK = (
-    "added windows", "float32", "SigmaHalved", "FeatureMissing", "UpperOff", "TailDropped", "OtherStream",
+    "added windows", "float32", "SigmaHalved", "CorrectionOff", "UpperOff", "TailDropped", "OtherStream",
     "TimesM",
 )  # fmt: skip
 
