@@ -122,6 +122,22 @@ RIGHT = (
     right("linear rows", SVM, LINEAR),
     right("linear weights", L2, LINEAR, products="samples"),
     right("windows alone", log=False),
+    right("l1 linear weights windows", SVM, LINEAR, products="samples", log=False),
+    right("l1 polynomial reversed", SVM, POLYNOMIAL, order="reversed"),
+    right("l1 differences extended", SVM, RBF, rbf="difference", order="extended"),
+    right("l1 pairwise frozen", SVM, RBF, order="pairwise", update="frozen"),
+    right("l1 float32 added", SVM, RBF, precision="float32", update="added"),
+    right("l2 linear frozen summed", L2, LINEAR, update="frozen", increments="summed"),
+    right("l2 polynomial pow", L2, POLYNOMIAL, power="pow", log=False),
+    right("l2 added", L2, RBF, update="added"),
+    right("l2 differences windows", L2, RBF, rbf="difference", log=False),
+    right("ridge linear weights", RIDGE, LINEAR, products="samples"),
+    right("ridge linear elimination", RIDGE, LINEAR, system="elimination"),
+    right("ridge unclamped", RIDGE, RBF, clamped=False),
+    right("ridge float32 lu", RIDGE, RBF, precision="float32", rbf="difference", system="lu"),
+    right("ridge float32 reversed", RIDGE, POLYNOMIAL, precision="float32", order="reversed", log=False),
+    right("ridge blocked lu", RIDGE, POLYNOMIAL, order="blocked", system="lu"),
+    right("ridge compensated frozen", RIDGE, POLYNOMIAL, order="compensated", update="frozen"),
 )
 
 WRONG = (

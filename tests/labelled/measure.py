@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from c_solvers import c_solvers
+from c_solvers import c_solvers, compiler
 from labelled_set import LABELLED, Labelled
 
 from sstep_verify import Report, verify
@@ -125,6 +125,8 @@ def main() -> int:
             outcomes.append(found(solver, asked.profile))
             print(outcomes[-1].row, flush=True)
     words, good = summed_up(outcomes)
+    if compiler() is None:
+        print("the C/MPI solvers are left out: there is no cc, mpicc or mpiexec")
     print(words)
     return int(not good)
 
