@@ -151,6 +151,12 @@ def broken_by(sign: str) -> tuple[str, ...]:
     return tuple(one.number for one in specification().sentences if sign in one.signs)
 
 
+def names_a_part(numbers: Iterable[str]) -> bool:
+    """Whether the first of these sentences is on one part of a solver, not on a whole step or run."""
+    first = next(iter(numbers), "")
+    return any(one.number == first and one.signs for one in specification().sentences)
+
+
 def text_of(number: str) -> str:
     """The text of a sentence; empty if this version has no such sentence."""
     return next((one.text for one in specification().sentences if one.number == number), "")

@@ -25,10 +25,10 @@ from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.seen import reproducing, step_terms
+from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import core
+from sstep_verify.quantities import STREAM, WRITE_BACK, core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
@@ -72,14 +72,12 @@ def _judge_run(
         if case.problem.is_svm
         else "residual of a block system, 2-norm (exact: M-norm)"
     )
-    broken = _broken_chain(case, trajectory)
+    broken, signs = _broken_chain(case, trajectory)
     if broken:
-        log = trajectory.log
-        whole = log is not None and log.shape == (trajectory.length, case.stream.block)
         return verdict_on(
             CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
             units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
-            signs=("step log" if whole else "no step log",),
+            signs=signs,
         )  # fmt: skip
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
@@ -98,23 +96,29 @@ def _judge_run(
         )  # fmt: skip
     found = decisive(findings)
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
-    reason = _reason(case, judged, found, status, terms, unseen)
+    at_fault = corrections(case, trajectory, judged)
+    reason = _reason(case, judged, found, status, terms, unseen, at_fault)
     evidence = _evidence(judged, judged.steps)
     evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=reproducing(judged),
+        signs=reproducing(judged) or at_fault,
     )  # fmt: skip
 
 
-def _broken_chain(case: Case, trajectory: Trajectory) -> str:
-    """How the log fails to lead to what was recorded; empty where it does."""
+def _broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ...]]:
+    """How the log fails to lead to what was recorded, and the signs of it; empty where it does."""
     log, block = trajectory.log, case.stream.block
     if log is None:
-        return "the run was asked for its step log and declares to keep one, but left none"
+        return "the run was asked for its step log and declares to keep one, but left none", (
+            "no step log",
+        )
     if log.shape != (trajectory.length, block):
-        return f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        words = (
+            f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        )
+        return words, ("no step log",)
     alpha = np.array(trajectory.alphas[0])
     position = 0
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
@@ -124,13 +128,16 @@ def _broken_chain(case: Case, trajectory: Trajectory) -> str:
         ].ravel()  # of a repeated coordinate the last value stays
         position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
-            place = int(np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))[0])
-            return (
+            places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
+            undrawn = places[~np.isin(places, draws)]
+            place = int((undrawn if undrawn.size else places)[0])
+            why = "no step since the a before drew it" if undrawn.size else "it was not stored as logged"
+            words = (
                 f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
-                f"the run recorded {float(recorded[place])!r} there: values were not stored as logged, or "
-                "a coordinate moved that was not drawn"
+                f"the run recorded {float(recorded[place])!r} there: {why}"
             )
-    return ""
+            return words, (STREAM, WRITE_BACK) if undrawn.size else ("step log",)
+    return "", ()
 
 
 def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
@@ -169,7 +176,7 @@ def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
     }
 
 
-def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen) -> str:
+def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen, at_fault) -> str:
     words = [
         f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
         f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
@@ -184,7 +191,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
     if status is Status.FAIL:
-        words.append(_diagnosis(judged))
+        words.append(_diagnosis(judged, at_fault))
     hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
     if status is Status.VACUOUS:
         words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
@@ -193,7 +200,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     return " ".join(words)
 
 
-def _diagnosis(judged: JudgedRun) -> str:
+def _diagnosis(judged: JudgedRun, at_fault: list[str]) -> str:
     failed = int(judged.tally.failed[0])
     if judged.first_wrong is None:
         return "The judge's float64 step is within its bound; the exact step is not."
@@ -202,6 +209,8 @@ def _diagnosis(judged: JudgedRun) -> str:
     names = reproducing(judged)
     if names:
         return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."
+    if at_fault:
+        return f"{words} None is the first of its window, so the correction is wrong: {at_fault[0]}."
     return (
         f"{words} Leaving out no single quantity reproduces them: a factor on a quantity, another kernel, "
         "another order of draws or another precision than declared may."

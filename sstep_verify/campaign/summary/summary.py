@@ -15,11 +15,15 @@ from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks.registry import PRIMARY, gates_of
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
+from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict, worst
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
     from sstep_verify.campaign.loop.messages import State
+
+RELATING = ("metamorphic-exact", "metamorphic-bounded")
+"""Checks that compare runs of two problems, or a run with its own rest."""
 
 
 def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
@@ -27,11 +31,12 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
 
     Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could
     have shown a wrong correction. What other checks could not see is in their own verdicts.
+    The reason of a FAIL is that of the verdict that tells most.
     """
     status = worst(verdict.status for verdict in verdicts)
     if status in (Status.FAIL, Status.INCONCLUSIVE):
-        first = next(verdict for verdict in verdicts if verdict.status is status)
-        return status, f"{first.check}, s = {first.s}: {first.reason}"
+        told = _telling([verdict for verdict in verdicts if verdict.status is status])
+        return status, f"{told.check}, s = {told.s}: {told.reason}"
     gates = gates_of(verdicts)
     primary = [verdict for verdict in verdicts if verdict.check in gates]
     if not primary:
@@ -45,6 +50,15 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if vacuous:
         reason += f"; vacuous for s in {{{', '.join(map(str, vacuous))}}}"
     return Status.PASS, reason
+
+
+def _telling(verdicts: Sequence[Verdict]) -> Verdict:
+    """The first verdict that breaks a sentence on one part of a solver; else the first.
+
+    What relates two runs tells less than what a run itself breaks.
+    """
+    telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
+    return next(telling, verdicts[0])
 
 
 def summarise(

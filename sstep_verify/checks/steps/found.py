@@ -45,6 +45,8 @@ class JudgedRun:
         Where the ratio is largest; the first step over its bound.
     tally : Tally
         Events and quantities.
+    wrong : ndarray of int64
+        Iterations made before each step over its bound, ascending.
     """
 
     steps: int
@@ -53,6 +55,7 @@ class JudgedRun:
     worst: JudgedStep | None
     first_wrong: JudgedStep | None
     tally: Tally
+    wrong: np.ndarray
 
 
 def largest_step(distance, bound, finite, first: int) -> JudgedStep | None:

@@ -69,6 +69,7 @@ class StepJudge:
         tally = empty_tally(min(per_call, max(steps, 1)))
         worst = first_wrong = None
         judged = decided = position = 0
+        wrong = [np.empty(0, dtype=np.int64)]
         state = self._state(trajectory)
         drift = self._drift(trajectory)
         for begin, end in stretches:
@@ -82,11 +83,13 @@ class StepJudge:
                 found = largest_step(distance, bound, finite, first)
                 if found and (worst is None or found.ratio > worst.ratio):
                     worst = found
+                places = np.flatnonzero(finite & ~(distance <= bound))
+                wrong.append(first + places)
                 if first_wrong is None and found and found.ratio > 1.0:
-                    place = int(np.flatnonzero(finite & ~(distance <= bound))[0])
+                    place = int(places[0])
                     first_wrong = JudgedStep(first + place, float(distance[place]), float(bound[place]))
             position = end
-        return JudgedRun(steps, judged, decided, worst, first_wrong, tally)
+        return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
 
     def step(self, trajectory: Trajectory, iteration: int) -> JudgedStep:
         """Judge one step again, from the start of its window."""

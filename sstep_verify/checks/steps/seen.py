@@ -13,6 +13,7 @@ from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Hinge
 from sstep_verify.quantities import (
     BOUNDARY,
+    KERNEL,
     LOWER,
     OVERLAP,
     SAME,
@@ -27,6 +28,9 @@ from sstep_verify.verdict import SEEN, Status, Term
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
+
+CHANCE = 0.01
+"""Chance up to which wrong steps that fall on any place of a window alike may all miss its first one."""
 
 
 def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) -> tuple[Term, ...]:
@@ -112,3 +116,17 @@ def reproducing(judged: JudgedRun) -> list[str]:
         return []
     order = np.argsort(-judged.tally.reproduced, kind="stable")
     return [NAMES[place] for place in order if judged.tally.reproduced[place] >= SHARE * failed]
+
+
+def corrections(case: Case, trajectory: Trajectory, judged: JudgedRun) -> list[str]:
+    """The corrections, where steps are wrong only at places of their windows at which these act.
+
+    The first step of a window has no correction; otherwise its formula is that of the others. Wrong steps
+    that all draw a coordinate again tell of the correction for that one.
+    """
+    s, wrong = trajectory.s, judged.wrong
+    if s == 1 or not (wrong % s).all() or wrong.size * math.log1p(-1 / s) > math.log(CHANCE):
+        return []
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    again = all(np.isin(draws[k], draws[k - k % s : k]).any() for k in wrong.tolist())
+    return [SAME if again else KERNEL]

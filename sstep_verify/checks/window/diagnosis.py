@@ -10,6 +10,10 @@ from sstep_reference import SingularSystemError
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import Mutation, left_out
 from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.quantities import WRITE_BACK
+
+TAIL_LOST, NOT_STORED = "tail-lost", left_out(WRITE_BACK).name
+"""A lost tail is a short last window whose new values were not stored."""
 
 
 def mistakes(task: str, names: list[str]) -> list[Mutation]:
@@ -29,7 +33,9 @@ def mistakes(task: str, names: list[str]) -> list[Mutation]:
     return list(found.values())
 
 
-def suspects(task: str, replay: Replay, names: list[str], bound: np.ndarray) -> tuple[str, ...]:
+def suspects(
+    task: str, replay: Replay, names: list[str], bound: np.ndarray, *, tail: bool = False
+) -> tuple[str, ...]:
     """Mistakes whose exact window end the solver's end is within the bound of.
 
     Parameters
@@ -42,8 +48,11 @@ def suspects(task: str, replay: Replay, names: list[str], bound: np.ndarray) -> 
         Quantities that act in it.
     bound : ndarray, shape (k,)
         Its bound.
+    tail : bool
+        Whether it is a short last window, which may not have been made at all.
     """
-    return tuple(mistake.name for mistake in mistakes(task, names) if _reproduces(replay, mistake, bound))
+    found = [mistake.name for mistake in mistakes(task, names) if _reproduces(replay, mistake, bound)]
+    return (TAIL_LOST, *found) if tail and NOT_STORED in found else tuple(found)
 
 
 def _reproduces(replay: Replay, mistake: Mutation, bound: np.ndarray) -> bool:

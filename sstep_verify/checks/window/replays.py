@@ -166,7 +166,7 @@ class WindowReplays:
         if panel is None and finding.suspects is not None:
             found = (*finding.suspects, *self._mistaken(asked, start, end))
             # Few runs look by chance like the right steps on another problem: those mistakes go first.
-            ordered = sorted(found, key=lambda name: name not in SOLVED_INSTEAD)
+            ordered = sorted(found, key=[*SOLVED_INSTEAD, *found].index)
             finding = replace(finding, suspects=tuple(ordered))
         return replace(finding, source=source)
 
@@ -176,19 +176,20 @@ class WindowReplays:
             return []
         asked = replace(asked, names=(), diagnose=False)
         tried = {
-            name: one._compared(asked, start, end, None) for name, one in self._other_problems.items()
+            name: [one._compared(asked, start, end, None) for one in others]
+            for name, others in self._other_problems.items()
         } | {
-            name: self._compared(asked, start, end, panel)
+            name: [self._compared(asked, start, end, panel)]
             for name, panel in mistaken_panels(self._case, start.draws).items()
             if self._usable(panel, start.draws)
         }
-        return [name for name, finding in tried.items() if finding.status is Status.PASS]
+        return [name for name, found in tried.items() if any(one.status is Status.PASS for one in found)]
 
     @cached_property
-    def _other_problems(self) -> dict[str, WindowReplays]:
+    def _other_problems(self) -> dict[str, list[WindowReplays]]:
         return {
-            name: WindowReplays(replace(self._case, problem=problem), Oracle(problem))
-            for name, problem in mistaken_problems(self._case.problem).items()
+            name: [WindowReplays(replace(self._case, problem=one), Oracle(one)) for one in problems]
+            for name, problems in mistaken_problems(self._case.problem).items()
         }
 
     def _judged(
@@ -197,14 +198,16 @@ class WindowReplays:
         """The comparison, with what could have been seen and, where it failed, what reproduces it."""
         resolved = resolution(self._case.declaration, replay, start.alpha, end)
         finding = compare(asked.window, replay, bound, resolved, asked.names)
-        if asked.window.end - asked.window.begin < asked.s and WRITE_BACK in finding.dropped:
+        tail = asked.window.end - asked.window.begin < asked.s
+        if tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
             finding.detectable[TAIL] = finding.detectable[WRITE_BACK]
         if finding.status is not Status.FAIL or not asked.diagnose:
             return finding
         acting = [name for name in replay.effects if name in self._names]
-        return replace(finding, suspects=suspects(self._case.problem.loss.task, replay, acting, bound))
+        found = suspects(self._case.problem.loss.task, replay, acting, bound, tail=tail)
+        return replace(finding, suspects=found)
 
     def _replay(self, start: Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
         problem, rest = (

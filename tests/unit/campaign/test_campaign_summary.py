@@ -66,6 +66,20 @@ def test_one_bad_run_makes_the_case_bad(bad):
     assert reason.startswith("window-replay, s = 64")
 
 
+def test_the_reason_is_that_of_the_verdict_that_names_a_part_of_the_solver():
+    step, relation, window = (
+        replace(_verdict(Status.FAIL, s), check=check, sentences=(number,))
+        for s, check, number in (
+            (1, "step-replay", "S-3.1"),
+            (2, "metamorphic-exact", "S-2.8"),
+            (4, "box", "S-3.9"),
+        )
+    )
+    assert roll_up([step, relation, window])[1].startswith("box, s = 4")
+    assert roll_up([step, relation])[1].startswith("step-replay, s = 1")
+    assert roll_up([relation])[1].startswith("metamorphic-exact, s = 2")
+
+
 def test_a_case_without_verdicts_is_not_right():
     assert roll_up([])[0] is Status.VACUOUS
 
