@@ -101,7 +101,7 @@ def summarise(problem: Problem, b: int, s: int, gram: str, entries: float, round
 
 HEADER = (
     f"{'data':<13}{'kernel':<11}{'b':>4}{'s':>4}  {'Gram':<7}{'bare run':>9}{'judge':>9}"
-    f"{'judge / bare':>20}{'logged / bare':>15}{'entries, s':>12}  target {TARGET:g}, {LOG_TARGET:g}"
+    f"{'judge / bare':>22}{'logged / bare':>15}{'entries, s':>12}  target {TARGET:g}, {LOG_TARGET:g}"
 )
 
 
@@ -110,7 +110,7 @@ def line(cell: Cell) -> str:
     ratio = f"{cell.ratio:.2f} [{cell.ratio_low:.2f}, {cell.ratio_high:.2f}]"
     return (
         f"{cell.data:<13}{cell.kernel:<11}{cell.b:>4}{cell.s:>4}  {cell.gram:<7}{cell.bare:>9.2f}"
-        f"{cell.judge:>9.2f}{ratio:>20}{cell.log:>15.3f}{cell.entries:>12.2f}  {cell.mark}"
+        f"{cell.judge:>9.2f}{ratio:>22}{cell.log:>15.3f}{cell.entries:>12.2f}  {cell.mark}"
     )
 
 
