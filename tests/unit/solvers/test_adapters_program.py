@@ -219,8 +219,8 @@ def test_a_hang_ends_with_everything_that_was_started(tmp_path):
     told = tmp_path / "child"
     begin = time.monotonic()
     with pytest.raises(ProgramError, match="hang: did not end within"):
-        ending("hang", str(told), limit=1.5).run(request())
-    assert time.monotonic() - begin < 15
+        ending("hang", str(told), limit=4.0).run(request())
+    assert time.monotonic() - begin < 40
     child = int(told.read_text())
     for _ in range(50):
         state = Path(f"/proc/{child}/stat")
@@ -316,7 +316,7 @@ def test_a_program_that_hangs_or_is_not_there_is_started_once(tmp_path):
         for _ in range(20):
             with pytest.raises(ProgramError, match=words):
                 tested.run(request())
-    assert time.monotonic() - begin < 15
+    assert time.monotonic() - begin < 40
 
 
 def test_every_float64_survives_printing_with_seventeen_digits():
