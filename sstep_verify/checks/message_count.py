@@ -37,6 +37,8 @@ def runs(case: Case) -> dict[str, RunRequest]:
     if case.declaration.exchange == PER_WINDOW:
         for s in case.s_values:
             half = _windows(case.iterations, s) // 2 * s
+            if not half:
+                continue  # One window: nothing tells it from the set-up.
             plain = found[run_key(s)]
             found[_half(s)] = RunRequest(
                 plain.problem, plain.stream, s, half, plain.start, plain.initial, record=(half,)
@@ -59,7 +61,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     no verdict; one that declares it and counts nothing is INCONCLUSIVE.
     """
     if case.declaration.exchange == PER_WINDOW:
-        pairs = {s: (trajectories[run_key(s)], trajectories[_half(s)]) for s in case.s_values}
+        several = [s for s in case.s_values if _half(s) in trajectories]
+        pairs = {s: (trajectories[run_key(s)], trajectories[_half(s)]) for s in several}
         return [_judge_per_window(case, s, *pair) for s, pair in pairs.items()]
     return judge_every_s(case, trajectories, _judge) if case.declaration.exchange else []
 

@@ -125,3 +125,9 @@ def test_of_a_classical_run_the_count_is_judged_too():
     case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
     counted = lambda run: dataclasses.replace(run, counters={"collectives": run.length + 1})  # noqa: E731
     assert judged(check, case, tested, change=counted)[1].status is Status.PASS
+
+
+def test_of_a_single_window_nothing_is_said():
+    case, tested = small_case(Hinge(0.5), s_values=(75,), iterations=75)
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+    assert judged(check, case, tested) == {}
