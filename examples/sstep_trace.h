@@ -305,25 +305,34 @@ static inline int sstep_read(const char *folder, int parts, sstep_problem *probl
     return code;
 }
 
-/* Opens a result: name is "log" (H x b numbers are due), "trace" (a at every point) or "final" (m numbers). */
-static inline int sstep_open(const sstep_problem *problem, const char *name, sstep_output *output) {
-    const sstep_problem *p = problem;
+/* Opens a result of so many numbers. */
+static inline int sstep_open_sized(const sstep_problem *problem, const char *name, int64_t expected,
+                                   sstep_output *output) {
     memset(output, 0, sizeof *output);
     output->problem = problem;
-    output->expected = strcmp(name, "log") == 0     ? p->iterations * p->block
-                       : strcmp(name, "trace") == 0 ? p->point_count * p->samples
-                       : strcmp(name, "final") == 0 ? p->samples
-                                                    : -1;
-    if (output->expected < 0) return sstep_say(SSTEP_FAILED, "%s is none of log, trace, final", name);
-    output->path = sstep_path(p->folder, name, ".bin");
-    output->part = sstep_path(p->folder, name, ".bin.part");
+    output->expected = expected;
+    output->path = sstep_path(problem->folder, name, ".bin");
+    output->part = sstep_path(problem->folder, name, ".bin.part");
     if (output->path && output->part) output->file = fopen(output->part, "wb");
     if (output->file) return 0;
-    int code = sstep_say(SSTEP_FAILED, "%s/%s.bin.part cannot be written: %s", p->folder, name, strerror(errno));
+    int code =
+        sstep_say(SSTEP_FAILED, "%s/%s.bin.part cannot be written: %s", problem->folder, name, strerror(errno));
     free(output->path);
     free(output->part);
     memset(output, 0, sizeof *output);
     return code;
+}
+
+/* Opens a result: name is "log" (H x b numbers are due), "trace" (a at every point) or "final" (m numbers). */
+static inline int sstep_open(const sstep_problem *problem, const char *name, sstep_output *output) {
+    const sstep_problem *p = problem;
+    int64_t expected = strcmp(name, "log") == 0     ? p->iterations * p->block
+                       : strcmp(name, "trace") == 0 ? p->point_count * p->samples
+                       : strcmp(name, "final") == 0 ? p->samples
+                                                    : -1;
+    if (expected >= 0) return sstep_open_sized(p, name, expected, output);
+    memset(output, 0, sizeof *output);
+    return sstep_say(SSTEP_FAILED, "%s is none of log, trace, final", name);
 }
 
 /* Appends numbers: to a log the new value of each drawn coordinate, in the order of the indices. */
@@ -367,6 +376,18 @@ static inline int sstep_close(sstep_output *output) {
 static inline int sstep_write_final(const sstep_problem *problem, const double *a) {
     sstep_output output;
     int code = sstep_open(problem, "final", &output);
+    if (code) return code;
+    int put = sstep_put(&output, a, problem->samples);
+    code = sstep_close(&output);
+    return put ? put : code;
+}
+
+/* Writes a of one rank after H iterations; either all ranks do, and are compared bit for bit, or none. */
+static inline int sstep_write_rank(const sstep_problem *problem, int rank, const double *a) {
+    char name[32];
+    sstep_output output;
+    snprintf(name, sizeof name, "rank-%d", rank);
+    int code = sstep_open_sized(problem, name, problem->samples, &output);
     if (code) return code;
     int put = sstep_put(&output, a, problem->samples);
     code = sstep_close(&output);

@@ -121,6 +121,9 @@ class Trajectory:
         for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
     rounding : ndarray, shape (k, m), optional
         Largest error of writing each recorded value of a down, such as 5e-7 for six printed decimals.
+    received : ndarray of uint64, shape (P, c), optional
+        Digests of what each rank received in each of c collectives that give all ranks the same numbers, as
+        a witness saw it; 0 where it could not look.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -138,6 +141,7 @@ class Trajectory:
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     log: np.ndarray | None = None
     rounding: np.ndarray | None = None
+    received: np.ndarray | None = None
     asked: Asked | None = None
 
     @property

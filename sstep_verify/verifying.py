@@ -86,6 +86,7 @@ def verify(
     profile: str = "ci",
     *,
     s: Sequence[int] = (),
+    ranks: Sequence[int] = (1,),
     tasks: Sequence[str] = (),
     kernels: Sequence[str] = (),
     data: str = "",
@@ -102,6 +103,8 @@ def verify(
         Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded.
     s : sequence of int
         Iterations per window; those of the profile if empty.
+    ranks : sequence of int
+        Numbers of ranks, of a program that takes them (``{np}``), as ``--np``.
     tasks, kernels : sequence of str
         svm-l1, svm-l2, krr, and linear, polynomial, rbf; all if empty.
     data : str
@@ -128,7 +131,7 @@ def verify(
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
-    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data)
+    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks))
     if out is not None:
         check_destination(out)
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -183,9 +186,10 @@ def _definition(
     tasks: tuple[str, ...] = (),
     kernels: tuple[str, ...] = (),
     data: str = "",
+    ranks: tuple[int, ...] = (1,),
 ) -> Definition:
     from sstep_verify.campaign.profile import Selection, profile_of
 
     return profile_of(
-        profile, solver, Selection((1,), s, data, tasks, kernels), f"verify(solver, {profile!r})"
+        profile, solver, Selection(ranks, s, data, tasks, kernels), f"verify(solver, {profile!r})"
     )

@@ -219,6 +219,7 @@ int main(int argc, char **argv) {
     }
     if (rank == 0 && !code) code = sstep_close(&output);
     if (rank == 0 && !code) code = sstep_write_final(&problem, a);
+    if (!code) code = sstep_write_rank(&problem, rank, a);
     if (rank == 0 && !code) code = sstep_write_counters(&problem, collectives, words, windows);
     if (rank == 0 && !code) code = SSTEP_PROBE_CLOSE();
     MPI_Finalize();

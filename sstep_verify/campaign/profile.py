@@ -17,14 +17,19 @@ from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_
 
 FROM_ZERO = (
     "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
-    "determinism", "optimum", "message-count",
+    "determinism", "optimum", "rank-coherence", "message-count",
 )  # fmt: skip
 """Checks of a program that takes neither index stream nor a0."""
 
-PRINTED = ("contract", "trajectory", "sstep-equals-classical", "determinism", "message-count")
+PRINTED = (
+    "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
+)  # fmt: skip
 """Checks of a program that prints a rounded result."""
 
-ON_RANKS = ("contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "message-count")
+ON_RANKS = (
+    "contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "rank-coherence",
+    "message-count",
+)  # fmt: skip
 """Checks on more than the fewest ranks: what communication may spoil."""
 
 

@@ -2,12 +2,15 @@
 
 Each rank makes the same updates from the same reduced panel, so nothing but the reduction may differ
 between them, and an allreduce must give all ranks the same bits. A difference of one bit can flip a clip
-and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``); the bound is 0.
+and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``), or a witness digests of what
+collectives gave to each (``Trajectory.received``); the bound is 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+import numpy as np
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
@@ -46,8 +49,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Returns
     -------
     list of Verdict
-        One per run on more than one rank; INCONCLUSIVE if such a run left no digests, and its solver is
-        one that has them to show (level 3).
+        One per run on more than one rank that left digests or was witnessed; INCONCLUSIVE if a run left
+        none, and its solver is one that has them to show (level 3).
     """
     ranks = case.declaration.ranks
     found = {s: trajectories[run_key(s)] for s in case.s_values}
@@ -56,33 +59,60 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         for s, trajectory in found.items()
         if (ranks > 1 and case.declaration.level >= 3)
         or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
+        or (trajectory.received is not None and trajectory.received.shape[0] > 1)
     ]
 
 
 def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
+    every = int(trajectory.iterations.size)
+    planned = every if case.declaration.level >= 3 else len(known)
     findings = [_compare(case, ranks, trajectory, iteration) for iteration in known]
+    seen = {fingerprint(trajectory.at(iteration)) for iteration in known} | {
+        fingerprint(trajectory.alphas[0])
+    }
+    still = "a is the first a where ranks are compared, so one that made no updates would not show"
+    terms = [planted_term("a rank that goes its own way", len(seen) - 1, 0.0, planned, len(known), still)]
+    collectives = 0
+    if trajectory.received is not None:
+        collectives = trajectory.received.shape[1]
+        findings.append(_received(case, trajectory.received))
+        different = len(np.unique(trajectory.received[0])) - 1
+        still = "every collective gave the same, so numbers of an earlier one would not show"
+        terms.append(
+            planted_term("a rank that receives others", different, 0.0, collectives, collectives, still)
+        )
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
-    distinct = len({trajectory.fingerprints[iteration] for iteration in known})
-    planned = int(trajectory.iterations.size)
-    still = "a is the same at all recorded iterations, so a rank that made no updates would not show"
     return record(
         CHECK,
         case,
         s,
         decisive(findings),
         units="ranks",
-        planned=planned,
-        executed=len(known),
+        planned=planned + collectives,
+        executed=len(known) + collectives,
         origin="all ranks make the same updates, so the bound is 0",
         causes=CAUSES,
-        terms=(
-            planted_term("a rank that goes its own way", distinct - 1, 0.0, planned, len(known), still),
-        ),
-        evidence={"ranks": ranks, "iterations": known},
+        terms=tuple(terms),
+        evidence={"ranks": ranks, "iterations": known, "collectives": collectives},
     )
+
+
+def _received(case: Case, received: np.ndarray) -> Finding:
+    """Ranks that received other bits than rank 0 in the first collective where any did."""
+    differ = received != received[0]
+    first = int(np.argmax(differ.any(axis=0))) if differ.any() else None
+    if first is None:
+        what = f"{case.declaration.name}: ranks that received other bits than rank 0 in a collective"
+        return Finding(what, 0.0, 0.0, 0.0)
+    ranks = np.nonzero(differ[:, first])[0].tolist()
+    what = (
+        f"{case.declaration.name}: ranks that received other bits than rank 0 in number {first + 1} of "
+        f"{received.shape[1]} collectives that give all the same (ranks {', '.join(map(str, ranks))})"
+    )
+    return Finding(what, len(ranks), len(ranks), 0.0)
 
 
 def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> Finding:

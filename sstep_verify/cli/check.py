@@ -9,6 +9,7 @@ import click
 
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.cli.completion import complete
+from sstep_verify.launch.interposer import NEMESES
 
 
 class Numbers(click.ParamType):
@@ -90,6 +91,11 @@ class Numbers(click.ParamType):
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
 @click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
+@click.option(
+    "--nemesis",
+    type=click.Choice(list(NEMESES)),
+    help="What the witness does to the ranks: lets one come late, reorders reductions, or spoils one.",
+)
 def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
     """Judge a solver of your own: a program of any language, or a Python object.
 
@@ -125,6 +131,7 @@ def _definition(
     kernels,
     profile,
     witness,
+    nemesis,
 ):
     """The campaign of the profile, with this solver."""
     from sstep_verify.campaign.profile import Selection, profile_of
@@ -133,7 +140,7 @@ def _definition(
 
     given = {
         "--setup": setup, "--writes": writes, "--declare": declare, "--time-limit": time_limit,
-        "--witness": witness,
+        "--witness": witness, "--nemesis": nemesis,
     }  # fmt: skip
     if (solver is None) == (command_line is None):
         raise InputError(
@@ -148,6 +155,7 @@ def _definition(
             time_limit or 60.0,
             declare,
             witness or "",
+            nemesis or "",
         )
     elif unused := [name for name, value in given.items() if value]:
         raise InputError(

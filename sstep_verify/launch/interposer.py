@@ -22,6 +22,16 @@ SOURCE = Path(__file__).with_name("pmpi_count.c")
 WITNESS = "SSTEP_VERIFY_WITNESS"
 """Environment variable that names the folder in which every rank leaves its counts at MPI_Finalize."""
 
+NEMESIS = "SSTEP_VERIFY_NEMESIS"
+"""Environment variable that names what the library does to the program, one of `NEMESES`."""
+
+NEMESES = {
+    "delay": "the last rank comes to every collective a millisecond late",
+    "order": "the ranks stand in another order in every blocking allreduce",
+    "ulp": "the last rank receives the first number of every reduction one ulp off",
+}
+"""What it can do to a program: a right one endures the first two, and rank-coherence sees the third."""
+
 KINDS = ("allreduce", "reduce_scatter", "other")
 """Kinds of collectives, in the order of the library's numbers."""
 
@@ -70,7 +80,7 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
             f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
         )
     library = folder / "pmpi_count.so"
-    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE)]
+    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-lm"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")

@@ -8,12 +8,13 @@
    Bytes: what this rank hands in; for a reduce-scatter the whole vector, before it is scattered. A scatter
    counts as a call without bytes. Persistent collectives (MPI_X_init) are not counted.
 
-   Where the environment variable SSTEP_VERIFY_WITNESS names a folder, MPI_Finalize leaves the counts of this
-   rank there, in witness-RANK.txt: a line "ranks P", then a line "calls bytes" for each kind. */
+   What it leaves of a rank where the environment variable SSTEP_VERIFY_WITNESS names a folder, and what it does to
+   the program where SSTEP_VERIFY_NEMESIS says so, stands in pmpi_witness.h and pmpi_nemesis.h. */
 
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "pmpi_witness.h"
+#include "pmpi_nemesis.h"
 
 enum { ALLREDUCE, REDUCE_SCATTER, OTHER, KINDS };
 
@@ -27,26 +28,44 @@ void pmpi_count_reset(void) {
     for (int kind = 0; kind < KINDS; kind++) calls[kind] = bytes[kind] = 0;
 }
 
+int MPI_Init(int *argc, char ***argv) {
+    int code = PMPI_Init(argc, argv);
+    if (code == MPI_SUCCESS) witness_begin();
+    return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS) witness_begin();
+    return code;
+}
+
 int MPI_Finalize(void) {
-    const char *folder = getenv("SSTEP_VERIFY_WITNESS");
-    char path[4096];
-    int rank = 0, ranks = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (folder && snprintf(path, sizeof path, "%s/witness-%d.txt", folder, rank) < (int)sizeof path) {
-        FILE *file = fopen(path, "w");
-        if (file) {
-            fprintf(file, "ranks %d\n", ranks);
-            for (int kind = 0; kind < KINDS; kind++) fprintf(file, "%lld %lld\n", calls[kind], bytes[kind]);
-            fclose(file);
-        }
-    }
+    witness_end(KINDS, calls, bytes);
     return PMPI_Finalize();
 }
 
-static void note(int kind, long long handed) {
+/* Before a collective. */
+static void enter(const char *name, int kind, long long handed, MPI_Comm comm) {
     calls[kind]++;
     bytes[kind] += handed;
+    witness_place("in", name, calls[ALLREDUCE] + calls[REDUCE_SCATTER] + calls[OTHER]);
+    nemesis_delay(comm);
+}
+
+/* After it. */
+static int left(const char *name, int code) {
+    witness_place("after", name, calls[ALLREDUCE] + calls[REDUCE_SCATTER] + calls[OTHER]);
+    return code;
+}
+
+/* After one that gives every rank of a communicator the same numbers. */
+static int same(const char *name, int code, void *received, long long count, MPI_Datatype type, MPI_Comm comm) {
+    if (code == MPI_SUCCESS) {
+        nemesis_ulp(received, count, type, comm);
+        witness_received(received, count, type, comm);
+    }
+    return left(name, code);
 }
 
 /* Bytes of count elements; none where the buffer is in place and type and count are to be ignored. */
@@ -73,71 +92,81 @@ static long long sum_int(const int *counts, MPI_Comm comm) {
 #define PASTE(a, b, c) a##b##c
 #define NAME(a, b, c) PASTE(a, b, c)
 
-/* One collective in its blocking form (Upper) and its non-blocking form (lower, with a request). */
-#define WRAP(Upper, lower, kind, handed, parameters, arguments)                           \
+/* One collective in its blocking form (Upper) and its non-blocking form (lower, with a request). In the first,
+   code is what it returned, and seen what becomes of that. */
+#define WRAP(Upper, lower, kind, handed, seen, parameters, arguments)                     \
     int NAME(MPI_, Upper, SUFFIX)(LIST parameters) {                                      \
-        note(kind, handed);                                                               \
-        return NAME(PMPI_, Upper, SUFFIX)(LIST arguments);                                \
+        const char *name = "MPI_" #Upper;                                                 \
+        MPI_Comm own = comm;                                                              \
+        enter(name, kind, handed, own);                                                   \
+        comm = kind == ALLREDUCE ? nemesis_order(own) : own;                              \
+        int code = NAME(PMPI_, Upper, SUFFIX)(LIST arguments);                            \
+        if (comm != own) PMPI_Comm_free(&comm);                                           \
+        return seen;                                                                      \
     }                                                                                     \
     int NAME(MPI_I, lower, SUFFIX)(LIST parameters, MPI_Request * request) {              \
-        note(kind, handed);                                                               \
-        return NAME(PMPI_I, lower, SUFFIX)(LIST arguments, request);                      \
+        const char *name = "MPI_I" #lower;                                                \
+        enter(name, kind, handed, comm);                                                  \
+        return left(name, NAME(PMPI_I, lower, SUFFIX)(LIST arguments, request));          \
     }
+#define LEFT left(name, code)
+#define SAME(received, count, type) same(name, code, received, count, type, own)
 
 /* All collectives that have counts; COUNT and OFFSET are the types of counts and displacements. */
 #define COLLECTIVES                                                                                           \
-    WRAP(Allreduce, allreduce, ALLREDUCE, volume(0, count, type),                                             \
+    WRAP(Allreduce, allreduce, ALLREDUCE, volume(0, count, type), SAME(receive, count, type),                 \
          (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
          (send, receive, count, type, op, comm))                                                              \
-    WRAP(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, volume(0, SUM(counts, comm), type),                  \
+    WRAP(Reduce_scatter, reduce_scatter, REDUCE_SCATTER, volume(0, SUM(counts, comm), type), LEFT,            \
          (const void *send, void *receive, const COUNT counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),\
          (send, receive, counts, type, op, comm))                                                             \
     WRAP(Reduce_scatter_block, reduce_scatter_block, REDUCE_SCATTER,                                          \
-         volume(0, (long long)count * size_of(comm), type),                                                   \
+         volume(0, (long long)count * size_of(comm), type), LEFT,                                             \
          (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
          (send, receive, count, type, op, comm))                                                              \
-    WRAP(Reduce, reduce, OTHER, volume(0, count, type),                                                       \
+    WRAP(Reduce, reduce, OTHER, volume(0, count, type), LEFT,                                                 \
          (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, int root,               \
           MPI_Comm comm),                                                                                     \
          (send, receive, count, type, op, root, comm))                                                        \
-    WRAP(Scan, scan, OTHER, volume(0, count, type),                                                           \
+    WRAP(Scan, scan, OTHER, volume(0, count, type), LEFT,                                                     \
          (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
          (send, receive, count, type, op, comm))                                                              \
-    WRAP(Exscan, exscan, OTHER, volume(0, count, type),                                                       \
+    WRAP(Exscan, exscan, OTHER, volume(0, count, type), LEFT,                                                 \
          (const void *send, void *receive, COUNT count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),         \
          (send, receive, count, type, op, comm))                                                              \
-    WRAP(Bcast, bcast, OTHER, volume(0, count, type),                                                         \
+    WRAP(Bcast, bcast, OTHER, volume(0, count, type), SAME(buffer, count, type),                              \
          (void *buffer, COUNT count, MPI_Datatype type, int root, MPI_Comm comm),                             \
          (buffer, count, type, root, comm))                                                                   \
     WRAP(Allgather, allgather, OTHER, volume(send, count, type),                                              \
+         SAME(receive, (long long)got * size_of(own), as),                                                    \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
           MPI_Comm comm),                                                                                     \
          (send, count, type, receive, got, as, comm))                                                         \
-    WRAP(Allgatherv, allgatherv, OTHER, volume(send, count, type),                                            \
+    WRAP(Allgatherv, allgatherv, OTHER, volume(send, count, type), LEFT,                                      \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, const COUNT got[],                 \
           const OFFSET at[], MPI_Datatype as, MPI_Comm comm),                                                 \
          (send, count, type, receive, got, at, as, comm))                                                     \
-    WRAP(Gather, gather, OTHER, volume(send, count, type),                                                    \
+    WRAP(Gather, gather, OTHER, volume(send, count, type), LEFT,                                              \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
           int root, MPI_Comm comm),                                                                           \
          (send, count, type, receive, got, as, root, comm))                                                   \
-    WRAP(Gatherv, gatherv, OTHER, volume(send, count, type),                                                  \
+    WRAP(Gatherv, gatherv, OTHER, volume(send, count, type), LEFT,                                            \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, const COUNT got[],                 \
           const OFFSET at[], MPI_Datatype as, int root, MPI_Comm comm),                                       \
          (send, count, type, receive, got, at, as, root, comm))                                               \
-    WRAP(Scatter, scatter, OTHER, 0,                                                                          \
+    WRAP(Scatter, scatter, OTHER, 0, LEFT,                                                                    \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
           int root, MPI_Comm comm),                                                                           \
          (send, count, type, receive, got, as, root, comm))                                                   \
-    WRAP(Scatterv, scatterv, OTHER, 0,                                                                        \
+    WRAP(Scatterv, scatterv, OTHER, 0, LEFT,                                                                  \
          (const void *send, const COUNT counts[], const OFFSET from[], MPI_Datatype type, void *receive,      \
           COUNT got, MPI_Datatype as, int root, MPI_Comm comm),                                               \
          (send, counts, from, type, receive, got, as, root, comm))                                            \
-    WRAP(Alltoall, alltoall, OTHER, volume(send, (long long)count * size_of(comm), type),                     \
+    WRAP(Alltoall, alltoall, OTHER, volume(send, (long long)count * size_of(comm), type), LEFT,               \
          (const void *send, COUNT count, MPI_Datatype type, void *receive, COUNT got, MPI_Datatype as,        \
           MPI_Comm comm),                                                                                     \
          (send, count, type, receive, got, as, comm))                                                         \
-    WRAP(Alltoallv, alltoallv, OTHER, send == MPI_IN_PLACE ? 0 : volume(send, SUM(counts, comm), type),       \
+    WRAP(Alltoallv, alltoallv, OTHER, send == MPI_IN_PLACE ? 0 : volume(send, SUM(counts, comm), type), LEFT, \
          (const void *send, const COUNT counts[], const OFFSET from[], MPI_Datatype type, void *receive,      \
           const COUNT got[], const OFFSET at[], MPI_Datatype as, MPI_Comm comm),                              \
          (send, counts, from, type, receive, got, at, as, comm))
@@ -147,7 +176,7 @@ static long long sum_int(const int *counts, MPI_Comm comm) {
 #define SUM sum_int
 #define SUFFIX
 COLLECTIVES
-WRAP(Barrier, barrier, OTHER, 0, (MPI_Comm comm), (comm))
+WRAP(Barrier, barrier, OTHER, 0, LEFT, (MPI_Comm comm), (comm))
 
 /* The forms with large counts, which mpi4py prefers; Open MPI 5.0 has none of them. */
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)

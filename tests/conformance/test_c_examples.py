@@ -6,12 +6,7 @@ number of ranks.
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,29 +14,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_examples import EXAMPLES, call, needed, start
 from exchange_case import SEED, blocks_of, drawn_by_rand, points_of, write_folder, write_samples
-from optional_parts import absent
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from octave_bound import FEATURES, ITERATIONS, PARAMETER, SAMPLES, Case, cases, ends, g, spread
 
-from sstep_verify import verify
-from sstep_verify.errors import MissingExtraError, RefusedError
-from sstep_verify.launch.environment import launch_variables, launcher
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
-from sstep_verify.solvers.adapters.program.results import ProgramError
-from sstep_verify.trajectory import Trajectory
-
 pytestmark = pytest.mark.pool_only
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 READER = Path(__file__).with_name("exchange_reader.c")
 CLEAN = ["-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{EXAMPLES}"]
-CORRECTION = "products[r] += u[drawn[t]] * increments[t];"
-REDUCTION = "MPI_Allreduce(MPI_IN_PLACE, array"
 REFUSED, FAILED = 65, 74
 CASES = {(case.loss, case.kernel, case.s): case for case in cases() if case.s}
 SHORT_LAST_WINDOW = [
@@ -55,23 +38,6 @@ WINDOWS = [
 ]
 
 
-def call(*words: object, variables: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=60,
-        stdin=subprocess.DEVNULL, env=variables,
-    )  # fmt: skip
-
-
-def needed(name: str, *places: Path) -> str:
-    """Path of a program, beside the launcher or on PATH."""
-    found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ.get("PATH", "")]))
-    if found is None:
-        absent(
-            "compiler", f"no {name}: apt-get install gcc g++ make, and mpicc comes with the extra [mpich]"
-        )
-    return found
-
-
 @pytest.fixture(scope="session")
 def reader(tmp_path_factory) -> Path:
     """The program that reads a folder by the header."""
@@ -79,42 +45,6 @@ def reader(tmp_path_factory) -> Path:
     made = call(needed("cc"), "-std=c99", *CLEAN, "-o", program, READER)
     assert made.returncode == 0, made.stderr
     return program
-
-
-@pytest.fixture(scope="session")
-def solvers(tmp_path_factory) -> dict[str, Path]:
-    """Both solvers, as their Makefile makes them; one with probes, one without its correction term."""
-    try:
-        wrapper = needed("mpicc", launcher().parent)
-    except MissingExtraError as error:
-        absent("compiler", str(error))
-    needed("cc")
-    tree = tmp_path_factory.mktemp("examples")
-    shutil.copy(EXAMPLES / "sstep_trace.h", tree)
-    source = (EXAMPLES / "c_mpi_solver" / "protocol_solver.c").read_text("utf-8")
-    assert source.count(CORRECTION) == 1
-    found = {}
-    for name, text, flags in (
-        ("right", source, "-DOFFSET=1.0"),
-        ("probed", source, "-DSSTEP_PROBE"),
-        ("wrong", source.replace(CORRECTION, ";"), ""),
-        ("talkative", source.replace(REDUCTION, f"MPI_Barrier(MPI_COMM_WORLD);\n    {REDUCTION}"), ""),
-    ):
-        folder = shutil.copytree(
-            EXAMPLES / "c_mpi_solver", tree / name, ignore=shutil.ignore_patterns("*_solver")
-        )
-        (folder / "protocol_solver.c").write_text(text)
-        made = call(
-            needed("make"), "-C", folder, *([] if name == "right" else ["protocol_solver"]),
-            f"MPICC={wrapper}", f"CPPFLAGS={flags}", "CFLAGS=-O2 -Werror",
-        )  # fmt: skip
-        assert made.returncode == 0, made.stderr
-        found[name] = folder / "protocol_solver"
-    return {**found, "plain": found["right"].with_name("plain_solver")}
-
-
-def start(ranks: int, *words: object) -> subprocess.CompletedProcess:
-    return call(launcher(), "-n", ranks, *words, variables=launch_variables())
 
 
 def at_window_ends(case: Case, log: np.ndarray) -> np.ndarray:
@@ -420,101 +350,3 @@ def test_the_plain_solver_fails_where_samples_are_missing(tmp_path, solvers):
     # What it said may be lost: MPI_Abort ends the launcher too.
     assert ended.returncode == 1
     assert "alpha" not in ended.stdout
-
-
-def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_counts(solvers, tmp_path):
-    pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-    line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
-    words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
-    report = tmp_path / "report"
-    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words, "--out", report)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("protocol_solver-smoke: right for s <= 7 on 1 of 1 problems")
-    assert "judged 53 of 53 steps" in done.stdout
-    found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
-    (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]
-    assert counted["status"] == "PASS"
-    assert "in 4 windows" in counted["reason"]
-
-
-def wrapper() -> str:
-    return needed("mpicc", launcher().parent)
-
-
-def witnessed(program: Path, ranks: int, *words: str) -> Trajectory:
-    """A run of a program, counted from outside."""
-    described = program_from((*words, str(program), "{dir}"), (), "log", 60.0, (), wrapper())
-    problem = Problem("small", np.eye(6), np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(1.0))
-    request = RunRequest(problem, IndexStream("cyclic", 6, 1, 20), 4, 20, log=True)
-    return ProgramSolver(described, ranks).run(request)
-
-
-def test_the_witness_counts_what_the_program_does_not_say(solvers):
-    ranks = (str(launcher()), "-n", "2")
-    assert witnessed(solvers["right"], 2, *ranks).counters["collectives"] == 5 + 1
-    with pytest.raises(ProgramError, match="but the witness counted"):
-        witnessed(solvers["talkative"], 2, *ranks)
-
-
-def test_what_the_witness_cannot_see_is_said(solvers, tmp_path):
-    with pytest.raises(ProgramError, match="3 ranks were started, but 2 ended in worlds of"):
-        witnessed(solvers["right"], 3, str(launcher()), "-n", "2")
-    program = tmp_path / "no_mpi.py"
-    program.write_text("import sys, pathlib; pathlib.Path(sys.argv[1], 'log.bin').write_bytes(bytes(160))")
-    with pytest.raises(RefusedError, match="saw no MPI_Finalize"):
-        witnessed(program, 1, sys.executable)
-
-
-PLAIN = """
-[program]
-name = "plain"
-command = {command}
-writes = "final"
-witness = {wrapper}
-
-[final]
-after = "alpha:"
-
-[stream]
-kind = "glibc-rand"
-seed = {seed}
-"""
-
-
-def plain_file(folder: Path, program: Path, *, seed: str = "{seed}", penalty: str = "{penalty}") -> str:
-    """A program file of the solver that knows nothing of us, with what it is told in the place of some arguments."""
-    given = [
-        "{task}",
-        "{data}",
-        "{m}",
-        "{n}",
-        penalty,
-        "{kernel}",
-        "{parameter}",
-        "{s}",
-        "{b}",
-        "{H}",
-        seed,
-    ]
-    command = [str(launcher()), "-n", "{np}", str(program), *given]
-    path = folder / "plain.toml"
-    path.write_text(PLAIN.format(command=json.dumps(command), wrapper=json.dumps(wrapper()), seed=11))
-    return str(path)
-
-
-def test_a_solver_that_knows_nothing_of_us_is_judged_by_its_ends_and_its_messages(solvers, tmp_path):
-    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"))
-    report = verify(path, "smoke", tasks=["krr"], s=[1, 7])
-    assert report.passed, report
-    assert "1 of them judged by the ends of runs alone" in repr(report)
-    found = {(one["check"], one["s"]): one for one in report.results.verdicts}
-    assert found["trajectory", 7]["status"] == found["message-count", 7]["status"] == "PASS"
-    assert 0 < found["trajectory", 7]["ratio"] < 1
-    assert not {check for check, _ in found} & {"window-replay", "step-replay", "metamorphic-exact", "box"}
-
-
-@pytest.mark.parametrize("wrong", [{"seed": "12"}, {"penalty": "0.2"}])
-def test_its_other_draws_or_parameter_fail(solvers, tmp_path, wrong):
-    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"), **wrong)
-    report = verify(path, "smoke", tasks=["krr"], s=[7])
-    assert {one["check"] for one in report.failures} == {"trajectory"}

@@ -13,6 +13,7 @@ from typing import Literal
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
+from sstep_verify.launch.interposer import NEMESES
 from sstep_verify.records import convert, strict
 
 SUFFIX = ".toml"
@@ -53,6 +54,8 @@ class Program:
     witness : str
         Compiler wrapper of its MPI, such as ``mpicc``: its collectives are then counted from outside, and
         judged (see docs/exchange.md); empty if they are not.
+    nemesis : {"", "delay", "order", "ulp"}
+        What the witness does to the program, see `launch.interposer.NEMESES`; nothing if empty.
 
     Raises
     ------
@@ -67,6 +70,7 @@ class Program:
     time_limit: float = 60.0
     memory: float = 0.0
     witness: str = ""
+    nemesis: str = ""
 
     def __post_init__(self) -> None:
         if not self.command or not self.command[0]:
@@ -77,6 +81,16 @@ class Program:
             raise InputError(
                 f"program {self.name!r}: writes = {self.writes!r}{closest(self.writes, WRITES)}; known: "
                 f"{', '.join(WRITES)}"
+            )
+        if self.nemesis and self.nemesis not in NEMESES:
+            raise InputError(
+                f"program {self.name!r}: nemesis = {self.nemesis!r}{closest(self.nemesis, NEMESES)}; "
+                f"known: {', '.join(NEMESES)}"
+            )
+        if self.nemesis and not self.witness:
+            raise InputError(
+                f"program {self.name!r}: nemesis = {self.nemesis!r} is done by the witness, so name one: "
+                "witness, or --witness, is the compiler wrapper of its MPI"
             )
         if not 0 < self.time_limit < math.inf:
             raise InputError(f"program {self.name!r}: time_limit = {self.time_limit}, but it must be > 0 s")
@@ -249,12 +263,13 @@ def program_from(
     time_limit: float,
     declared: Sequence[str],
     witness: str = "",
+    nemesis: str = "",
 ) -> ProgramFile:
     """A program described by options instead of a file.
 
     Parameters
     ----------
-    command, setup, writes, time_limit, witness
+    command, setup, writes, time_limit, witness, nemesis
         See `Program`; it is named after the last file that its command names.
     declared : sequence of str
         Fields of a `Declaration` as ``name=value``; values as TOML has them, or words.
@@ -276,7 +291,7 @@ def program_from(
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""
     made = ProgramFile(
-        Program(name, tuple(command), writes, tuple(setup), time_limit, witness=witness), fields
+        Program(name, tuple(command), writes, tuple(setup), time_limit, 0.0, witness, nemesis), fields
     )
     made.declared(1)
     return made

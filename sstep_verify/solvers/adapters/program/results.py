@@ -12,6 +12,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
+from sstep_verify.trajectory import fingerprint
 
 TEXT_BYTES = 32
 """Most bytes that a number and the white space beside it take in a text file."""
@@ -168,6 +169,24 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
             exponent = int(Decimal(word).as_tuple().exponent)
             rounding[place] = (0.5 * 10.0**exponent + math.ulp(values[place])) * (1 + 2.0**-50)
     return values, rounding
+
+
+def read_ranks(folder: Path, ranks: int, samples: int) -> tuple[str, ...]:
+    """Fingerprints of what every rank says its a is at the end, ``rank-R.bin``; none if no rank does.
+
+    Raises
+    ------
+    ProgramError
+        If some ranks do and others do not, or one does not leave m float64.
+    """
+    if not any(folder.glob("rank-*")):
+        return ()
+    found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
+    if missing := [rank for rank, numbers in enumerate(found) if numbers is None]:
+        raise ProgramError(
+            f"rank-{missing[0]}.bin is not there, but others are: all {ranks} ranks leave their a, or none"
+        )
+    return tuple(fingerprint(numbers.values) for numbers in found if numbers is not None)
 
 
 def read_counters(folder: Path) -> dict[str, int]:

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from sstep_verify.solvers.adapters.program.results import (
     printed_numbers,
     read_counters,
     read_numbers,
+    read_ranks,
 )
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
@@ -48,6 +50,8 @@ class ProgramSolver:
         self.declaration = described.declared(ranks)
         self._made_witness: Witness | None = None
         self._given_up: dict[int, ProgramError] = {}
+        self._received: np.ndarray | None = None
+        self._ranks_left: tuple[str, ...] = ()
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
@@ -74,7 +78,8 @@ class ProgramSolver:
 
         made = record(request, initial, result, observe)
         counters = made.counters | (self._counters if made.length else {})
-        return replace(made, counters=counters, rounding=np.array(errors) if self.described.final else None)
+        rounding = np.array(errors) if self.described.final else None
+        return replace(made, counters=counters, rounding=rounding, **self._of_ranks(made.length))
 
     def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
         """One run that leaves a log or a trace."""
@@ -96,7 +101,13 @@ class ProgramSolver:
             counters=counters,
             timers={"run": self._seconds},
             log=log if request.log else None,
+            **self._of_ranks(request.iterations),
         )
+
+    def _of_ranks(self, length: int) -> dict[str, Any]:
+        """Fields of a trajectory that tell the ranks of the last run apart."""
+        digests = {length: self._ranks_left} if self._ranks_left else {}
+        return {"fingerprints": digests, "received": self._received}
 
     def _left(self, request: RunRequest) -> dict[str, np.ndarray]:
         """Start the program; the numbers it left, by name."""
@@ -111,8 +122,9 @@ class ProgramSolver:
             variables = self._witness.variables(folder) if self._witness else None
             tail = TAIL + 64 * request.problem.samples
             ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
-            self._require_end(ended, request.s)
+            self._require_end(ended, request.s, folder)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
+            self._ranks_left = read_ranks(folder, self._ranks, request.problem.samples)
             samples, block = request.problem.samples, request.stream.block
             if self.described.final:
                 values, rounding = printed_numbers(ended.output, self.described.final.after, samples)
@@ -150,7 +162,7 @@ class ProgramSolver:
     def _witness(self) -> Witness | None:
         """The witness, built when it is first wanted."""
         if self._made_witness is None and self._program.witness:
-            self._made_witness = Witness(self._program.witness)
+            self._made_witness = Witness(self._program.witness, self._program.nemesis)
         return self._made_witness
 
     def _counted(self, folder: Path) -> dict[str, int]:
@@ -158,22 +170,24 @@ class ProgramSolver:
         told = read_counters(folder)
         if self._witness is None:
             return told
-        seen = self._witness.counts(folder, self._ranks)
-        for name, count in seen.items():
+        seen = self._witness.seen(folder, self._ranks)
+        self._received = seen.received
+        for name, count in seen.counters.items():
             if told.get(name, count) != count:
                 raise ProgramError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
                 )
-        return told | seen
+        return told | seen.counters
 
-    def _require_end(self, ended: Ended, s: int) -> None:
+    def _require_end(self, ended: Ended, s: int, folder: Path) -> None:
         """Raise unless a run was made; one that hangs, or cannot be started, is not tried over and over."""
         if not ended.reason:
             return
         told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
         if ended.code == REFUSED and not ended.timed_out:
             raise RefusedError(ended.reason + told)
-        error = ProgramError(ended.reason + told)
+        places = f"; {Witness.places(folder, self._ranks)}" if ended.timed_out and self._witness else ""
+        error = ProgramError(ended.reason + places + told)
         if ended.timed_out or not ended.started:
             self._given_up[s if ended.started else ANY] = error
         raise error

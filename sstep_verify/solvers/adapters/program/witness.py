@@ -1,15 +1,40 @@
-"""Witness: collectives of a program on ranks, counted from outside by the interposer."""
+"""Witness: the collectives of a program on ranks, seen from outside by the interposer."""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from sstep_verify.errors import MissingExtraError, RefusedError
+import numpy as np
+
+from sstep_verify.errors import InputError, MissingExtraError, RefusedError
 from sstep_verify.inputs import read_whole
-from sstep_verify.launch.interposer import KINDS, WITNESS, build_interposer
+from sstep_verify.launch.interposer import KINDS, NEMESIS, WITNESS, build_interposer
 from sstep_verify.solvers.adapters.program.results import ProgramError
+
+PLACE_BYTES = 64
+"""Bytes of the file in which a rank says where it is."""
+
+MOST_RECEIVED = 1 << 26
+"""Bytes of the digests of one rank that are read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What the witness saw of a run.
+
+    Parameters
+    ----------
+    counters : dict of str to int
+        Collectives, and words handed to them, of the rank that had most; 8 bytes a word.
+    received : ndarray of uint64, shape (P, c)
+        As in a `Trajectory`; a rank with fewer collectives than another has 0 in their place.
+    """
+
+    counters: dict[str, int]
+    received: np.ndarray
 
 
 class Witness:
@@ -19,6 +44,8 @@ class Witness:
     ----------
     wrapper : str
         Compiler wrapper of the program's MPI.
+    nemesis : str
+        What it does to the program, one of `launch.interposer.NEMESES`; nothing if empty.
 
     Raises
     ------
@@ -26,20 +53,21 @@ class Witness:
         If it cannot be built.
     """
 
-    def __init__(self, wrapper: str):
+    def __init__(self, wrapper: str, nemesis: str = ""):
         self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
+        self._nemesis = nemesis
         try:
             self._library = build_interposer(Path(self._room.name), wrapper)
         except MissingExtraError as error:
             raise RefusedError(f"witness = {wrapper!r}: {error}") from error
 
     def variables(self, folder: Path) -> dict[str, str]:
-        """Environment variables that let it count, and leave its counts in a folder."""
-        return {"LD_PRELOAD": str(self._library), WITNESS: str(folder)}
+        """Environment variables that let it look, and leave what it saw in a folder."""
+        return {"LD_PRELOAD": str(self._library), WITNESS: str(folder), NEMESIS: self._nemesis}
 
     @staticmethod
-    def counts(folder: Path, ranks: int) -> dict[str, int]:
-        """Collectives, and words handed to them, of the rank that had most; 8 bytes a word.
+    def seen(folder: Path, ranks: int) -> Seen:
+        """What it left of a run that ended.
 
         Raises
         ------
@@ -62,10 +90,31 @@ class Witness:
                 f"{ranks} ranks were started, but {len(files)} ended in worlds of {sorted(worlds)}: a "
                 "launcher of another MPI starts every rank in a world of its own"
             )
-        return {
+        counters = {
             "collectives": max(sum(calls for calls, _ in kinds) for _, kinds in found),
             "words": max(sum(size for _, size in kinds) // 8 for _, kinds in found),
         }
+        return Seen(counters, _received(folder, ranks))
+
+    @staticmethod
+    def places(folder: Path, ranks: int) -> str:
+        """Where every rank was at the end, for messages: its last collective, and whether it was in it."""
+        return "; ".join(f"rank {rank} {_place(folder / f'place-{rank}.txt')}" for rank in range(ranks))
+
+
+def _place(path: Path) -> str:
+    if not path.exists():
+        return "had not left MPI_Init"
+    try:
+        text = read_whole(path, PLACE_BYTES, "place of a rank", follow=False).decode("ascii", "replace")
+    except InputError:
+        return "left no place"
+    found = re.fullmatch(r"(\d+) (in|after) (MPI_\w+)\s*", text, re.ASCII)
+    if found is None:
+        return "left no place"
+    count, state, name = found.groups()
+    where = f"was in {name}" if state == "in" else f"had left {name}"
+    return f"{where} (collective {count})" if name not in ("MPI_Init", "MPI_Finalize") else where
 
 
 def _read(path: Path) -> tuple[int, list[tuple[int, int]]]:
@@ -78,3 +127,21 @@ def _read(path: Path) -> tuple[int, list[tuple[int, int]]]:
         raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
     kinds = [tuple(map(int, line.split())) for line in lines[1:]]
     return int(lines[0].split()[1]), [(calls, size) for calls, size in kinds]
+
+
+def _received(folder: Path, ranks: int) -> np.ndarray:
+    """Digests of what each rank received."""
+    found = []
+    for rank in range(ranks):
+        path = folder / f"received-{rank}.bin"
+        try:
+            content = read_whole(path, MOST_RECEIVED, "digests of the witness", follow=False)
+        except InputError as error:
+            raise ProgramError(str(error).replace(str(path), path.name)) from error
+        if len(content) % 8:
+            raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
+        found.append(np.frombuffer(content, "<u8"))
+    received = np.zeros((ranks, max(map(len, found))), dtype=np.uint64)
+    for row, digests in zip(received, found, strict=True):
+        row[: len(digests)] = digests
+    return received

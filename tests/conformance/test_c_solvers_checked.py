@@ -1,0 +1,214 @@
+"""The C/MPI solvers of the examples under `check`: the one that speaks the protocol, the other, and the witness."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from c_examples import call, wrapper
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify import verify
+from sstep_verify.errors import RefusedError
+from sstep_verify.launch.environment import launcher
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
+from sstep_verify.solvers.adapters.program.results import ProgramError
+from sstep_verify.trajectory import Trajectory
+
+pytestmark = pytest.mark.pool_only
+
+
+def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_counts(solvers, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+    line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
+    words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
+    report = tmp_path / "report"
+    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words, "--out", report)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("protocol_solver-smoke: right for s <= 7 on 1 of 1 problems")
+    assert "judged 53 of 53 steps" in done.stdout
+    found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
+    (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]
+    assert counted["status"] == "PASS"
+    assert "in 4 windows" in counted["reason"]
+
+
+def witnessed(
+    program: Path, ranks: int, *words: str, nemesis="", time_limit=60.0, features=6, compiler=None
+) -> Trajectory:
+    """A run of a program, seen from outside."""
+    mpicc = wrapper() if compiler is None else compiler
+    described = program_from(
+        (*words, str(program), "{dir}"), (), "log", time_limit, (), mpicc, nemesis if mpicc else ""
+    )
+    data = np.random.Generator(np.random.PCG64(5)).standard_normal((6, features))
+    problem = Problem("small", data, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(50.0))
+    request = RunRequest(problem, IndexStream("cyclic", 6, 1, 20), 4, 20, log=True)
+    return ProgramSolver(described, ranks).run(request)
+
+
+def test_the_witness_counts_what_the_program_does_not_say(solvers):
+    ranks = (str(launcher()), "-n", "2")
+    assert witnessed(solvers["right"], 2, *ranks).counters["collectives"] == 5 + 1
+    with pytest.raises(ProgramError, match="but the witness counted"):
+        witnessed(solvers["talkative"], 2, *ranks)
+
+
+def test_what_the_witness_cannot_see_is_said(solvers, tmp_path):
+    with pytest.raises(ProgramError, match="3 ranks were started, but 2 ended in worlds of"):
+        witnessed(solvers["right"], 3, str(launcher()), "-n", "2")
+    program = tmp_path / "no_mpi.py"
+    program.write_text("import sys, pathlib; pathlib.Path(sys.argv[1], 'log.bin').write_bytes(bytes(160))")
+    with pytest.raises(RefusedError, match="saw no MPI_Finalize"):
+        witnessed(program, 1, sys.executable)
+
+
+PLAIN = """
+[program]
+name = "plain"
+command = {command}
+writes = "final"
+witness = {wrapper}
+
+[final]
+after = "alpha:"
+
+[stream]
+kind = "glibc-rand"
+seed = {seed}
+"""
+
+
+def plain_file(folder: Path, program: Path, *, seed: str = "{seed}", penalty: str = "{penalty}") -> str:
+    """A program file of the solver that knows nothing of us, with what it is told in the place of some arguments."""
+    given = [
+        "{task}",
+        "{data}",
+        "{m}",
+        "{n}",
+        penalty,
+        "{kernel}",
+        "{parameter}",
+        "{s}",
+        "{b}",
+        "{H}",
+        seed,
+    ]
+    command = [str(launcher()), "-n", "{np}", str(program), *given]
+    path = folder / "plain.toml"
+    path.write_text(PLAIN.format(command=json.dumps(command), wrapper=json.dumps(wrapper()), seed=11))
+    return str(path)
+
+
+def test_a_solver_that_knows_nothing_of_us_is_judged_by_its_ends_and_its_messages(solvers, tmp_path):
+    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"))
+    report = verify(path, "smoke", tasks=["krr"], s=[1, 7])
+    assert report.passed, report
+    assert "1 of them judged by the ends of runs alone" in repr(report)
+    found = {(one["check"], one["s"]): one for one in report.results.verdicts}
+    assert found["trajectory", 7]["status"] == found["message-count", 7]["status"] == "PASS"
+    assert 0 < found["trajectory", 7]["ratio"] < 1
+    assert not {check for check, _ in found} & {"window-replay", "step-replay", "metamorphic-exact", "box"}
+
+
+@pytest.mark.parametrize("wrong", [{"seed": "12"}, {"penalty": "0.2"}])
+def test_its_other_draws_or_parameter_fail(solvers, tmp_path, wrong):
+    path = plain_file(tmp_path, solvers["right"].with_name("plain_solver"), **wrong)
+    report = verify(path, "smoke", tasks=["krr"], s=[7])
+    assert {one["check"] for one in report.failures} == {"trajectory"}
+
+
+HANGS = """
+#include <mpi.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    int rank;
+    double number = argc;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 1) sleep(60);
+    MPI_Bcast(&number, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+"""
+
+
+def test_a_hang_names_the_last_collective_of_every_rank(tmp_path):
+    source, program = tmp_path / "hangs.c", tmp_path / "hangs"
+    source.write_text(HANGS)
+    assert call(wrapper(), "-o", program, source).returncode == 0
+    said = (
+        r"hang: did not end within .*; rank 0 was in MPI_Barrier \(collective 3\); "
+        r"rank 1 had left MPI_Allreduce \(collective 1\); its last|; it said nothing"
+    )
+    with pytest.raises(ProgramError, match=said):
+        witnessed(program, 2, str(launcher()), "-n", "2", time_limit=1.5)
+
+
+def on_ranks(solvers, ranks: int, nemesis: str) -> Trajectory:
+    return witnessed(
+        solvers["right"], ranks, str(launcher()), "-n", str(ranks), nemesis=nemesis, features=23
+    )
+
+
+def test_the_nemesis_delays_a_rank_and_changes_nothing(solvers):
+    plain, late = on_ranks(solvers, 2, ""), on_ranks(solvers, 2, "delay")
+    assert np.array_equal(plain.alphas, late.alphas)
+    assert plain.counters == late.counters
+    assert late.fingerprints == plain.fingerprints
+
+
+def test_a_right_solver_keeps_its_verdict_when_sums_are_reordered(solvers, tmp_path):
+    plain, other = on_ranks(solvers, 3, ""), on_ranks(solvers, 3, "order")
+    assert not np.array_equal(plain.alphas, other.alphas)
+    assert np.allclose(plain.alphas, other.alphas, rtol=1e-12, atol=0)
+    assert plain.counters == other.counters
+    found = report_under("order", solvers["right"], tmp_path)
+    assert found.passed, found
+    coherent = [one for one in found.results.verdicts if one["check"] == "rank-coherence"]
+    assert [one["status"] for one in coherent] == ["PASS"]
+
+
+def test_one_ulp_on_one_rank_is_seen(solvers, tmp_path):
+    (digests,) = on_ranks(solvers, 3, "ulp").fingerprints.values()
+    assert [digest == digests[0] for digest in digests] == [True, True, False]
+    found = report_under("ulp", solvers["plain"], tmp_path)
+    (failed,) = found.failures
+    assert failed["check"] == "rank-coherence"
+    assert "ranks 2)" in failed["reason"]
+    assert "S-6.3" in failed["reason"]
+
+
+def test_a_rank_that_leaves_no_vector_is_named(solvers, tmp_path):
+    program = tmp_path / "two.py"
+    program.write_text(
+        "import sys, pathlib; folder = pathlib.Path(sys.argv[1]); m = 6\n"
+        "(folder / 'log.bin').write_bytes(bytes(160)); (folder / 'rank-0.bin').write_bytes(bytes(8 * m))\n"
+    )
+    with pytest.raises(ProgramError, match=r"rank-1\.bin is not there, but others are: all 2 ranks leave"):
+        witnessed(program, 2, sys.executable, compiler="")
+
+
+def report_under(nemesis: str, program: Path, folder: Path):
+    """A report of a program on three ranks under a nemesis."""
+    if program.name == "plain_solver":
+        path = Path(plain_file(folder, program))
+        path.write_text(path.read_text().replace("witness =", f'nemesis = "{nemesis}"\nwitness ='))
+    else:
+        command = json.dumps([str(launcher()), "-n", "{np}", str(program), "{dir}"])
+        path = folder / "protocol.toml"
+        path.write_text(
+            f'[program]\nname = "protocol"\ncommand = {command}\nwitness = "{wrapper()}"\n'
+            f'nemesis = "{nemesis}"\n'
+        )
+    return verify(str(path), "smoke", tasks=["krr"], s=[7], ranks=[3])
