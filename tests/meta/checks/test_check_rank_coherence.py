@@ -76,9 +76,31 @@ def test_ranks_that_never_move_are_vacuous():
 
     for verdict in judged(check, *_parallel(), change=still).values():
         assert verdict.status is Status.VACUOUS
-        assert "same at all" in verdict.reason
+        assert "is the first a where ranks are compared" in verdict.reason
 
 
 def test_many_ranks_without_digests_are_inconclusive_and_one_rank_has_no_verdict():
     assert {v.status for v in judged(check, *_parallel()).values()} == {Status.INCONCLUSIVE}
     assert judged(check, *small_case(Hinge(0.5))) == {}
+
+
+def _witnessed(run, changed=None, calls=5):
+    """Digests of what three ranks received, none of them of a."""
+    received = np.tile(np.arange(1, calls + 1, dtype=np.uint64), (RANKS, 1))
+    if changed is not None:
+        received[changed] += 1
+    return dataclasses.replace(run, received=received)
+
+
+def test_ranks_that_received_the_same_pass():
+    case, tested = small_case(Hinge(0.5))
+    for verdict in judged(check, case, tested, change=_witnessed).values():
+        assert (verdict.status, verdict.planned, verdict.executed) == (Status.PASS, 5, 5)
+
+
+def test_a_rank_that_received_something_else_is_named_with_the_collective():
+    case, tested = small_case(Hinge(0.5))
+    for verdict in judged(check, case, tested, change=lambda run: _witnessed(run, (2, 3))).values():
+        assert verdict.status is Status.FAIL
+        assert "in number 4 of 5 collectives that give all the same (ranks 2)" in verdict.reason
+        assert_teaches(verdict)
