@@ -19,7 +19,7 @@ from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory, fingerprint
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Term, Verdict
 
 CHECK = "rank-coherence"
 
@@ -65,23 +65,14 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
-    every = int(trajectory.iterations.size)
-    planned = every if case.declaration.level >= 3 else len(known)
+    planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
     findings = [_compare(case, ranks, trajectory, iteration) for iteration in known]
-    seen = {fingerprint(trajectory.at(iteration)) for iteration in known} | {
-        fingerprint(trajectory.alphas[0])
-    }
-    still = "a is the first a where ranks are compared, so one that made no updates would not show"
-    terms = [planted_term("a rank that goes its own way", len(seen) - 1, 0.0, planned, len(known), still)]
+    terms = [_own_way(trajectory, known, planned)] if planned else []
     collectives = 0
     if trajectory.received is not None:
         collectives = trajectory.received.shape[1]
         findings.append(_received(case, trajectory.received))
-        different = len(np.unique(trajectory.received[0])) - 1
-        still = "every collective gave the same, so numbers of an earlier one would not show"
-        terms.append(
-            planted_term("a rank that receives others", different, 0.0, collectives, collectives, still)
-        )
+        terms.append(_others(trajectory.received))
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
@@ -98,6 +89,22 @@ def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
         terms=tuple(terms),
         evidence={"ranks": ranks, "iterations": known, "collectives": collectives},
     )
+
+
+def _own_way(trajectory: Trajectory, known: list[int], planned: int) -> Term:
+    """What a rank that made no updates would have added."""
+    own = {fingerprint(trajectory.at(iteration)) for iteration in known}
+    distinct = len(own | {fingerprint(trajectory.alphas[0])}) - 1
+    still = "a is the first a where ranks are compared, so one that made no updates would not show"
+    return planted_term("a rank that goes its own way", distinct, 0.0, planned, len(known), still)
+
+
+def _others(received: np.ndarray) -> Term:
+    """What numbers of another collective would have added."""
+    made = received.shape[1]
+    distinct = len(np.unique(received[0])) - 1
+    still = "every collective gave the same, so numbers of an earlier one would not show"
+    return planted_term("a rank that receives others", distinct, 0.0, made, made, still)
 
 
 def _received(case: Case, received: np.ndarray) -> Finding:

@@ -92,14 +92,19 @@ def _witnessed(run, changed=None, calls=5):
     return dataclasses.replace(run, received=received)
 
 
-def test_ranks_that_received_the_same_pass():
+def _program():
     case, tested = small_case(Hinge(0.5))
+    return dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, level=2)), tested
+
+
+def test_ranks_that_received_the_same_pass():
+    case, tested = _program()
     for verdict in judged(check, case, tested, change=_witnessed).values():
         assert (verdict.status, verdict.planned, verdict.executed) == (Status.PASS, 5, 5)
 
 
 def test_a_rank_that_received_something_else_is_named_with_the_collective():
-    case, tested = small_case(Hinge(0.5))
+    case, tested = _program()
     for verdict in judged(check, case, tested, change=lambda run: _witnessed(run, (2, 3))).values():
         assert verdict.status is Status.FAIL
         assert "in number 4 of 5 collectives that give all the same (ranks 2)" in verdict.reason
