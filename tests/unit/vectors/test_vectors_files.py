@@ -45,6 +45,12 @@ def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
     assert json.loads(result.output) == {"proved": True, "vectors": FEW, "flags": sorted(index.notes)}
 
 
+def test_the_committed_ones_are_proved_anew():
+    index = verify_vectors(Path(__file__).parents[3] / "reports" / "vectors")
+    assert len(index.vectors) == FEW
+    assert set(index.notes) == {one.id for one in MISTAKES}
+
+
 def test_the_same_bytes_are_written_every_time(written, tmp_path):
     write_vectors(tmp_path / "again", 3)
     again, before = files_of(tmp_path / "again"), files_of(written)
