@@ -9,6 +9,7 @@ from pathlib import Path
 import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options
+from drawn_programs import programs, results
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
@@ -75,14 +76,16 @@ def conducts(draw: Draw) -> Try:
 
 
 KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
-    "files": (files, 22),
-    "options": (options, 17),
-    "campaigns": (campaigns, 15),
-    "artefacts": (artefacts, 12),
-    "certificates": (certificates, 10),
-    "checkpoints": (checkpoints, 8),
+    "files": (files, 17),
+    "options": (options, 14),
+    "campaigns": (campaigns, 12),
+    "artefacts": (artefacts, 10),
+    "certificates": (certificates, 9),
+    "checkpoints": (checkpoints, 7),
     "vectors": (vectors, 6),
-    "destinations": (destinations, 8),
-    "solvers": (conducts, 2),
+    "results": (results, 9),
+    "programs": (programs, 9),
+    "destinations": (destinations, 6),
+    "solvers": (conducts, 1),
 }
 """Kinds of tries, with their shares in a hundred."""

@@ -1,10 +1,14 @@
-"""Make what a hostile user starts from: data, a result and its checkpoint, a certificate, an artefact, vectors."""
+"""Make what a hostile user starts from: data, a result and its checkpoint, a certificate, an artefact, vectors, and
+what a right program left.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -27,6 +31,18 @@ iterations = 48
 tolerance = 1e-8
 checks = ["contract", "step-replay", "window-replay"]
 """
+
+PROGRAM = """[program]
+name = "copies"
+command = ["cp", "-a", "-T", "left", "{dir}"]
+time_limit = 5.0
+"""
+"""A program file: its program leaves what lies in a folder."""
+
+PROGRAM_CAMPAIGN = CAMPAIGN.replace("s = [1, 4]", "s = [4]").replace(
+    '["contract", "step-replay", "window-replay"]', '["contract", "step-replay"]\nsolver = "p.toml"'
+)
+"""A campaign of one run, of that program."""
 
 DEFECT = ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000001)")
 
@@ -59,7 +75,7 @@ def data_lines(samples: int = 24, features: int = 4, real: bool = False) -> str:
 
 
 def make(folder: Path) -> None:
-    """Fill a folder with ``good``, ``real``, ``c.npz`` and its checkpoint, ``c.json``, ``v``, ``c.toml``, ``report``."""
+    """Fill a folder with ``good``, ``real``, ``c.npz`` and its checkpoint, ``c.json``, ``v``, ``c.toml``, ``report``, ``left``."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -75,6 +91,7 @@ def make(folder: Path) -> None:
             if code != expected:
                 raise RuntimeError(f"{words} ended with {code}:\n{said}")
         _make_report()
+        _make_left()
     finally:
         os.chdir(before)
 
@@ -89,3 +106,20 @@ def _make_report() -> None:
         code, said = command("run", "c.toml", "--jobs", "1", "--out", "report")
     if code != 1 or not list(Path("report/artefacts").iterdir()):
         raise RuntimeError(f"the planted defect gave exit code {code} and no artefact:\n{said}")
+
+
+def _make_left() -> None:
+    """Leave what a right program leaves of the one run of `PROGRAM_CAMPAIGN`."""
+    Path("p.toml").write_text(
+        PROGRAM.replace('"-a", "-T", "left", "{dir}"', '"-r", "{dir}", "left"'), "ascii"
+    )
+    Path("d.toml").write_text(PROGRAM_CAMPAIGN, "ascii")
+    command("run", "d.toml", "--jobs", "1", "--out", "seen")
+    program = Path(__file__).parents[1] / "conformance" / "numpy_program.py"
+    subprocess.run([sys.executable, str(program), "left"], check=True)
+    for file in Path("left").iterdir():
+        if file.name not in ("log.bin", "final.bin"):
+            file.unlink()
+    for name in ("p.toml", "d.toml"):
+        Path(name).unlink()
+    shutil.rmtree("seen")

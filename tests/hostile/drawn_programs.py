@@ -1,0 +1,141 @@
+"""Tries of programs under test: what one leaves is spoilt, or the file that describes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import nasty
+import numpy as np
+from attempt import Try
+from materials import PROGRAM, PROGRAM_CAMPAIGN
+from nasty import Draw, pick
+
+NEAR = 1e-12
+"""Change of a logged number, relative to the largest, that may stay within the bound of a step."""
+
+
+def results(draw: Draw) -> Try:
+    """A result with one number, byte or line changed, or something else in its place."""
+    Path("p.toml").write_text(PROGRAM, "ascii")
+    Path("d.toml").write_text(PROGRAM_CAMPAIGN, "ascii")
+    right = {name: np.fromfile(f"left/{name}.bin") for name in ("log", "final")}
+    name = pick(draw, ("log", "log", "log", "final", "counters.txt", "rank-0.bin"))
+    form = pick(draw, ("bin", "txt", "hex")) if name in right else "bin"
+    file = (
+        Path("left", name) if "." in name else Path("left", f"{name}.{'bin' if form == 'bin' else 'txt'}")
+    )
+    if name in right:
+        Path(f"left/{name}.bin").unlink()
+        file.write_bytes(_written(right[name], form))
+    else:
+        file.write_text("collectives 3\nwords 12\n" if name == "counters.txt" else "12345678")
+    way = int(draw.integers(10))
+    if way == 0:
+        file.unlink()
+        pick(
+            draw,
+            (lambda: None, file.mkdir, lambda: os.mkfifo(file), lambda: os.symlink("/dev/zero", file),
+             lambda: os.symlink(Path("good").absolute(), file), lambda: os.truncate(_touched(file), 1 << 26)),
+        )()  # fmt: skip
+    elif way < 5 and name in right:
+        numbers = right[name].copy()
+        numbers[int(draw.integers(numbers.size))] = pick(
+            draw, (0.0, -0.0, 1e308, -1e308, np.inf, -np.inf, np.nan, 5e-324, 1.0, 0.5, 1 / 3, -1e-300)
+        )
+        file.write_bytes(_written(numbers, form))
+    elif form == "bin":
+        file.write_bytes(nasty.spoil_bytes(draw, file.read_bytes()))
+    else:
+        file.write_bytes(nasty.spoil_lines(draw, file.read_text("ascii")))
+    words = ("run", "d.toml", "--jobs", "1", "--out", "rep")
+    return Try(f"result {file.name}", words, ("rep", "rep.partial"), _untrue(name, file, right))
+
+
+def _touched(file: Path) -> Path:
+    file.touch()
+    return file
+
+
+def _written(numbers: np.ndarray, form: str) -> bytes:
+    if form == "bin":
+        return numbers.tobytes()
+    text = [value.hex() if form == "hex" else f"{value:.17g}" for value in numbers.tolist()]
+    return "".join(f"{word}\n" for word in text).encode("ascii")
+
+
+def _untrue(name: str, file: Path, right: dict[str, np.ndarray]) -> Callable[[str], str]:
+    """Judge of a PASS: what was left must be the numbers that are right, as far as a bound can tell."""
+    if name not in right:
+        return lambda _said: ""
+    wanted = right[name]
+    # The log leads to the final vector, bit for bit, and each of its numbers stands in it at most once.
+    near = NEAR if name == "log" else 0.0
+
+    def untrue(_said: str) -> str:
+        if name == "final" and not file.exists():
+            return ""  # it need not be left
+        found = _numbers(file)
+        if found is None or found.shape != wanted.shape:
+            return f"{file.name} is no result, but the report is green"
+        off = np.abs(found - wanted).max(initial=0.0)
+        return "" if off <= near * np.abs(wanted).max() else f"{file.name} is off by {off}, but passed"
+
+    return untrue
+
+
+def _numbers(file: Path) -> np.ndarray | None:
+    """The numbers of a result; None if it is none."""
+    try:
+        content = file.read_bytes()
+        if file.suffix == ".bin":
+            return np.frombuffer(content, "<f8")
+        words = content.decode("ascii").split()
+        return np.array([float.fromhex(word) if "x" in word.lower() else float(word) for word in words])
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+KEYS = (
+    "name", "command", "setup", "writes", "time_limit", "memory", "witness", "nemesis", "environment", "after", "file",
+    "first", "kind", "seed", "replacement", "scale", "sign", "order", "counts", "start", "update", "precision", "rbf",
+    "summation", "offset", "exchange", "x",
+)  # fmt: skip
+
+TABLES = ("program", "declaration", "final", "stream", "conventions", "fixed", "x")
+
+WORDS = (
+    '"log"', '"final"', '"trace"', '"frozen"', '"added"', '"float32"', '"glibc-rand"', '"logged"', '"numpy-pcg64"',
+    '"by-class"', '"windows"', '"m"', '"1/lambda"', '"labels"', '"zero"', '"../../x"', '"/dev/zero"', '["cp", "{dir}"]',
+    '["true"]', '["false"]', '["./gone"]', '["{x}"]', '["{dir!r}"]', '["{"]', '["cp\\u0000"]', '[""]', "-1", "2.5",
+    "{ A = '{dir}' }", "{ A = 1 }", "{ '' = '' }", "{ 'A=B' = '{m}' }", "18446744073709551616", '["sleep", "60"]',
+)  # fmt: skip
+
+
+def programs(draw: Draw) -> Try:
+    """A program file with some value, table or byte changed."""
+    lines = PROGRAM.splitlines()
+    for _ in range(int(draw.integers(1, 4))):
+        way = int(draw.integers(6))
+        value = pick(draw, nasty.TOML + WORDS * 2)
+        if way == 0:
+            keys = [row for row, line in enumerate(lines) if " = " in line]
+            row = pick(draw, keys) if keys else 0
+            lines[row] = lines[row].partition(" = ")[0] + " = " + value
+        elif way <= 2:
+            lines.append(f"{pick(draw, KEYS)} = {value}")
+        elif way == 3:
+            lines.append(f"[{pick(draw, TABLES)}]")
+        elif way == 4:
+            lines += [f"[{pick(draw, TABLES)}]", f"{pick(draw, KEYS)} = {value}"]
+        else:
+            del lines[int(draw.integers(len(lines)))]
+            lines = lines or [""]
+    text = "\n".join(lines).encode("utf-8", "replace")
+    Path("p.toml").write_bytes(nasty.spoil_bytes(draw, text) if draw.random() < 0.1 else text)
+    Path("d.toml").write_text(PROGRAM_CAMPAIGN, "ascii")
+    words = ("run", "d.toml", "--jobs", "1", "--out", "rep")
+    if draw.random() < 0.3:
+        words = ("check", "p.toml", "--profile", "smoke", "--task", "svm-l1", "--s", "4", "--list")
+    return Try("program file", words, ("rep", "rep.partial"))
