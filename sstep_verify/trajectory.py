@@ -121,6 +121,11 @@ class Trajectory:
         for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
     rounding : ndarray, shape (k, m), optional
         Largest error of writing each recorded value of a down, such as 5e-7 for six printed decimals.
+    known : ndarray of bool, shape (m,), optional
+        Coordinates whose values were written down; the others stand as 0 in `alphas` and are unknown, but
+        for the first a. All are known if absent.
+    drawn : ndarray of int64, shape (H, b), optional
+        Coordinates that the run says it drew, of a solver that does not take them.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -138,6 +143,8 @@ class Trajectory:
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     log: np.ndarray | None = None
     rounding: np.ndarray | None = None
+    known: np.ndarray | None = None
+    drawn: np.ndarray | None = None
     asked: Asked | None = None
 
     @property
