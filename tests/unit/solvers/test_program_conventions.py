@@ -155,7 +155,7 @@ def test_draws_of_the_program_are_those_declared(tmp_path):
 
 def test_with_replacement_what_comes_before_the_first_repeat_is_judged(tmp_path):
     drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = 1\nreplacement = true\n'
-    right = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="1", REPEATS="1"), "krr")
+    right = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="1", REPEATS="1"), "krr", short=600)
     length = distinct_length("mt19937", 1, 32, 3, 53, replacement=True)
     assert 10 < length < 53
     assert right.status is Status.PASS
