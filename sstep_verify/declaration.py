@@ -106,6 +106,9 @@ class Declaration:
         Names of what is carried beside a and recorded (``Trajectory.state``). Steps are made from the
         first one. After every increment it gets the increment's products with the kernel's entries (or
         with the samples), the shift's or m's own product where it has one, each of them added in turn.
+    scaled : bool
+        Whether the recurrence is made in a times a factor that is no power of two, so that its constants
+        are rounded, see bounds/kernel/scaled.py.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
@@ -138,6 +141,7 @@ class Declaration:
     recompute: int = 0
     ranks: int = 1
     state: tuple[str, ...] = ()
+    scaled: bool = False
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
 

@@ -97,7 +97,14 @@ def described(request: RunRequest, log: bool) -> Exchanged:
     )
 
 
-def write_folder(request: RunRequest, folder: Path, log: bool) -> None:
+def write_folder(
+    request: RunRequest,
+    folder: Path,
+    log: bool,
+    *,
+    blocks: np.ndarray | None = None,
+    initial: np.ndarray | None = None,
+) -> None:
     """Write the files of a run into an empty folder.
 
     Parameters
@@ -108,18 +115,22 @@ def write_folder(request: RunRequest, folder: Path, log: bool) -> None:
         An existing folder.
     log : bool
         Whether a log is wanted.
+    blocks, initial : ndarray, optional
+        Coordinates and a0 as the program has them, where that is not how we have them. Coordinates that
+        nobody knows yet are not written.
     """
     items = described(request, log).items()
     (folder / "problem.json").write_text(json.dumps(items, indent=1) + "\n", "ascii")
     _write_lines(folder / "problem.txt", (f"{key} {_text(value)}" for key, value in items.items()))
     _write_data(request.problem, folder)
-    blocks = np.ascontiguousarray(
-        request.stream.blocks(request.start, request.start + request.iterations), dtype="<i8"
-    )
-    blocks.tofile(folder / "indices.bin")
-    _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))
-    samples = request.problem.samples
-    initial = np.zeros(samples) if request.initial is None else request.initial
+    if blocks is None and request.stream.known:
+        blocks = request.stream.blocks(request.start, request.start + request.iterations)
+    if blocks is not None:
+        np.ascontiguousarray(blocks, dtype="<i8").tofile(folder / "indices.bin")
+        _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))
+    if initial is None:
+        samples = request.problem.samples
+        initial = np.zeros(samples) if request.initial is None else request.initial
     np.asarray(initial, dtype="<f8").tofile(folder / "initial.bin")
     _write_lines(folder / "initial.txt", map(repr, np.asarray(initial, dtype=np.float64).tolist()))
     np.asarray(request.stops, dtype="<i8").tofile(folder / "points.bin")

@@ -130,8 +130,9 @@ def _digests(request: RunRequest) -> dict[str, str]:
     found = {
         **{f"data{part}": _digest(array) for part, array in _parts(request.problem)},
         "targets": _digest(request.problem.targets),
-        "index stream": _digest(request.stream.blocks(request.start, last)),
     }
+    if request.stream.known:
+        found["index stream"] = _digest(request.stream.blocks(request.start, last))
     return found if request.initial is None else {**found, "a0": _digest(np.asarray(request.initial))}
 
 

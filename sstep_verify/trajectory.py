@@ -124,6 +124,11 @@ class Trajectory:
     received : ndarray of uint64, shape (P, c), optional
         Digests of what each rank received in each of c collectives that give all ranks the same numbers, as
         a witness saw it; 0 where it could not look.
+    known : ndarray of bool, shape (m,), optional
+        Coordinates whose values were written down; the others stand as 0 in `alphas` and are unknown, but
+        for the first a. All are known if absent.
+    drawn : ndarray of int64, shape (H, b), optional
+        Coordinates that the run says it drew, of a solver that does not take them.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -142,6 +147,8 @@ class Trajectory:
     log: np.ndarray | None = None
     rounding: np.ndarray | None = None
     received: np.ndarray | None = None
+    known: np.ndarray | None = None
+    drawn: np.ndarray | None = None
     asked: Asked | None = None
 
     @property

@@ -159,7 +159,7 @@ def _read(path: Path) -> Artefact:
     drawn, arrays = found.stream, load_arrays(path / PROBLEM)
     runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES))
     case = from_form(found.case, arrays)
-    _compare_stream(path, case.stream, drawn, _used(case.stream, runs))
+    _compare_stream(path, case.stream, drawn, _used(case.stream, runs) if case.stream.known else 0)
     return Artefact(found.check, found.s, case, runs, from_form(found.verdicts, {}), found.version)
 
 
@@ -180,12 +180,14 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
     case = artefact.case
     arrays: Arrays = {}
     recorded: Arrays = {}
-    described = to_plain(case, "case", arrays)
-    if case.stream.kind == "file":
-        described["stream"]["path"] = STREAM
+    own = case.stream.kind in ("file", "logged") and case.stream.known
+    bare = replace(case, stream=replace(case.stream, drawn="")) if case.stream.drawn else case
+    described = to_plain(bare, "case", arrays)
+    if own:
+        described["stream"] |= {"kind": "file", "path": STREAM}
         whole = replace(case.stream, relabel=None).blocks(0, case.stream.length)
         np.save(folder / STREAM, whole, allow_pickle=False)
-    used = _used(case.stream, artefact.trajectories)
+    used = _used(case.stream, artefact.trajectories) if case.stream.known else 0
     drawn = Drawn(used, stream_digest(case.stream, used), np.__version__)
     document = {
         "record": Document.__name__,

@@ -12,6 +12,7 @@ from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
 from sstep_verify.errors import InputError, closest
+from sstep_verify.problems import Kernel
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
 
@@ -19,12 +20,15 @@ FROM_ZERO = (
     "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
     "determinism", "optimum", "rank-coherence", "message-count",
 )  # fmt: skip
-"""Checks of a program that takes neither index stream nor a0."""
+"""Checks of a program that takes no a0, or no index stream either."""
 
 PRINTED = (
     "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
 )  # fmt: skip
 """Checks of a program that prints a rounded result."""
+
+SHOWN = ("window-replay", "residual-gap", "metamorphic-exact")
+"""Checks that need to see, or to be able to give, the weights that a program carries."""
 
 ON_RANKS = (
     "contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "rank-coherence",
@@ -87,7 +91,7 @@ def profile_of(
     name, stem = _names(solver)
     families = tuple(
         _fitting(replace(family, solver=name if given is None else stem, given=given), given)
-        for family in _families(definition.families, chosen)
+        for family in _families(definition.families, chosen, given)
     )
     if not families:
         raise InputError(
@@ -107,14 +111,45 @@ def profile_of(
 
 
 def _fitting(family: Family, described: object) -> Family:
-    """The family with the draws of a program that has its own, and those checks that can judge it."""
+    """The family with what a program draws and counts itself, and those checks that can judge it."""
     if not isinstance(described, ProgramFile):
         return family
-    wanted = PRINTED if described.final else FROM_ZERO if described.stream else family.checks
-    family = replace(family, checks=tuple(one for one in family.checks if one in wanted))
-    if described.stream:
-        family = replace(family, stream=described.stream.kind, seed=described.stream.seed)
-    return family
+    wanted = set(family.checks)
+    if described.from_zero:
+        wanted &= set(FROM_ZERO)
+        family = replace(family, start=0)
+    if described.rounded or described.ends_apart:
+        wanted &= set(PRINTED)
+    if described.carries:
+        wanted -= set(SHOWN)
+    family = replace(
+        family,
+        checks=tuple(one for one in family.checks if one in wanted),
+        counts=described.conventions.counts,
+    )
+    own = described.stream
+    if own is None:
+        return family
+    return replace(family, stream=own.kind, seed=own.seed, replacement=own.replacement)
+
+
+def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int, ...]:
+    """The values of s that are run: those asked for, else those that the program knows."""
+    known = described.program.s if isinstance(described, ProgramFile) else ()
+    if not chosen.s:
+        return known or family.s
+    unknown = [s for s in chosen.s if known and s not in known]
+    if unknown:
+        raise InputError(
+            f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
+        )
+    return chosen.s
+
+
+def _kernels(family: Family, described: object) -> tuple[Kernel, ...]:
+    """The kernels that a program is for: one that carries weights has the linear one alone."""
+    linear = isinstance(described, ProgramFile) and described.carries
+    return tuple(kernel for kernel in family.kernel if kernel.linear or not linear)
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
@@ -127,14 +162,15 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
     return name, stem[:48] or "solver"
 
 
-def _families(given: tuple[Family, ...], chosen: Selection) -> Iterator[Family]:
+def _families(given: tuple[Family, ...], chosen: Selection, described: object) -> Iterator[Family]:
     task = load_data(chosen.data, None).task if chosen.data else ""
     for family in given:
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
-        kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
+        named = _kernels(family, described)
+        kernels = tuple(one for one in named if one.name in (chosen.kernels or (one.name,)))
         if not tasks or not kernels or (task and (task == "regression") != ("krr" in tasks)):
             continue
-        family = replace(family, task=tasks, kernel=kernels, s=chosen.s or family.s)
+        family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, described, chosen))
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
             checks = tuple(one for one in family.checks if place == 0 or one in ON_RANKS)

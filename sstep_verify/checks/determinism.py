@@ -6,6 +6,7 @@ the order in which threads finish, or what was run before. The bound is 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -38,7 +39,8 @@ def runs(case: Case) -> dict[str, RunRequest]:
     requests: dict[str, RunRequest] = {}
     for s in case.s_values:
         iterations = min(case.short, case.iterations)
-        half = iterations // 2 // s * s
+        step = math.lcm(s, case.unit)
+        half = iterations // 2 // step * step
         request = RunRequest(case.problem, case.stream, s, iterations, record=(half,))
         requests |= dict.fromkeys(keys(s), request)
     return requests
@@ -54,7 +56,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _judge(case: Case, s: int, one: Trajectory, other: Trajectory) -> Verdict:
     differing, where = _differences(one, other)
-    compared = int(one.alphas.size)
+    compared = int(one.alphas.size) if one.known is None else int(one.known.sum()) * len(one.alphas)
     what = (
         f"two runs of {case.declaration.name}, {one.length} iterations each: values with other bits{where}"
     )

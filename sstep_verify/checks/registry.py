@@ -51,7 +51,7 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     The primary ones, which judge steps; of a program that writes down rounded results, which none of them
     can judge, the check of the run's ends.
     """
-    return (ENDS,) if any(one.check == ENDS and one.evidence.get(ROUNDED) for one in verdicts) else PRIMARY
+    return (ENDS,) if any(one.check == ENDS and ROUNDED in one.evidence for one in verdicts) else PRIMARY
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:

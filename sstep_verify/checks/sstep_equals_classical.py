@@ -24,7 +24,7 @@ from sstep_verify.checks.short.runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, verdict_of
 from sstep_verify.oracle.balls.enclosure import DOWN, UP
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -76,16 +76,17 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         if s > 1:
             both = trajectories[short_key(s)], trajectories[short_key(1)]
             points = [_point(case, truth, s, *both, at) for at in short_points(case, s)]
-            verdicts.append(verdict_of(CHECK, case, s, points, compared, origin, CAUSES))
+            told = compared + told_of(_known(*both))
+            verdicts.append(verdict_of(CHECK, case, s, points, told, origin, CAUSES))
     return verdicts
 
 
 def _point(
     case: Case, truth: ShortTruth, s: int, sstep: Trajectory, classical: Trajectory, iteration: int
 ) -> Finding:
-    one, other = sstep.at(iteration), classical.at(iteration)
+    one, other, known = sstep.at(iteration), classical.at(iteration), _known(sstep, classical)
     bounds: list[TrajectoryBound] = [
-        truth.widened(truth.bounds(steps)[iteration], run.rounding_at(iteration))
+        truth.widened(truth.bounds(steps)[iteration], run.rounding_at(iteration), known)
         for steps, run in ((s, sstep), (1, classical))
     ]
     for state in (one, other):
@@ -93,12 +94,19 @@ def _point(
         if note:
             return spoiled(iteration, note, size, bounds)
     # One subtraction, one conversion to float64: within 4u, which the interval holds.
-    difference = np.abs(one - other)[truth.places].astype(np.float64)
+    signed = np.where(truth.seen(known), (one - other)[truth.places], 0.0).astype(np.float64)
     if case.problem.is_svm:
-        distance = difference * DOWN, difference * UP
+        distance = np.abs(signed) * DOWN, np.abs(signed) * UP
     else:
-        distance = truth.norm((one - other)[truth.places].astype(np.float64))
-    return judged(case, truth, s, iteration, one, distance, bounds)
+        distance = truth.norm(signed, known)
+    return judged(case, truth, s, iteration, one, distance, bounds, known)
+
+
+def _known(one: Trajectory, other: Trajectory) -> np.ndarray | None:
+    """Coordinates that both runs wrote down; None for all."""
+    if one.known is None or other.known is None:
+        return other.known if one.known is None else one.known
+    return one.known & other.known
 
 
 DECLARED = Check(

@@ -24,7 +24,7 @@ from sstep_verify.checks.short.runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import judged, spoiled, unfit, verdict_of
+from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -83,7 +83,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        verdict = verdict_of(CHECK, case, s, points, compared, origin, causes)
+        verdict = verdict_of(CHECK, case, s, points, compared + told_of(run.known), origin, causes)
         if run.rounding is not None:
             largest = float(np.max(run.rounding, initial=0.0))
             verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})
@@ -93,11 +93,13 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _point(case: Case, truth: ShortTruth, s: int, trajectory: Trajectory, iteration: int) -> Finding:
     state, rounding = trajectory.at(iteration), trajectory.rounding_at(iteration)
-    bounds = [truth.widened(truth.bounds(s)[iteration], rounding)]
+    known = trajectory.known
+    bounds = [truth.widened(truth.bounds(s)[iteration], rounding, known)]
     note, size = unfit(truth, iteration, state)
     if note:
         return spoiled(iteration, note, size, bounds)
-    return judged(case, truth, s, iteration, state, truth.distance(iteration, state), bounds)
+    distance = truth.distance(iteration, state, known)
+    return judged(case, truth, s, iteration, state, distance, bounds, known)
 
 
 DECLARED = Check(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
@@ -31,23 +30,3 @@ def rand(seed: int) -> Iterator[int]:
         new = (state[-LAGS[0]] + state[-LAGS[1]]) % 2**32
         state = [*state[1:], new]
         yield new >> 1
-
-
-def blocks(seed: int, samples: int, block: int, count: int) -> np.ndarray:
-    """Coordinates by ``rand() % m``; within a block a number that it has already is drawn again.
-
-    Returns
-    -------
-    ndarray of int64, shape (count, block)
-    """
-    numbers = rand(seed)
-    if block == 1:
-        return np.array([one % samples for one in islice(numbers, count)], dtype=np.int64).reshape(-1, 1)
-    drawn = np.empty((count, block), dtype=np.int64)
-    for row in drawn:
-        found: list[int] = []
-        while len(found) < block:
-            if (one := next(numbers) % samples) not in found:
-                found.append(one)
-        row[:] = found
-    return drawn

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError
-from sstep_verify.problems import glibc_rand
-from sstep_verify.problems.data.files import require_regular
+from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.problems import draws
+from sstep_verify.problems.stream_files import blocks_from_file, content_of, require_blocks
 
 CHUNK = 1 << 14
 """Blocks drawn per seeded chunk: any part of a stream is reached without drawing what precedes it."""
@@ -22,7 +19,7 @@ SHUFFLED, SHUFFLED_SHARE = 10_000, 20
 """Of more coordinates than the first, ``Generator.choice`` shuffles where a block takes more than one in so
 many (the second), and follows Floyd elsewhere."""
 
-KINDS = ("uniform", "cyclic", "epochs", "file", "glibc-rand")
+KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
 
 
 @dataclass(frozen=True)
@@ -31,10 +28,11 @@ class IndexStream:
 
     Parameters
     ----------
-    kind : {"uniform", "cyclic", "epochs", "file", "glibc-rand"}
+    kind : str
         uniform: each block drawn without replacement, blocks independent; cyclic: 0, 1, 2, ...;
         epochs: a fresh permutation per pass, cut into blocks (a rest shorter than a block is
-        dropped); file: read from `path`; glibc-rand: as C programs draw, see `problems.glibc_rand`.
+        dropped); file: read from `path`; logged: what a program says that it drew, unknown before it ran;
+        glibc-rand, numpy-mt19937, numpy-pcg64, mt19937: as programs draw, see `problems.draws`.
     samples : int
         Number of coordinates (m).
     block : int
@@ -42,18 +40,25 @@ class IndexStream:
     length : int
         Number of blocks (H).
     seed : int
-        Seed of NumPy's PCG64 generator.
+        Seed of NumPy's PCG64 generator, or of that which the kind names (0..2^32-1).
     path : str
         For kind "file": an ``.npy`` array or a text file with one block of indices, from 0, a line.
     relabel : int, optional
         Seed of a renumbering of the samples: the same samples are drawn, under the numbers that
         `relabelling` gives them.
+    replacement : bool
+        Of the kinds that programs draw: whether blocks are drawn with replacement. None of the stream may
+        hold a coordinate twice for all that (S-2.5 of the specification).
+    drawn : str
+        For kind "logged": the blocks, once they are known, see `logged_stream`.
 
     Raises
     ------
     InputError
-        If the kind is unknown, b is not in 1..m, length or a seed is negative, or the file cannot be
-        read, has too few blocks, or holds an index out of range or repeated within its block.
+        If the kind is unknown, b is not in 1..m, length or a seed is out of range, or the file or the
+        log cannot be read, has too few blocks, or holds an index out of range or repeated in its block.
+    RefusedError
+        If a block drawn with replacement holds a coordinate twice.
     """
 
     kind: str
@@ -63,6 +68,8 @@ class IndexStream:
     seed: int = 0
     path: str = ""
     relabel: int | None = None
+    replacement: bool = False
+    drawn: str = field(default="", repr=False)
 
     def __post_init__(self):
         if self.kind not in KINDS:
@@ -74,13 +81,46 @@ class IndexStream:
         for seed in (self.seed, self.relabel or 0):
             if seed < 0:
                 raise InputError(f"index stream with seed {seed}; it must be >= 0")
+        self._require_generator()
+        if self.kind == "logged" and self.drawn:
+            whole = self._logged().ravel()
+            if whole.size != self.length * self.block:
+                raise InputError(
+                    f"index stream of a program: {whole.size} numbers, but {self.length} blocks of "
+                    f"{self.block} are needed"
+                )
+            require_blocks(whole.reshape(-1, self.block), self.samples, "index stream of a program")
         if self.kind == "file":
             # The stream is the content the file has now; blocks() refuses any other.
-            content = _content(self.path)
+            content = content_of(self.path)
             object.__setattr__(self, "_sha256", hashlib.sha256(content).hexdigest())
             available = self._file_blocks().shape[0]
             if available < self.length:
                 raise InputError(f"{self.path}: holds {available} blocks, but {self.length} are needed")
+
+    def _require_generator(self) -> None:
+        """Raise unless seed and replacement go with a kind that programs draw."""
+        if self.kind not in draws.GENERATORS:
+            if self.replacement:
+                raise InputError(f"index stream {self.kind!r} is drawn without replacement only")
+            return
+        if not 0 <= self.seed < draws.SEEDS:
+            raise InputError(
+                f"index stream {self.kind!r} with seed {self.seed}; it must lie in 0..{draws.SEEDS - 1}"
+            )
+        if self.replacement and self.block > 1:
+            found = draws.first_repeat(self._generated())
+            if found is not None:
+                raise RefusedError(
+                    f"drawn with replacement, block {found[0] + 1} holds coordinate {found[1]} twice: the "
+                    "coordinates of one block are distinct (S-2.5), and no step from such a block is "
+                    f"defined; at most {found[0]} iterations can be judged"
+                )
+
+    @property
+    def known(self) -> bool:
+        """Whether its blocks can be told: those of a program that logs them only after it ran."""
+        return self.kind != "logged" or bool(self.drawn) or not self.length
 
     def blocks(self, begin: int, end: int) -> np.ndarray:
         """Blocks begin..end-1, int64, shape (end - begin, b).
@@ -88,7 +128,7 @@ class IndexStream:
         Raises
         ------
         InputError
-            If the range leaves the stream.
+            If the range leaves the stream, or it is not known yet.
         """
         if not 0 <= begin <= end <= self.length:
             raise InputError(f"blocks {begin}..{end} asked of an index stream of {self.length} blocks")
@@ -99,8 +139,12 @@ class IndexStream:
         """The blocks before any renumbering."""
         if self.kind == "file":
             return self._file_blocks()[begin:end]
-        if self.kind == "glibc-rand":
-            return _by_rand(self.seed, self.samples, self.block, self.length)[begin:end]
+        if self.kind in draws.GENERATORS:
+            return self._generated()[begin:end]
+        if self.kind == "logged":
+            if not self.known:
+                raise InputError("this index stream is known only after its program ran and logged it")
+            return self._logged()[begin:end]
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
@@ -113,6 +157,12 @@ class IndexStream:
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def _logged(self) -> np.ndarray:
+        return np.frombuffer(bytes.fromhex(self.drawn), dtype="<i8").reshape(-1, self.block)
+
+    def _generated(self) -> np.ndarray:
+        return _by_generator(self.kind, self.seed, self.samples, self.block, self.length, self.replacement)
+
     def _chunk(self, chunk: int) -> np.ndarray:
         # The last chunk is drawn as far as the stream goes: blocks are drawn one after the other, so those
         # that are left out change nothing in those before them.
@@ -120,7 +170,7 @@ class IndexStream:
         return _chunk(self.kind, self.samples, self.block, self.seed, chunk, count)
 
     def _file_blocks(self) -> np.ndarray:
-        return _from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
+        return blocks_from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=4)
@@ -147,11 +197,35 @@ def relabelling(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def _by_rand(seed: int, samples: int, block: int, length: int) -> np.ndarray:
-    """All blocks of a stream by the C library's ``rand``; read-only."""
-    drawn = glibc_rand.blocks(seed, samples, block, length)
+def _by_generator(
+    kind: str, seed: int, samples: int, block: int, length: int, replacement: bool
+) -> np.ndarray:
+    """All blocks of a stream that a program draws; read-only."""
+    drawn = draws.blocks(kind, seed, samples, block, length, replacement=replacement)
     drawn.setflags(write=False)
     return drawn
+
+
+def logged_stream(stream: IndexStream, drawn: np.ndarray) -> IndexStream:
+    """A stream of kind "logged" with what was drawn, int64 of shape (H, b)."""
+    content = np.ascontiguousarray(drawn, dtype="<i8").tobytes().hex()
+    return replace(stream, length=len(drawn), drawn=content)
+
+
+def distinct_length(
+    kind: str, seed: int, samples: int, block: int, length: int, *, replacement: bool
+) -> int:
+    """How many of the first blocks of a stream come before one that holds a coordinate twice.
+
+    Parameters
+    ----------
+    kind, seed, samples, block, length, replacement
+        As for `IndexStream`; `length` where no block does.
+    """
+    if not replacement or block == 1 or kind not in draws.GENERATORS:
+        return length
+    found = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))
+    return length if found is None else found[0]
 
 
 @lru_cache(maxsize=4)
@@ -202,53 +276,3 @@ def _epoch_chunk(samples: int, block: int, seed: int, chunk: int, count: int) ->
     )
     offset = chunk * CHUNK - first * per_epoch
     return np.ascontiguousarray(blocks[offset : offset + count], dtype=np.int64)
-
-
-@lru_cache(maxsize=4)
-def _from_file(path: str, sha256: str, samples: int, block: int) -> np.ndarray:
-    content = _content(path)
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise InputError(f"{path}: was changed after the index stream was made from it; make it again")
-    drawn = _parsed(path, content)
-    if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
-        raise InputError(
-            f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
-            f"needed are integers with {block} a line"
-        )
-    outside = np.argwhere((drawn < 0) | (drawn >= samples))
-    if outside.size:
-        row, column = outside[0]
-        raise InputError(
-            f"{path}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
-        )
-    ordered = np.sort(drawn, axis=1)
-    repeated = np.argwhere(ordered[:, 1:] == ordered[:, :-1])
-    if repeated.size:
-        row, column = repeated[0]
-        raise InputError(
-            f"{path}: block {row} (from 0) holds index {ordered[row, column]} twice; "
-            "a block has distinct coordinates"
-        )
-    drawn = np.ascontiguousarray(drawn, dtype=np.int64)
-    drawn.setflags(write=False)
-    return drawn
-
-
-def _content(path: str) -> bytes:
-    require_regular(path, "a file with blocks of indices")
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path!r}: cannot be read as an index stream: {error.strerror}") from error
-
-
-def _parsed(path: str, content: bytes) -> np.ndarray:
-    try:
-        if Path(path).suffix == ".npy":
-            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        with warnings.catch_warnings():
-            # An empty file, and in some releases of NumPy a "1.5" cut to 1, end in a warning only.
-            warnings.simplefilter("error")
-            return np.loadtxt(io.BytesIO(content), dtype=np.int64, ndmin=2)
-    except (ValueError, EOFError, Warning) as error:
-        raise InputError(f"{path}: cannot be read as an index stream: {error}") from error

@@ -32,6 +32,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.bounds.kernel.factored import factored_products
 from sstep_verify.bounds.kernel.rbf import rbf_entries
+from sstep_verify.bounds.kernel.scaled import scaled_entries
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import (
     OUTWARD,
@@ -64,6 +65,11 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     -------
     KernelEntries
     """
+    made = _unscaled_entries(problem, declaration, rows)
+    return scaled_entries(made, problem, rows, declaration.precision) if declaration.scaled else made
+
+
+def _unscaled_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
     data, kernel = problem.dense, problem.kernel
     entries = replace(
         _entries(data, kernel, declaration, rows), factored=factored_products(problem, declaration, rows)

@@ -83,3 +83,13 @@ def energy_reach(
         largest = np.abs(entries.values[:, places]) + entries.own[:, places]
         square = (float(d @ (largest @ d)) / penalty + samples * float(d @ d)) * OUTWARD
         return float(raised(math.sqrt(square) * scale, 2 * d.size + 16))
+
+
+def without_kernel(entries: KernelEntries) -> KernelEntries:
+    """Rows of zeros, with which the norm of the entries that are known bounds that of a whole difference.
+
+    ``||d||_M^2 = d'Kd/lambda + m d'd >= m d_S'd_S`` for any part S of the coordinates, K being positive
+    semidefinite: what is known of d is at most as long, with K = 0, as all of it may be.
+    """
+    nothing = np.zeros_like(entries.values)
+    return KernelEntries(nothing, nothing, nothing)

@@ -11,6 +11,7 @@ from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.summary.summary import roll_up
+from sstep_verify.campaign.verdicts.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
@@ -23,6 +24,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
+from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Declaration, Solver
 from sstep_verify.solvers.adapters.foreign import is_foreign
@@ -118,16 +120,20 @@ def _execute_case(
     verdicts: list[Verdict] = []
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
-        message = attempted(partial(_judged, check, case, made, oracle), f"{case.id}, check {check.id}")
-        if message.outcome is None:
-            failures.append(message)
-        else:
-            verdicts += keep_artefacts(check, case, made.trajectories, message.outcome, artefacts)
+        for drawn, same in cases_to_judge(check, case, made.trajectories):
+            work = partial(_judged, check, drawn, made, oracle, same=same)
+            message = attempted(work, f"{case.id}, check {check.id}")
+            if message.outcome is None:
+                failures.append(message)
+            else:
+                verdicts += keep_artefacts(check, drawn, made.trajectories, message.outcome, artefacts)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
     sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
+    whole = with_draws(case, sound.values())
+    drifts = drift_series(whole, sound, oracle, family.drift // spec.block) if whole else []
     lines = [report.Line("target", family.tolerance)]
     if made.attainable:
         lines.append(report.Line("attainable gap of float64", made.attainable))
@@ -147,29 +153,48 @@ def _execute_case(
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
         facts=_facts(case, reference, memory_of(spec, case)),
         runs=tuple(made.runs),
-        series=(*made.series, *drift_series(case, sound, oracle, family.drift // spec.block)),
+        series=(*made.series, *drifts),
         lines=tuple(lines),
     )
     short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
     return CaseOutcome(outcome, tuple(verdicts), short)
 
 
-def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle) -> list[Verdict]:
-    """The verdicts of a check; VACUOUS ones on every s whose runs are not what was asked for."""
+def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:
+    """The verdicts of a check; VACUOUS ones on every s whose runs are not what was asked for.
+
+    `same` says whether the runs that it compares took the same index stream.
+    """
+    if not same:
+        return [nothing_compared(check.id, case, s, 1, APART) for s in _judgeable(check, case)]
     sound = sound_case(check, case, made.trajectories, made.broken)
     found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
     kept = sound.s_values if sound is not None else ()
     return found + [
         nothing_compared(check.id, case, s, 1, f"The run is not what was asked for: see {contract.CHECK}.")
-        for s in case.s_values
-        if s not in kept and check.applies(case, s) and check.affordable(case, s)
+        for s in _judgeable(check, case)
+        if s not in kept
     ]
+
+
+def _judgeable(check: Check, case: Case) -> list[int]:
+    return [s for s in case.s_values if check.applies(case, s) and check.affordable(case, s)]
 
 
 def _counts(declared: Declaration) -> dict[str, int]:
     """Counts that a solver declares, those that are 0 left out."""
     names = ("gram_rows", "cache_words", "recompute")
     return {name.replace("_", " "): value for name in names if (value := getattr(declared, name))}
+
+
+def _stream_words(case: Case) -> str:
+    stream = case.stream
+    if stream.kind == "logged":
+        return "what the program says it drew"
+    if stream.kind in GENERATORS:
+        told = f", with replacement: {case.iterations} iterations before a repeat" * stream.replacement
+        return f"{stream.kind}, seed {stream.seed}: {GENERATORS[stream.kind]}{told}"
+    return f"{stream.kind}, PCG64 seed {stream.seed}"
 
 
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
@@ -183,6 +208,6 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         "solver options": {**declared.options, **_counts(declared)},
         "exchange": declared.exchange or "not declared",
         "ranks": declared.ranks,
-        "index stream": f"{case.stream.kind}, PCG64 seed {case.stream.seed}",
+        "index stream": _stream_words(case),
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,10 +21,17 @@ from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.kernels import identify, shortest
+from sstep_verify.problems.streams import distinct_length
 from sstep_verify.solver import Declaration
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
+
+LONGEST_UNIT = 1 << 16
+"""Most iterations of which the runs of a program that counts windows or epochs are whole numbers."""
+
+SHORT = 600
+"""Most iterations of the runs that checks make beside the plain ones; fewer where they are whole epochs."""
 
 MOST_CASES = 10_000
 """Most problems of a campaign: a report of more can be neither read nor drawn."""
@@ -150,13 +158,13 @@ def make_case(
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
     values = with_constant_feature(_stored(data.data, family.storage), family.bias)
     problem = Problem(spec.data, values, data.targets, spec.kernel, loss)
-    length = family.start + family.iterations
+    stream, iterations, unit = _run(spec, problem.samples)
     return Case(
         id=spec.id,
         problem=problem,
-        stream=IndexStream(family.stream, problem.samples, spec.block, length, family.seed),
+        stream=stream,
         s_values=family.s,
-        iterations=family.iterations,
+        iterations=iterations,
         declaration=declarations[""],
         start=family.start,
         initial=seeded_start(problem, family.seed) if family.start else None,
@@ -167,12 +175,46 @@ def make_case(
             if name and offered(name, problem.samples, family.memory_bytes)
         },
         # Training keeps a at the ends of its intervals only.
-        points={s: measuring_points(family.iterations, s * max(family.interval, 1)) for s in family.s},
+        points={
+            s: measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit)) for s in family.s
+        },
+        short=max(SHORT // unit, 1) * unit,
+        unit=unit if family.counts == "epochs" else 1,
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
         replay_command=f"{command_for(again, spec.id)} {options}".strip(),
     )
+
+
+def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
+    """Stream and iterations of the plain runs, and of how many iterations they are a whole number.
+
+    Raises
+    ------
+    InputError
+        If no run of some length can be judged, or be made by a program that counts otherwise.
+    """
+    family, block = spec.family, spec.block
+    windows, epoch = math.lcm(*family.s), max(samples // block, 1)
+    unit = {"iterations": 1, "windows": windows, "epochs": epoch}[family.counts]
+    if unit > LONGEST_UNIT:
+        raise InputError(
+            f"{spec.id}: it counts {family.counts}, and a run of whole ones of every s would have {unit} "
+            f"iterations, more than {LONGEST_UNIT}; ask for one s at a time (--s)"
+        )
+    wanted = max(family.iterations // unit, 1) * unit
+    drawn = (family.stream, family.seed, samples, block)
+    most = distinct_length(*drawn, family.start + wanted, replacement=family.replacement) - family.start
+    iterations = min(wanted, most // unit * unit)
+    if iterations < 1:
+        raise InputError(
+            f"{spec.id}: drawn with replacement, block {most + family.start + 1} holds a coordinate twice "
+            "(S-2.5), so that no run can be judged; take another seed, or b = 1"
+        )
+    length = family.start + iterations
+    stream = IndexStream(family.stream, samples, block, length, family.seed, replacement=family.replacement)
+    return stream, iterations, unit
 
 
 def replay_options(directory: str | None) -> str:

@@ -23,13 +23,15 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.bias import require_usable
+from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
 TASKS = ("svm-l1", "svm-l2", "krr")
-STREAMS = ("uniform", "cyclic", "epochs", "glibc-rand")
+STREAMS = ("uniform", "cyclic", "epochs", "logged", *GENERATORS)
+COUNTS = ("iterations", "windows", "epochs")
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,11 @@ class Family:
         Kind of the index stream.
     seed : int
         Seed of stream and window sample.
+    replacement : bool
+        Whether a program draws the coordinates of a block with replacement; its runs then end before the
+        first block that holds one twice.
+    counts : {"iterations", "windows", "epochs"}
+        What a program counts, so that all its runs are whole numbers of them.
     keep_gram : bool
         Let the solver keep the whole Gram matrix.
     update : str
@@ -121,6 +128,8 @@ class Family:
     start: int = 0
     stream: str = "uniform"
     seed: int = 0
+    replacement: bool = False
+    counts: str = "iterations"
     keep_gram: bool = False
     update: str = "in-place"
     rbf: str = "norm-expansion"
@@ -281,6 +290,9 @@ def refuse_unusable(family: Family, where: str) -> None:
         known(where, "task", task, TASKS)
     known(where, "storage", family.storage, ("as-is", "dense", "csr"))
     known(where, "stream", family.stream, STREAMS)
+    known(where, "counts", family.counts, COUNTS)
+    if family.stream == "logged" and not family.is_program:
+        raise InputError(f"{where}: stream 'logged' is that of a program, and {family.solver!r} is none")
     try:
         family.solvers()
         for kernel in family.kernel:

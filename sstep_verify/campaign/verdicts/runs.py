@@ -160,12 +160,13 @@ def drift_series(
         Last iteration of interest; 0 for none.
     """
     plain = {s: trajectories[run_key(s)] for s in case.s_values if run_key(s) in trajectories}
+    plain = {s: made for s, made in plain.items() if made.known is None}
     recorded = {
         s: trajectory.iterations[(trajectory.iterations > 0) & (trajectory.iterations <= length)]
         for s, trajectory in plain.items()
     }
     wanted = np.unique(np.concatenate(list(recorded.values()))) if recorded else np.empty(0, dtype=np.int64)
-    if wanted.size == 0:
+    if wanted.size == 0 or length == 0:
         return []
     exact = oracle.trajectory(case.problem, case.stream, int(wanted[-1]), wanted.tolist())
     series = []

@@ -37,6 +37,8 @@ class Case:
         Per s, window ends at which the plain run is recorded.
     short : int
         Most iterations of a run that a check makes beside the plain ones.
+    unit : int
+        Of how many iterations every run is a whole number, for a solver that makes no others; 1 for any.
     variants : mapping of str to Declaration
         What other options of the same solver declare, by the name that a request for them carries.
     claims : mapping of str to float
@@ -67,6 +69,7 @@ class Case:
     replay_command: str = ""
     start: int = 0
     initial: np.ndarray | None = None
+    unit: int = 1
 
 
 LOG_WORDS = 1 << 25
@@ -99,7 +102,7 @@ def plain_request(case: Case, s: int) -> RunRequest:
     A solver of level 0 has no window to show: of it, at the points only.
     """
     record = {end for end in (*case.points.get(s, ()), case.iterations) if end}
-    if case.declaration.level > 0:
+    if case.declaration.level > 0 and case.unit == 1:
         record |= {(end - 1) // s * s for end in record}
     return RunRequest(
         case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))

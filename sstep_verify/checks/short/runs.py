@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cached_property
 
@@ -10,7 +11,7 @@ import numpy as np
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound
-from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
+from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach, without_kernel
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.checks.shared.case import Case
@@ -40,7 +41,7 @@ def short_key(s: int) -> str:
 def short_length(case: Case) -> int:
     """Iterations of the short runs: the case's limit, fewer where the oracle's work would exceed `WORK`."""
     affordable = max(WORK // (case.stream.block * case.problem.samples), 2)
-    return min(case.short, case.iterations, affordable)
+    return min(case.short, case.iterations, affordable) // case.unit * case.unit
 
 
 def short_points(case: Case, s: int) -> tuple[int, ...]:
@@ -48,8 +49,8 @@ def short_points(case: Case, s: int) -> tuple[int, ...]:
     length = short_length(case)
     if s == 1:
         others = {point for other in case.s_values if other > 1 for point in short_points(case, other)}
-        return tuple(sorted(others | set(_ends(length, 1))))
-    return tuple(sorted(set(_ends(length, s))))
+        return tuple(sorted(others | set(_ends(length, case.unit))))
+    return tuple(sorted(set(_ends(length, math.lcm(s, case.unit)))))
 
 
 def _ends(length: int, s: int) -> list[int]:
@@ -80,7 +81,7 @@ class ShortTruth:
         self._draws = case.stream.blocks(0, short_length(case))
         self._points = {s: short_points(case, s) for s in {1, *case.s_values}}
         self._bounds: dict[int, dict[int, TrajectoryBound]] = {}
-        self._effects: dict[int, dict[int, dict[str, Effect]]] = {}
+        self._effects: dict[tuple[int, bytes], dict[int, dict[str, Effect]]] = {}
 
     @property
     def places(self) -> np.ndarray:
@@ -119,12 +120,25 @@ class ShortTruth:
                 )  # fmt: skip
         return self._bounds[s]
 
-    def distance(self, iteration: int, other: np.ndarray | list) -> tuple[np.ndarray, np.ndarray]:
-        """Interval of a vector's distance from the oracle's: per distinct coordinate, or in the M-norm."""
-        kernel = self._oracle.kernel(FIRST_BITS)
+    def seen(self, known: np.ndarray | None) -> np.ndarray:
+        """Which of the distinct coordinates are known, shape (c,)."""
+        return np.ones(self.places.size, dtype=bool) if known is None else known[self.places]
+
+    def distance(
+        self, iteration: int, other: np.ndarray | list, known: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Interval of a vector's distance from the oracle's: per distinct coordinate, or in the M-norm.
+
+        Where only some entries of the vector are known, the others count as right: 0 per coordinate, or
+        in the M-norm what the known ones alone prove (`without_kernel`).
+        """
+        kernel, seen = self._oracle.kernel(FIRST_BITS), self.seen(known).tolist()
         arithmetic, exact = kernel.arithmetic, self.exact.states[iteration]
         with arithmetic.working():
-            differences = [arithmetic.number(other[i]) - exact[i] for i in self.places.tolist()]
+            differences = [
+                arithmetic.number(other[i]) - exact[i] if there else arithmetic.number(0.0)
+                for i, there in zip(self.places.tolist(), seen, strict=True)
+            ]
         if self._problem.is_svm:
             low, high = np.array([magnitude_interval(value) for value in differences]).reshape(-1, 2).T
             return low, high
@@ -132,53 +146,66 @@ class ShortTruth:
         with arithmetic.working():
             largest = max((value.abs_upper() for value in differences), key=float)
             if largest.is_zero() or not largest.is_finite():
-                return self.norm(np.array([float(value) for value in differences]))
-            low, high = self.norm(np.array([float(value / largest) for value in differences]))
+                return self.norm(np.array([float(value) for value in differences]), known)
+            low, high = self.norm(np.array([float(value / largest) for value in differences]), known)
             lower = magnitude_interval(largest * float(low[0]))[0]
             upper = magnitude_interval(largest * float(high[0]))[1]  # infinite where the norm is
         return np.array([lower]), np.array([upper])
 
-    def norm(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def norm(
+        self, difference: np.ndarray, known: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the M-norm of a difference on the distinct coordinates, each of shape (1,)."""
         samples, penalty = self._problem.samples, self._problem.ridge.penalty
-        low, high = energy_norm(self.entries, self.places, difference, samples, penalty)
+        low, high = energy_norm(self._norm_entries(known), self.places, difference, samples, penalty)
         return np.array([low]), np.array([high])
 
-    def widened(self, bound: TrajectoryBound, rounding: np.ndarray | None) -> TrajectoryBound:
-        """A bound on what was written down, given one on the run and the rounding of each coordinate."""
-        if rounding is None:
-            return bound
-        sizes = rounding[self.places]
-        if not self._problem.is_svm:
-            samples, penalty = self._problem.samples, self._problem.ridge.penalty
-            sizes = np.array([energy_reach(self.entries, self.places, sizes, samples, penalty)])
-        return replace(bound, radius=(bound.radius + sizes) * OUTWARD)
+    def _norm_entries(self, known: np.ndarray | None) -> KernelEntries:
+        return self.entries if self.seen(known).all() else without_kernel(self.entries)
 
-    def effects(self, s: int) -> dict[int, dict[str, Effect]]:
+    def widened(
+        self, bound: TrajectoryBound, rounding: np.ndarray | None, known: np.ndarray | None = None
+    ) -> TrajectoryBound:
+        """A bound on what was written down, given one on the run and the rounding of each coordinate."""
+        seen, radius = self.seen(known), bound.radius
+        if self._problem.is_svm:
+            radius = np.where(seen, radius, 0.0)
+        if rounding is None:
+            return replace(bound, radius=radius)
+        sizes = np.where(seen, rounding[self.places], 0.0)
+        if not self._problem.is_svm:
+            samples, penalty, entries = (
+                self._problem.samples, self._problem.ridge.penalty, self._norm_entries(known),
+            )  # fmt: skip
+            sizes = np.array([energy_reach(entries, self.places, sizes, samples, penalty)])
+        return replace(bound, radius=(radius + sizes) * OUTWARD)
+
+    def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, Effect]]:
         """What leaving out and scaling each term of the s-step recurrence does, by point and term."""
-        if s not in self._effects:
+        key = s, b"" if known is None else known.tobytes()
+        if key not in self._effects:
             terms, points = self._acting_terms(s), self._points[s]
             mutations = [
                 NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
             ]
             kernel, start = self._oracle.kernel(FIRST_BITS), np.zeros(self._problem.samples)
             states = mutated_states(self._problem, kernel, start, self._draws, s, points, mutations)
-            self._effects[s] = {
+            self._effects[key] = {
                 point: {
                     term: Effect(
-                        self._change(point, states[2 * place][point]),
-                        self._change(point, states[2 * place + 1][point]) / float(DOSE),
+                        self._change(point, states[2 * place][point], known),
+                        self._change(point, states[2 * place + 1][point], known) / float(DOSE),
                     )
                     for place, term in enumerate(terms)
                 }
                 for point in points
             }
-        return self._effects[s]
+        return self._effects[key]
 
-    def _change(self, point: int, mutated) -> np.ndarray:
+    def _change(self, point: int, mutated, known: np.ndarray | None) -> np.ndarray:
         """Lower bound on what a mutant changes; what is below half the digits of its run counts as none."""
         size = float(np.max(self.distance(point, np.zeros(self._problem.samples))[1], initial=0.0))
-        low = self.distance(point, mutated)[0]
+        low = self.distance(point, mutated, known)[0]
         return np.maximum(low - 2.0 ** -(self.exact.bits // 2) * size, 0.0)
 
     def _acting_terms(self, s: int) -> list[str]:

@@ -49,6 +49,11 @@ def _evidence(point: Finding) -> dict[str, object]:
     return {**point.details, **told}
 
 
+def told_of(known: np.ndarray | None) -> str:
+    """What is said of runs of which only a part of a was written down; empty of others."""
+    return "" if known is None else f", on the {int(known.sum())} of {known.size} entries that it printed"
+
+
 def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:
     """Why a state is wrong before any comparison, and by how much; an empty reason if it is not."""
     if not np.isfinite(state).all():
@@ -70,6 +75,7 @@ def judged(
     state: np.ndarray,
     distance: tuple[np.ndarray, np.ndarray],
     bounds: Sequence[TrajectoryBound],
+    known: np.ndarray | None = None,
 ) -> Finding:
     """Compare a distance with the sum of some bounds.
 
@@ -85,10 +91,14 @@ def judged(
         Enclosure of the distance.
     bounds : sequence of TrajectoryBound
         Bounds that add up.
+    known : ndarray of bool, shape (m,), optional
+        Coordinates that were written down; all if absent.
     """
     exact = truth.exact
+    if not truth.seen(known).any():
+        return unbounded("", window=Window(0, iteration), details=_details(iteration, 0.0, bounds))
     steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
-    effects = truth.effects(s)[iteration]
+    effects = truth.effects(s, known)[iteration]
     replay = Replay(exact.places, *distance, steps, effects, exact.bits)
     bound = np.sum([bound.radius for bound in bounds], axis=0)
     resolved = resolution(case.declaration, replay, np.zeros_like(state), state)

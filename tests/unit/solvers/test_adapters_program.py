@@ -29,9 +29,9 @@ from sstep_verify.solvers.adapters.program import (
     program_from,
     read_program,
 )
+from sstep_verify.solvers.adapters.program.printed import printed_numbers
 from sstep_verify.solvers.adapters.program.results import (
     ProgramError,
-    printed_numbers,
     read_number,
     read_numbers,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
-from sstep_verify.trajectory import fingerprint
+from sstep_verify.problems.stream_files import require_blocks
 
 TEXT_BYTES = 32
 """Most bytes that a number and the white space beside it take in a text file."""
@@ -68,26 +68,75 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
     ProgramError
         If both are there, there are too few or too many numbers, or something is no number.
     """
-    binary, text = folder / f"{name}.bin", folder / f"{name}.txt"
-    found = [path for path in (binary, text) if path.exists() or path.is_symlink()]
-    if not found:
-        return None
-    if len(found) > 1:
-        raise ProgramError(f"left both {name}.bin and {name}.txt; one of them is wanted")
     count = int(np.prod(shape))
-    most = 8 * (count + 1) if found[0] is binary else TEXT_BYTES * (count + 1)
-    try:
-        content = read_whole(found[0], most, f"{count} numbers", follow=False)
-    except InputError as error:
-        raise ProgramError(f"{name}: {str(error).removeprefix(f'{found[0]}: ')}") from error
-    if found[0] is binary:
-        if len(content) != 8 * count:
-            raise ProgramError(f"{name}.bin has {len(content)} bytes, but {count} float64 have {8 * count}")
+    path, content = _whole(folder, name, count, "numbers")
+    if path is None:
+        return None
+    if path.suffix == ".bin":
         return Numbers(np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape))
     words = content.split()
     if len(words) != count:
         raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
     return _printed(words, f"{name}.txt", shape)
+
+
+def _whole(folder: Path, name: str, count: int, what: str) -> tuple[Path | None, bytes]:
+    """The one of ``NAME.bin`` and ``NAME.txt`` that is there, and what it holds; None if neither is."""
+    binary, text = folder / f"{name}.bin", folder / f"{name}.txt"
+    found = [path for path in (binary, text) if path.exists() or path.is_symlink()]
+    if not found:
+        return None, b""
+    if len(found) > 1:
+        raise ProgramError(f"left both {name}.bin and {name}.txt; one of them is wanted")
+    most = 8 * (count + 1) if found[0] is binary else TEXT_BYTES * (count + 1)
+    try:
+        content = read_whole(found[0], most, f"{count} {what}", follow=False)
+    except InputError as error:
+        raise ProgramError(f"{name}: {str(error).removeprefix(f'{found[0]}: ')}") from error
+    if found[0] is binary and len(content) != 8 * count:
+        kind = "float64" if what == "numbers" else "int64"
+        raise ProgramError(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
+    return found[0], content
+
+
+def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
+    """The coordinates that a program says it drew, from ``indices.bin`` or ``indices.txt``; int64.
+
+    Parameters
+    ----------
+    folder : Path
+        The exchange folder.
+    shape : (int, int)
+        Iterations and coordinates of each (H, b).
+    samples : int
+        Number of samples (m).
+
+    Raises
+    ------
+    ProgramError
+        If neither or both are there, there are too few or too many, something is no integer in 0..m-1, or
+        a block holds one twice.
+    """
+    path, content = _whole(folder, "indices", int(np.prod(shape)), "integers")
+    if path is None:
+        raise ProgramError("left no indices.bin or indices.txt, the coordinates that it drew")
+    if path.suffix == ".bin":
+        drawn = np.frombuffer(content, dtype="<i8").astype(np.int64)
+    else:
+        words = content.split()
+        wrong = next((word for word in words if not re.fullmatch(rb"\d{1,18}", word)), None)
+        if wrong is not None:
+            raise ProgramError(f"indices.txt: {wrong.decode('ascii', 'replace')[:40]!r} is no index")
+        drawn = np.array([int(word) for word in words], dtype=np.int64)
+    if drawn.size != shape[0] * shape[1]:
+        raise ProgramError(
+            f"{path.name} has {drawn.size} coordinates, but there must be {shape[0]} x {shape[1]}"
+        )
+    try:
+        require_blocks(drawn.reshape(shape), samples, path.name)
+    except InputError as error:
+        raise ProgramError(f"{error} (S-2.5)") from error
+    return drawn.reshape(shape)
 
 
 def _printed(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
@@ -133,46 +182,8 @@ def read_number(word: bytes, where: str) -> tuple[float, int]:
     return value, len(digits)
 
 
-def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers that follow a text on standard output, and how far each may be from what was printed so.
-
-    Parameters
-    ----------
-    output : str
-        What the program printed, or the end of it.
-    after : str
-        The text; where it stands several times, the last one counts.
-    count : int
-        How many numbers follow, at least.
-
-    Returns
-    -------
-    values, rounding : ndarray, shape (count,)
-        Half a unit of the last digit shown, and the rounding to float64; 0 for hexadecimal numbers.
-
-    Raises
-    ------
-    ProgramError
-        If the text is not there, or too few numbers follow.
-    """
-    _, found, rest = output.rpartition(after)
-    if not found:
-        raise ProgramError(f"printed nothing after {after!r}: that text is not in its output")
-    words = rest.split()[:count]
-    if len(words) < count:
-        raise ProgramError(f"printed {len(words)} numbers after {after!r}, but there must be {count}")
-    values = np.empty(count)
-    rounding = np.zeros(count)
-    for place, word in enumerate(words):
-        values[place], _ = read_number(word.encode(), f"number {place + 1} after {after!r}")
-        if math.isfinite(values[place]) and "x" not in word.lower():
-            exponent = int(Decimal(word).as_tuple().exponent)
-            rounding[place] = (0.5 * 10.0**exponent + math.ulp(values[place])) * (1 + 2.0**-50)
-    return values, rounding
-
-
-def read_ranks(folder: Path, ranks: int, samples: int) -> tuple[str, ...]:
-    """Fingerprints of what every rank says its a is at the end, ``rank-R.bin``; none if no rank does.
+def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
+    """What every rank says its a is at the end, ``rank-R.bin``; none if no rank does.
 
     Raises
     ------
@@ -180,13 +191,13 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> tuple[str, ...]:
         If some ranks do and others do not, or one does not leave m float64.
     """
     if not any(folder.glob("rank-*")):
-        return ()
+        return []
     found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
     if missing := [rank for rank, numbers in enumerate(found) if numbers is None]:
         raise ProgramError(
             f"rank-{missing[0]}.bin is not there, but others are: all {ranks} ranks leave their a, or none"
         )
-    return tuple(fingerprint(numbers.values) for numbers in found if numbers is not None)
+    return [numbers.values for numbers in found if numbers is not None]
 
 
 def read_counters(folder: Path) -> dict[str, int]:

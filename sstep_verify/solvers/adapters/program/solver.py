@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from dataclasses import replace
@@ -14,19 +13,16 @@ import numpy as np
 from sstep_verify.errors import RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.description import ProgramFile
+from sstep_verify.solvers.adapters.program.conventions import Translation
 from sstep_verify.solvers.adapters.program.execute import REFUSED, TAIL, Ended, execute
-from sstep_verify.solvers.adapters.program.results import (
-    Numbers,
-    ProgramError,
-    printed_numbers,
-    read_counters,
-    read_numbers,
-    read_ranks,
-)
+from sstep_verify.solvers.adapters.program.file import ProgramFile
+from sstep_verify.solvers.adapters.program.left import Left, read_left
+from sstep_verify.solvers.adapters.program.places import places_of
+from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
+from sstep_verify.solvers.adapters.program.results import ProgramError, read_counters, read_ranks
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import Trajectory, fingerprint
 
 ANY = 0
 """Stands for every s."""
@@ -59,39 +55,52 @@ class ProgramSolver:
         Raises
         ------
         RefusedError
-            If it refuses this input.
+            If it refuses this input, or cannot make this run.
         ProgramError
             If it fails, does not end in time, or leaves something that is no result.
         """
         self._require_start(request)
         initial = start_vector(request, self.declaration.precision)
-        if self._program.writes != "final":
-            whole = self._made(request, initial)
-            return observed(whole, request, observe, lambda again: self._made(again, initial))
+        if self._program.writes == "final":
+            return self._from_ends(request, initial, observe)
+        whole = self._made(request, initial)
+        return observed(whole, request, observe, lambda again: self._made(again, initial))
 
+    def _from_ends(self, request: RunRequest, initial: np.ndarray, observe: Observer | None) -> Trajectory:
+        """The ends of as many runs as iterations are recorded."""
         errors = [np.zeros_like(initial)]
+        ends: list[Left] = []
 
         def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
             left = self._left(replace(request, iterations=end, record=(), log=False))
-            errors.append(left.get("rounding", errors[0]))
-            return left["final"].reshape(initial.shape)
+            ends.append(left)
+            errors.append(errors[0] if left.rounding is None else left.rounding)
+            assert left.final is not None
+            return left.final
 
-        made = record(request, initial, result, observe)
-        counters = made.counters | (self._counters if made.length else {})
-        rounding = np.array(errors) if self.described.final else None
-        return replace(made, counters=counters, rounding=rounding, **self._of_ranks(made.length))
+        # Of a part of a nothing can be measured.
+        part = self.described.final is not None and self.described.final.first > 0
+        made = record(request, initial, result, None if part else observe)
+        counters = made.counters | (self._counters if ends else {})
+        known = ends[0].known if ends else None
+        rounding = np.array(errors) if self.described.rounded else None
+        return replace(
+            made, counters=counters, rounding=rounding, known=known, **self._of_ranks(made.length)
+        )
 
     def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
         """One run that leaves a log or a trace."""
-        left, stops = self._left(request), request.stops
-        log = left.get("log")
-        if "trace" in left:
-            alphas = left["trace"]
+        left, stops, rounding = self._left(request), request.stops, None
+        if left.trace is not None:
+            alphas, rounding = left.trace, left.rounding
         else:
-            blocks = request.stream.blocks(request.start, request.start + request.iterations)
-            alphas = _followed(initial, blocks, left["log"], stops)
-            if "final" in left:
-                alphas[-1] = left["final"].reshape(-1)
+            assert left.log is not None
+            blocks = self._blocks(request) if left.drawn is None else left.drawn
+            alphas = _followed(initial, blocks, left.log, stops)
+            if left.rounding is not None:
+                rounding = _followed(np.zeros_like(initial), blocks, left.rounding, stops)
+            if left.final is not None:
+                alphas[-1] = left.final
         counters = {"windows": -(-request.iterations // request.s)} | self._counters
         return Trajectory(
             s=request.s,
@@ -100,7 +109,9 @@ class ProgramSolver:
             alphas=alphas,
             counters=counters,
             timers={"run": self._seconds},
-            log=log if request.log else None,
+            log=left.log if request.log and not self.described.rounded else None,
+            rounding=rounding,
+            drawn=left.drawn,
             **self._of_ranks(request.iterations),
         )
 
@@ -109,52 +120,65 @@ class ProgramSolver:
         digests = {length: self._ranks_left} if self._ranks_left else {}
         return {"fingerprints": digests, "received": self._received}
 
-    def _left(self, request: RunRequest) -> dict[str, np.ndarray]:
-        """Start the program; the numbers it left, by name."""
-        kind = self._program.writes
+    def _of_each_rank(self, folder: Path, taken: Translation) -> tuple[str, ...]:
+        """Fingerprints of the final a of every rank; of a program whose a is rounded none."""
+        vectors = read_ranks(folder, self._ranks, len(taken.order))
+        if self.described.rounded:
+            return ()
+        own, places = np.argsort(taken.order), np.arange(len(taken.order))
+        return tuple(fingerprint(taken.ours(vector[own], places)[0]) for vector in vectors)
+
+    @staticmethod
+    def _blocks(request: RunRequest) -> np.ndarray:
+        return request.stream.blocks(request.start, request.start + request.iterations)
+
+    def _left(self, request: RunRequest) -> Left:
+        """Start the program; what it left."""
         for s in (request.s, ANY):
             if s in self._given_up:
                 raise self._given_up[s]
+        conventions = self.described.conventions
+        taken, counted = conventions.of(request.problem), conventions.counted(request)
         folder = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
         try:
-            write_folder(request, folder, kind == "log")
-            words = self._program.words(**places_of(request, folder, self._ranks))
-            variables = self._witness.variables(folder) if self._witness else None
-            tail = TAIL + 64 * request.problem.samples
+            self._write(request, folder, taken)
+            places = places_of(request, folder, self._ranks, counted)
+            words, variables = self._program.words(**places), self._program.variables(**places)
+            if self._witness:
+                variables |= self._witness.variables(folder)
+            tail = TAIL + NUMBER_BYTES * request.problem.samples
             ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
             self._require_end(ended, request.s, folder)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
-            self._ranks_left = read_ranks(folder, self._ranks, request.problem.samples)
-            samples, block = request.problem.samples, request.stream.block
-            if self.described.final:
-                values, rounding = printed_numbers(ended.output, self.described.final.after, samples)
-                return {"final": values, "rounding": rounding}
-            shapes = {
-                "log": (request.iterations, block),
-                "trace": (len(request.stops), samples),
-                "final": (samples,),
-            }
-            found = {name: read_numbers(folder, name, shape) for name, shape in shapes.items()}
-            held = {name: numbers for name, numbers in found.items() if numbers is not None}
-            if kind not in held:
-                raise ProgramError(_without(kind, list(held), ended))
-            return {name: _exact(name, numbers) for name, numbers in held.items()}
+            left = read_left(self.described, request, folder, ended, taken, places)
+            self._ranks_left = self._of_each_rank(folder, taken)
+            return left
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:
+        """The exchange folder, with a0 and coordinates as the program has them."""
+        initial = start_vector(request, "float64")
+        blocks = taken.numbers(self._blocks(request)) if request.stream.known else None
+        log = self._program.writes == "log"
+        write_folder(request, folder, log, blocks=blocks, initial=taken.theirs(initial))
+
     def _require_start(self, request: RunRequest) -> None:
-        """Raise RefusedError for a run that a program with draws of its own cannot make."""
-        own, stream = self.described.stream, request.stream
-        if own is None:
-            return
-        if request.start or (request.initial is not None and request.initial.any()):
+        """Raise RefusedError for a run that the program cannot make."""
+        own, stream, known = self.described.stream, request.stream, self._program.s
+        if known and request.s not in known:
             raise RefusedError(
-                "it draws its own coordinates, so it starts from a = 0 at their beginning only; leave out "
-                "checks that start elsewhere (sstep-verify check does)"
+                f"it knows s = {', '.join(map(str, known))}, but the run is of s = {request.s}"
             )
-        if (stream.kind, stream.seed, stream.relabel) != (own.kind, own.seed, None):
+        moved = request.initial is not None and request.initial.any()
+        if self.described.from_zero and (moved or (own and request.start)):
             raise RefusedError(
-                f"it draws its own coordinates ({own.kind}, seed {own.seed}), but the run is to take those "
+                "it takes no a0, or draws its own coordinates, so it starts from a = 0 at their beginning "
+                "only; leave out checks that start elsewhere (sstep-verify check does)"
+            )
+        if own and not own.are_of(stream):
+            raise RefusedError(
+                f"it draws its own coordinates ({own}), but the run is to take those "
                 f"of {stream.kind}, seed {stream.seed}"
             )
 
@@ -193,19 +217,6 @@ class ProgramSolver:
         raise error
 
 
-def places_of(request: RunRequest, folder: Path, ranks: int) -> dict[str, object]:
-    """What stands for each of `PLACES` in the command of a run."""
-    problem, stream = request.problem, request.stream
-    kernel, loss = problem.kernel, problem.loss
-    given = {name: getattr(kernel, name, 0) for name in ("sigma", "degree", "offset")}
-    return {
-        "dir": os.fspath(folder), "np": ranks, "s": request.s, "b": stream.block, "H": request.iterations,
-        "m": problem.samples, "n": problem.features, "data": os.fspath(folder / "data.svm"),
-        "task": loss.task, "kernel": kernel.name, **given, "parameter": given["sigma"] or given["degree"],
-        "C": loss.parameter, "lambda": loss.parameter, "penalty": loss.parameter, "seed": stream.seed,
-    }  # fmt: skip
-
-
 def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:
     """The dual vector at some iterations, from the first and a log; shape (k, m)."""
     alpha, found, begin = initial.copy(), [], 0
@@ -215,18 +226,3 @@ def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: l
         found.append(alpha.copy())
         begin = stop
     return np.array(found)
-
-
-def _exact(name: str, numbers: Numbers) -> np.ndarray:
-    if not numbers.exact:
-        raise ProgramError(
-            f"{name} is printed with at most {numbers.digits} significant digits, but bounds are for exact "
-            "values; print with %.17g or %a, or write float64 to a .bin file"
-        )
-    return numbers.values
-
-
-def _without(kind: str, held: list[str], ended: Ended) -> str:
-    told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
-    beside = f" (but {', '.join(held)})" if held else ""
-    return f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{told}"

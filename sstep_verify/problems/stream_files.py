@@ -1,0 +1,76 @@
+"""Index streams read from files: ``.npy`` arrays or text, one block of indices, from 0, a line."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import draws
+from sstep_verify.problems.data.files import require_regular
+
+
+@lru_cache(maxsize=4)
+def blocks_from_file(path: str, sha256: str, samples: int, block: int) -> np.ndarray:
+    """Blocks of a file that has this SHA-256, shape (count, b); read-only.
+
+    Raises
+    ------
+    InputError
+        If it was changed, or holds something else than blocks of distinct coordinates in range.
+    """
+    content = content_of(path)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise InputError(f"{path}: was changed after the index stream was made from it; make it again")
+    drawn = _parsed(path, content)
+    if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
+        raise InputError(
+            f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
+            f"needed are integers with {block} a line"
+        )
+    require_blocks(drawn, samples, path)
+    drawn = np.ascontiguousarray(drawn, dtype=np.int64)
+    drawn.setflags(write=False)
+    return drawn
+
+
+def require_blocks(drawn: np.ndarray, samples: int, where: str) -> None:
+    """Raise InputError unless all indices lie in range and those of a block are distinct."""
+    outside = np.argwhere((drawn < 0) | (drawn >= samples))
+    if outside.size:
+        row, column = outside[0]
+        raise InputError(
+            f"{where}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
+        )
+    found = draws.first_repeat(drawn)
+    if found is not None:
+        raise InputError(
+            f"{where}: block {found[0]} (from 0) holds index {found[1]} twice; "
+            "a block has distinct coordinates"
+        )
+
+
+def content_of(path: str) -> bytes:
+    """The bytes of a file; InputError if it cannot be read."""
+    require_regular(path, "a file with blocks of indices")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path!r}: cannot be read as an index stream: {error.strerror}") from error
+
+
+def _parsed(path: str, content: bytes) -> np.ndarray:
+    try:
+        if Path(path).suffix == ".npy":
+            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        with warnings.catch_warnings():
+            # An empty file, and in some releases of NumPy a "1.5" cut to 1, end in a warning only.
+            warnings.simplefilter("error")
+            return np.loadtxt(io.BytesIO(content), dtype=np.int64, ndmin=2)
+    except (ValueError, EOFError, Warning) as error:
+        raise InputError(f"{path}: cannot be read as an index stream: {error}") from error

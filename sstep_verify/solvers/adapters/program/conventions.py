@@ -1,0 +1,215 @@
+"""Conventions: how a and its coordinates, as a program has them, become ours, and ours become its.
+
+With the program's v and our a, of coordinate i at its place k: ``a_i = scale sign_i v_k``. A sign, and a
+scale that is a power of two, change no rounding of any correct recurrence, so that all of it can be judged.
+With any other scale the program's recurrence is another one in float64: what its constants may be off by
+enters the bounds (`Declaration.scaled`, bounds/kernel/scaled.py), and our a is known up to the rounding of
+one product, which is formed exactly here and rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.problems import Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program.results import ProgramError
+
+FARTHEST = 64
+"""Binary exponents of scales lie between this and its negative."""
+
+PARAMETERS = {"m": "", "C": "svm", "lambda": "krr"}
+"""What a scale may be by name, itself or as ``1/NAME``, and the tasks that have it."""
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """Where a program's words for a differ from ours.
+
+    Parameters
+    ----------
+    scale : number or {"m", "1/m", "C", "1/C", "lambda", "1/lambda"}
+        Its a times this is ours; > 0.
+    sign : {1, -1, "labels"}
+        -1: its a is the negative of ours; labels: its a carries them, ``y_i a_i`` (K-SVM).
+    order : {"given", "by-class"}
+        How it numbers samples. by-class: those with the label 1 before those with -1, each in the order
+        given. LIBLINEAR groups classes in order of their first appearance, but puts 1 before -1.
+    counts : {"iterations", "windows", "epochs"}
+        What ``{H}`` is in its arguments; an epoch is ``m // b`` iterations.
+    start : {"given", "zero"}
+        zero: it takes no a0.
+
+    Raises
+    ------
+    InputError
+        If the scale or sign is none of these.
+    """
+
+    scale: int | float | str = 1
+    sign: int | str = 1
+    order: Literal["given", "by-class"] = "given"
+    counts: Literal["iterations", "windows", "epochs"] = "iterations"
+    start: Literal["given", "zero"] = "given"
+
+    def __post_init__(self) -> None:
+        names = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
+        if isinstance(self.scale, str):
+            if self.scale not in names:
+                raise InputError(f"scale = {self.scale!r:.40}; known: {', '.join(names)}, or a number > 0")
+        elif not (0 < self.scale < 2**FARTHEST and 1 / self.scale < 2**FARTHEST):
+            raise InputError(
+                f"scale = {self.scale!r:.40}, but it must lie between 2^-{FARTHEST} and 2^{FARTHEST}; the "
+                "sign is told by sign = -1"
+            )
+        if self.sign not in (1, -1, "labels") or isinstance(self.sign, bool):
+            raise InputError(f"sign = {self.sign!r:.40}, but it must be 1, -1 or 'labels'")
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is rounded: the scale is a power of two."""
+        return not isinstance(self.scale, str) and math.frexp(self.scale)[0] == 0.5
+
+    def of(self, problem: Problem) -> Translation:
+        """The translation for a problem.
+
+        Raises
+        ------
+        RefusedError
+            If the problem has no such parameter, or no labels.
+        """
+        for name, task in PARAMETERS.items():
+            named = isinstance(self.scale, str) and self.scale.removeprefix("1/") == name
+            if named and task and (task == "krr") == problem.is_svm:
+                raise RefusedError(
+                    f"scale = {self.scale!r}, but {problem.loss.task} has no {name}; ask for the tasks "
+                    "that the program is for (--task)"
+                )
+        labelled = self.sign == "labels" or self.order == "by-class"
+        if labelled and not problem.is_svm:
+            raise RefusedError(
+                f"sign = {self.sign!r}, order = {self.order!r}: only a K-SVM has labels, and this is "
+                f"{problem.loss.task}; ask for the tasks that the program is for (--task)"
+            )
+        signs = problem.targets if self.sign == "labels" else np.full(problem.samples, float(self.sign))
+        order = np.arange(problem.samples)
+        if self.order == "by-class":
+            order = np.argsort(-problem.targets, kind="stable")
+        factor = self._factor(problem)
+        if not Fraction(1, 2**FARTHEST) < factor < 2**FARTHEST:
+            raise RefusedError(
+                f"scale = {self.scale!r} is {float(factor):.3g} here, but bounds are derived for scales "
+                f"between 2^-{FARTHEST} and 2^{FARTHEST}"
+            )
+        return Translation(factor, signs, order)
+
+    def _factor(self, problem: Problem) -> Fraction:
+        if not isinstance(self.scale, str):
+            return Fraction(self.scale)
+        name = self.scale.removeprefix("1/")
+        value = Fraction(problem.samples if name == "m" else problem.loss.parameter)
+        return 1 / value if self.scale.startswith("1/") else value
+
+    def counted(self, request: RunRequest) -> int:
+        """The iterations of a run as the program counts them.
+
+        Raises
+        ------
+        RefusedError
+            If they are no whole number of what it counts.
+        """
+        unit = {"iterations": 1, "windows": request.s, "epochs": epoch_of(request)}[self.counts]
+        if request.iterations % unit:
+            raise RefusedError(
+                f"it counts {self.counts} of {unit} iterations, but the run is to make "
+                f"{request.iterations}, which is no whole number of them"
+            )
+        return request.iterations // unit
+
+
+def epoch_of(request: RunRequest) -> int:
+    """Iterations of an epoch: so many whole blocks are in m coordinates."""
+    return request.problem.samples // request.stream.block
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """From a program's a and coordinates to ours, for one problem.
+
+    Parameters
+    ----------
+    factor : Fraction
+        Scale.
+    signs : ndarray, shape (m,)
+        Sign of each of our coordinates.
+    order : ndarray of int64, shape (m,)
+        Our number of each of its coordinates.
+    """
+
+    factor: Fraction
+    signs: np.ndarray
+    order: np.ndarray
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scale is a power of two."""
+        top, bottom = self.factor.numerator, self.factor.denominator
+        return top & (top - 1) == 0 and bottom & (bottom - 1) == 0
+
+    def ours(self, values: np.ndarray, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a program's coordinates, and how far each is from the exact product, of their shape.
+
+        Parameters
+        ----------
+        values : ndarray
+            Its values.
+        coordinates : ndarray of int64
+            Our numbers of their coordinates; of their shape, or of that of their last axis.
+
+        Raises
+        ------
+        ProgramError
+            If a power of two scales a value beyond the range of float64.
+        """
+        signed = values * np.broadcast_to(self.signs[coordinates], values.shape)
+        if self.factor == 1:
+            return signed, np.zeros(values.shape)
+        found = np.array([self._times(value) for value in signed.ravel().tolist()]).reshape(values.shape)
+        if self.exact:
+            back = [self._times(value, 1 / self.factor) for value in found.ravel().tolist()]
+            if not np.array_equal(np.array(back).reshape(values.shape), signed, equal_nan=True):
+                raise ProgramError(
+                    f"a value times scale = {float(self.factor)!r} leaves the range of float64"
+                )
+            return found, np.zeros(values.shape)
+        with np.errstate(invalid="ignore"):
+            return found, np.nan_to_num(np.spacing(np.abs(found)), nan=0.0, posinf=0.0)
+
+    def _times(self, value: float, factor: Fraction | None = None) -> float:
+        if not math.isfinite(value):
+            return value
+        try:
+            return float(Fraction(value) * (factor or self.factor))
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+    def reach(self, rounding: np.ndarray) -> np.ndarray:
+        """How far our values may be off where the program's were rounded by so much."""
+        return rounding if self.factor == 1 else rounding * (float(self.factor) * (1 + 2.0**-50))
+
+    def theirs(self, alpha: np.ndarray) -> np.ndarray:
+        """Our a as the program has it, shape (m,)."""
+        scaled = [
+            self._times(value, 1 / self.factor) for value in (self.signs * alpha)[self.order].tolist()
+        ]
+        return np.array(scaled)
+
+    def numbers(self, blocks: np.ndarray) -> np.ndarray:
+        """Our coordinates by the program's numbers, of the same shape."""
+        return np.argsort(self.order)[blocks]

@@ -1,0 +1,223 @@
+"""Programs with conventions of their own: each is right with its declaration, and wrong without it or with another's."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify import verify
+from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.verdicts.drawn import cases_to_judge
+from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.checks import contract
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.errors import RefusedError
+from sstep_verify.made import make_run
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.problems.streams import distinct_length
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
+from sstep_verify.verdict import Status
+
+PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")
+COMMAND = [sys.executable, "-S", PROGRAM, "{task}", "{data}", "{m}", "{penalty}", "{kernel}", "{parameter}", "{offset}",
+           "{s}", "{b}", "{H}"]  # fmt: skip
+
+
+def file(folder: Path, tables: str = "", writes: str = "final", **variables: str) -> str:
+    """A program file for the solver with some variables; `tables` are those beside [program]."""
+    variables |= {"FOLDER": "{dir}", "WRITES": writes}
+    told = ", ".join(f'{name} = "{value}"' for name, value in variables.items())
+    path = folder / "mine.toml"
+    path.write_text(
+        f'[program]\nname = "mine"\ncommand = {COMMAND}\nwrites = "{writes}"\nenvironment = {{{told}}}\n'
+        "[declaration]\nrbf = 'difference'\nfactorisation = 'ldl'\npower = 'pow'\n" + tables
+    )
+    return str(path)
+
+
+def judged(path: str, task: str = "svm-l1", check: str = "trajectory", s: int = 7, short: int = 21):
+    """The verdict of one check on the problem of a task that profile smoke has for a program."""
+    definition = profile_of("smoke", path, Selection(s=(s,), tasks=(task,)), "")
+    (group,) = expand(definition)
+    (spec,) = group.specs
+    assert check in spec.family.checks
+    solvers = spec.family.solvers()
+    case = make_case(spec, load_data(group.data, None), {"": solvers[""].declaration}, "", "")
+    case = replace(case, short=max(short // case.unit, 1) * case.unit)
+    requests = CHECKS[check].runs(case)
+    runs = {key: make_run(solvers[""], request) for key, request in requests.items()}
+    assert not [told for key in runs if (told := contract.broken(case, key, runs[key]))]
+    ((case, same),) = cases_to_judge(CHECKS[check], case, runs)
+    assert same
+    (verdict,) = CHECKS[check].judge(case, runs, Oracle(case.problem, (spec.parameter,)))
+    return verdict
+
+
+def least(verdict) -> float:
+    """Smallest relative error in the kernel correction that was certain to show."""
+    return next(term.detectable for term in verdict.terms if term.name == "kernel-correction")
+
+
+PRINTED = '[final]\nafter = "alpha:"\n'
+CASES = {
+    "numbers": ("krr", "scale = 3.0", {"SCALE": "3.0"}),
+    "powers of two": ("svm-l1", "scale = 0.25", {"SCALE": "0.25"}),
+    "samples": ("krr", 'scale = "m"', {"SCALE": "m"}),
+    "penalty": ("krr", 'scale = "1/lambda"', {"SCALE": "1/lambda"}),
+    "box": ("svm-l1", 'scale = "C"', {"SCALE": "C"}),
+    "negative": ("krr", "sign = -1", {"SIGN": "-1"}),
+    "labels": ("svm-l1", 'sign = "labels"', {"SIGN": "labels"}),
+    "windows": ("svm-l1", 'counts = "windows"', {"COUNTS": "windows"}),
+    "epochs": ("krr", 'counts = "epochs"', {"COUNTS": "epochs"}),
+    "classes": ("svm-l1", 'order = "by-class"', {"ORDER": "by-class"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
+    task, line, variables = CASES[name]
+    declared = f"{PRINTED}[conventions]\n{line}\n"
+    verdict = judged(file(tmp_path, declared, **variables), task)
+    assert verdict.status is Status.PASS, verdict.reason
+    assert 0 < verdict.ratio < 0.1
+    assert least(verdict) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        (name, kept)
+        for name in CASES
+        for kept in (True, False)
+        if not (kept and name in ("windows", "epochs"))
+    ],
+)
+def test_a_convention_that_is_not_declared_or_not_kept_fails(tmp_path, name, kept):
+    task, line, variables = CASES[name]
+    tables = PRINTED if kept else f"{PRINTED}[conventions]\n{line}\n"
+    assert judged(file(tmp_path, tables, **(variables if kept else {})), task).status is Status.FAIL
+
+
+@pytest.mark.parametrize("name", ["windows", "epochs"])
+def test_iterations_taken_for_something_longer_are_too_many(tmp_path, name):
+    task, _, variables = CASES[name]
+    drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = 5\n'
+    verdict = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="5", **variables), task)
+    assert verdict.status is Status.FAIL
+
+
+@pytest.mark.parametrize("name", ["powers of two", "labels", "classes"])
+def test_steps_of_an_exact_convention_are_judged_one_by_one(tmp_path, name):
+    _, line, variables = CASES[name]
+    declared = f"[conventions]\n{line}\n"
+    right = judged(file(tmp_path, declared, "log", **variables), check="step-replay")
+    assert (right.status, right.executed) == (Status.PASS, 205), right.reason
+    wrong = judged(file(tmp_path, "", "log", **variables), check="step-replay")
+    assert wrong.status is Status.FAIL
+
+
+def test_of_another_scale_no_step_is_known_to_the_last_bit(tmp_path):
+    path = file(tmp_path, "[conventions]\nscale = 3.0\n", "log", SCALE="3.0")
+    declared = read_program(path).declared(1)
+    assert (declared.log, declared.scaled, declared.level) == (False, True, 1)
+    assert judged(path).status is Status.PASS
+
+
+def test_a_program_that_takes_no_start_is_asked_for_none(tmp_path):
+    path = file(tmp_path, '[conventions]\nstart = "zero"\n', "log")
+    family = profile_of("smoke", path, Selection(tasks=("svm-l1",)), "").families[0]
+    assert {"step-replay", "optimum"} < set(family.checks)
+    assert not {"metamorphic-exact", "metamorphic-bounded"} & set(family.checks)
+    problem = Problem("p", np.eye(4), [1.0, -1.0, 1.0, -1.0], LinearKernel(), Hinge(1.0))
+    asked = RunRequest(problem, IndexStream("cyclic", 4, 1, 8), 2, 4, initial=np.full(4, 0.5))
+    with pytest.raises(RefusedError, match="starts from a = 0"):
+        ProgramSolver(read_program(path)).run(asked)
+
+
+# ---- Draws. ----------------------------------------------------------------------------------------------
+
+
+def test_draws_of_the_program_are_those_declared(tmp_path):
+    drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = {}\n'
+    for seed, status in ((5, Status.PASS), (6, Status.FAIL)):
+        path = file(tmp_path, drawn.format(seed), DRAWS="mt19937", SEED="5")
+        assert judged(path, "krr").status is status
+
+
+def test_with_replacement_what_comes_before_the_first_repeat_is_judged(tmp_path):
+    drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = 1\nreplacement = true\n'
+    right = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="1", REPEATS="1"), "krr", short=600)
+    length = distinct_length("mt19937", 1, 32, 3, 53, replacement=True)
+    assert 10 < length < 53
+    assert right.status is Status.PASS
+    assert right.evidence["iterations"] == f"{length} of {length}"
+    with pytest.raises(RefusedError, match=rf"block {length + 1} .* twice.*S-2.5.*at most {length} iter"):
+        IndexStream("mt19937", 32, 3, 53, seed=1, replacement=True)
+
+
+LOGGED = '[stream]\nkind = "logged"\n'
+
+
+def test_steps_are_judged_on_the_draws_that_a_program_logs(tmp_path):
+    path = file(tmp_path, LOGGED, "log", DRAWS="logged", SEED="3")
+    for check, executed in (("step-replay", 205), ("trajectory", 3)):
+        verdict = judged(path, check=check)
+        assert (verdict.status, verdict.executed) == (Status.PASS, executed), verdict.reason
+
+
+def test_draws_that_are_not_those_of_the_run_fail(tmp_path):
+    path = file(tmp_path, LOGGED + '[conventions]\norder = "by-class"\n', "log", DRAWS="logged", SEED="3")
+    assert judged(path, check="step-replay").status is Status.FAIL
+
+
+def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
+    path = file(tmp_path, LOGGED, "log", DRAWS="logged")
+    report = verify(path, "smoke", tasks=["svm-l1"], s=[1, 7])
+    found = {(one["check"], one["s"]): one for one in report.results.verdicts}
+    assert all(found["step-replay", s]["status"] == "PASS" for s in (1, 7)), report
+    for check, s in (("determinism", 1), ("sstep-equals-classical", 7)):
+        assert found[check, s]["status"] == "VACUOUS"
+        assert "drew other coordinates than one another" in found[check, s]["reason"]
+
+
+# ---- A part of a, and a file. ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+def test_a_part_of_a_is_judged_and_said_to_be_one(tmp_path, task):
+    path = file(tmp_path, PRINTED + "first = 20\n", FIRST="20")
+    verdict = judged(path, task)
+    assert verdict.status is Status.PASS, verdict.reason
+    assert "on the 20 of 32 entries that it printed" in verdict.reason
+    whole = judged(file(tmp_path, PRINTED), task)
+    assert least(verdict) >= least(whole)
+    wrong = judged(file(tmp_path, PRINTED + "first = 20\n[conventions]\nscale = 0.5\n", FIRST="20"), task)
+    assert wrong.status is Status.FAIL
+
+
+def test_a_part_that_no_step_drew_shows_nothing(tmp_path):
+    stream = '[stream]\nkind = "mt19937"\nseed = 4\n'
+    drawn = IndexStream("mt19937", 32, 1, 21, seed=4).blocks(0, 21)
+    first = int(drawn.min())
+    assert first > 0
+    path = file(
+        tmp_path, f"{PRINTED}first = {first}\n{stream}", FIRST=str(first), DRAWS="mt19937", SEED="4"
+    )
+    verdict = judged(path)
+    assert (verdict.status, verdict.executed) == (Status.VACUOUS, 0)
+
+
+def test_a_result_is_read_from_a_file_of_the_folder(tmp_path):
+    for name, after, text in (("{dir}/a.txt", "", "%.9e"), ("a.txt", "", "hex")):
+        tables = f'[final]\nfile = "{name}"\nafter = "{after}"\n'
+        path = file(tmp_path, tables, FILE="{dir}/a.txt", FORM=text)
+        assert judged(path, "krr").status is Status.PASS
