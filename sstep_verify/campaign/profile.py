@@ -12,7 +12,6 @@ from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
 from sstep_verify.errors import InputError, closest
-from sstep_verify.problems import Kernel
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
 
@@ -146,10 +145,32 @@ def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int,
     return chosen.s
 
 
-def _kernels(family: Family, described: object) -> tuple[Kernel, ...]:
-    """The kernels that a program is for: one that carries weights has the linear one alone."""
-    linear = isinstance(described, ProgramFile) and described.carries
-    return tuple(kernel for kernel in family.kernel if kernel.linear or not linear)
+def _made_for(family: Family, described: object) -> Family:
+    """The family with what a program has fixed; with no task or kernel where it is for none of these.
+
+    One that carries weights has the linear kernel alone.
+    """
+    if not isinstance(described, ProgramFile):
+        return family
+    fixed, names = described.fixed_values, described.fixed_values.names("kernel")
+    tasks = tuple(task for task in family.task if task in fixed.names("task"))
+    kernels = [
+        fixed.kernel(one)
+        for one in family.kernel
+        if one.name in names and (one.linear or not described.carries)
+    ]
+    penalty = {fixed.penalty(task) or family.parameter for task in tasks}
+    block = int(fixed.values.get("b", 0))
+    if block > 1 and "krr" not in tasks:
+        tasks = ()
+    return replace(
+        family,
+        task=tasks,
+        kernel=tuple(dict.fromkeys(kernels)),
+        parameter=penalty.pop() if penalty else family.parameter,
+        block=(block,) if block and "krr" in tasks else family.block,
+        iterations=int(fixed.values.get("H", family.iterations)),
+    )
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
@@ -164,10 +185,9 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
 
 def _families(given: tuple[Family, ...], chosen: Selection, described: object) -> Iterator[Family]:
     task = load_data(chosen.data, None).task if chosen.data else ""
-    for family in given:
+    for family in (_made_for(one, described) for one in given):
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
-        named = _kernels(family, described)
-        kernels = tuple(one for one in named if one.name in (chosen.kernels or (one.name,)))
+        kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
         if not tasks or not kernels or (task and (task == "regression") != ("krr" in tasks)):
             continue
         family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, described, chosen))

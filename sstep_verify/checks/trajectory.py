@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.short.diagnosis import reproducing
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -83,7 +85,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        verdict = verdict_of(CHECK, case, s, points, compared + told_of(run.known), origin, causes)
+        mistaken = partial(reproducing, case, truth, s, run, oracle)
+        told = compared + told_of(run.known)
+        verdict = verdict_of(CHECK, case, s, points, told, origin, causes, mistaken)
         if run.rounding is not None:
             largest = float(np.max(run.rounding, initial=0.0))
             verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})

@@ -130,6 +130,10 @@ LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Ridge]] = {
 """Losses by the name of their task."""
 
 
+TASKS = (Hinge.task, SquaredHinge.task, Ridge.task)
+"""Names of the tasks."""
+
+
 def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
     """Build a loss description from a task name: svm-l1, svm-l2 or krr.
 

@@ -20,9 +20,9 @@ from sstep_verify.problems import (
     RBFKernel,
     loss_from,
 )
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import RunRequest
 
-TASKS = ("svm-l1", "svm-l2", "krr")
 KERNELS = ("linear", "polynomial", "rbf")
 LENGTHS = (4, 1, 7, 2, 16, 3, 32)
 """Iterations per window (s)."""

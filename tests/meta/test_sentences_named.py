@@ -152,9 +152,21 @@ def test_one_iteration_too_many_is_named():
     assert f"; and S-5.1: {text_of('S-5.1')}" in verdict.reason
 
 
-def test_a_run_without_corrections_is_not_told_that_one_is_missing():
+def test_a_run_that_one_mistake_reproduces_is_told_that_one():
     case, solver = small_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_inside), s_values=(1, 4))
-    verdicts = judged(trajectory, case, solver)
+    for verdict in judged(trajectory, case, solver).values():
+        assert_breaks(verdict, "S-1.2")
+        assert "correction" not in verdict.reason
+
+
+def test_a_run_without_corrections_is_not_told_that_one_is_missing():
+    case, solver = small_case(Hinge(0.5), RBFKernel(0.3), s_values=(1, 4))
+    other = dataclasses.replace(case.problem, kernel=RBFKernel(0.37))
+    runs = {
+        key: solver.run(dataclasses.replace(request, problem=other))
+        for key, request in trajectory.runs(case).items()
+    }
+    verdicts = {verdict.s: verdict for verdict in trajectory.judge(case, runs, Oracle(case.problem))}
     for verdict in verdicts.values():
         assert_breaks(verdict, "S-4.1")
     assert "correction" not in verdicts[1].reason

@@ -11,8 +11,7 @@ from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
 from sstep_verify.problems.kernels import identify, shortest
-
-TASKS = ("krr", "svm-l1", "svm-l2")
+from sstep_verify.problems.losses import TASKS
 
 RANGES = {
     "digits": Range(1, 130, "the search ends there"),

@@ -15,6 +15,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.campaign.verdicts.starts import seeded_start
+from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
@@ -174,9 +175,13 @@ def make_case(
             for name, item in declarations.items()
             if name and offered(name, problem.samples, family.memory_bytes)
         },
-        # Training keeps a at the ends of its intervals only.
+        # Training keeps a at the ends of its intervals only. Of a program judged by its ends alone, each
+        # point would be a run of its own.
         points={
-            s: measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit)) for s in family.s
+            s: (iterations,)
+            if declarations[""].level < 2 and not set(PRIMARY) & set(family.checks)
+            else measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit))
+            for s in family.s
         },
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,

@@ -25,11 +25,11 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
-TASKS = ("svm-l1", "svm-l2", "krr")
 STREAMS = ("uniform", "cyclic", "epochs", "logged", *GENERATORS)
 COUNTS = ("iterations", "windows", "epochs")
 

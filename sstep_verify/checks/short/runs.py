@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -124,16 +125,25 @@ class ShortTruth:
         """Which of the distinct coordinates are known, shape (c,)."""
         return np.ones(self.places.size, dtype=bool) if known is None else known[self.places]
 
+    def points(self, s: int) -> tuple[int, ...]:
+        """Iterations at which the run of an s is judged."""
+        return self._points[s]
+
     def distance(
-        self, iteration: int, other: np.ndarray | list, known: np.ndarray | None = None
+        self,
+        iteration: int,
+        other: np.ndarray | list,
+        known: np.ndarray | None = None,
+        states: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Interval of a vector's distance from the oracle's: per distinct coordinate, or in the M-norm.
 
+        With other states, shape (m,), the distance from those.
         Where only some entries of the vector are known, the others count as right: 0 per coordinate, or
         in the M-norm what the known ones alone prove (`without_kernel`).
         """
         kernel, seen = self._oracle.kernel(FIRST_BITS), self.seen(known).tolist()
-        arithmetic, exact = kernel.arithmetic, self.exact.states[iteration]
+        arithmetic, exact = kernel.arithmetic, self.exact.states[iteration] if states is None else states
         with arithmetic.working():
             differences = [
                 arithmetic.number(other[i]) - exact[i] if there else arithmetic.number(0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -117,6 +117,7 @@ def verdict_of(
     compared: str,
     origin: str,
     causes: str,
+    mistaken: Callable[[], tuple[str, ...]] = tuple,
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -132,6 +133,8 @@ def verdict_of(
         Where the bound comes from.
     causes : str
         Likely causes of a failure.
+    mistaken : callable
+        Names the mistakes that reproduce a failure; asked if there is one.
     """
     finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
@@ -147,7 +150,9 @@ def verdict_of(
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
+    found = mistaken() if status is Status.FAIL else ()
     if status is Status.FAIL:
+        causes = f"{' or '.join(found)} (alone reproduces the run)" if found else causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
@@ -171,5 +176,5 @@ def verdict_of(
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [_evidence(point) for point in points],
         },
-        signs=finding.signs,
+        signs=found or finding.signs,
     )

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sstep_reference import Kernel
 from sstep_reference.inputs import svm_constants
+from sstep_reference.kernels import Columns
 
 from sstep_verify.defects.mutation import Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
@@ -20,7 +20,7 @@ from sstep_verify.problems import Problem
 
 def mutated_states(
     problem: Problem,
-    kernel: Kernel,
+    kernel: Columns,
     initial: np.ndarray,
     draws: np.ndarray,
     s: int,
@@ -33,8 +33,8 @@ def mutated_states(
     ----------
     problem : Problem
         The problem.
-    kernel : Kernel
-        Its exact kernel over `Balls`.
+    kernel : Columns
+        Its exact kernel over `Balls`, or rows in its place.
     initial : ndarray, shape (m,)
         Start vector.
     draws : ndarray of int, shape (H, b)
@@ -72,7 +72,7 @@ def mutated_states(
 
 
 def _restarted(
-    problem: Problem, kernel: Kernel, window: LocalWindow, targets: Any, alpha: Any
+    problem: Problem, kernel: Columns, window: LocalWindow, targets: Any, alpha: Any
 ) -> LocalWindow:
     """The same window, begun at another dual vector."""
     arithmetic: Any = kernel.arithmetic

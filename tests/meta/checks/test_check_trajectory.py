@@ -13,6 +13,7 @@ from sstep_verify.checks import trajectory
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
+from sstep_verify.checks.window.mistaken import mistaken_panels, mistaken_problems
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -25,6 +26,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solvers.production import windows as windows_module
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
@@ -105,6 +107,78 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
         assert verdict.ratio > 1
         for words in ("measured", "bound", "Likely causes", "iterations"):
             assert words in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("loss", "block", "module", "old", "new", "named"),
+    [
+        (*PLANTS[0][:2], *PLANTS[0][3:], "correction-dropped"),
+        (*PLANTS[2][:2], *PLANTS[2][3:], "omega left out"),
+        (*PLANTS[5][:2], *PLANTS[5][3:], "tail-lost"),
+    ],
+)
+def test_the_mistake_that_reproduces_a_run_is_named(loss, block, module, old, new, named):
+    case, tested = make_case(loss, block)
+    with plant(module, (old, new)):
+        verdicts = judge(trajectory, dataclasses.replace(case, s_values=(4,)), tested)
+    red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
+    assert any(named in verdict.reason for verdict in red), [verdict.reason for verdict in red]
+
+
+@pytest.mark.parametrize(
+    ("loss", "block", "kernel", "named", "sentence"),
+    [
+        (Hinge(0.5), 1, RBFKernel(0.5), "labels inside the kernel", "S-1.2"),
+        (Hinge(0.5), 1, RBFKernel(0.5), "sigma doubled or halved", "S-1.7"),
+        (SquaredHinge(2.0), 1, RBFKernel(0.5), "omega doubled or halved", "S-1.3"),
+        (Ridge(0.05), 3, RBFKernel(0.5), "m taken as 1", "S-1.4"),
+        (Ridge(0.05), 3, LinearKernel(), "a scaled by 1/lambda", "S-1.5"),
+        (Ridge(0.05), 3, RBFKernel(0.5), "m in every entry", "S-1.4"),
+        (Hinge(0.5), 1, RBFKernel(0.5), "norms dropped", "S-1.7"),
+    ],
+)
+def test_another_problem_that_was_solved_is_named(loss, block, kernel, named, sentence):
+    case, tested = make_case(loss, block, kernel)
+    case, runs = dataclasses.replace(case, s_values=(4,)), {}
+    for key, request in trajectory.runs(case).items():
+        drawn = case.stream.blocks(0, request.iterations)
+        panels, others = mistaken_panels(case, drawn), mistaken_problems(case.problem)
+        if named in others:
+            runs[key] = tested.run(dataclasses.replace(request, problem=others[named][0]))
+        else:
+            runs[key] = classical_run(case, request, panels[named])
+    for verdict in trajectory.judge(case, runs, Oracle(case.problem)):
+        assert verdict.status is Status.FAIL
+        assert f"{named} (alone" in verdict.reason or f"{named} or " in verdict.reason, verdict.reason
+        assert f"Breaks {sentence}" in verdict.reason
+
+
+def classical_run(case, request, panel):
+    """A right classical run on other kernel rows."""
+    problem, alpha, states = case.problem, np.zeros(case.problem.samples), []
+    rows = dict(zip(panel.columns.tolist(), panel.entries, strict=True))
+    for k, block in enumerate([None, *case.stream.blocks(0, request.iterations).tolist()]):
+        if block is not None and problem.is_svm:
+            (i,), y = block, problem.targets
+            gradient = y[i] * (rows[i] @ (y * alpha)) - 1 + problem.hinge.shift * alpha[i]
+            new = alpha[i] - gradient / (rows[i][i] + problem.hinge.shift)
+            alpha[i] = min(max(new, 0.0), problem.hinge.upper)
+        elif block is not None:
+            own = np.array([rows[i] for i in block]) / problem.ridge.penalty
+            system = own[:, block] + problem.samples * np.eye(len(block))
+            residual = problem.targets[block] - problem.samples * alpha[block] - own @ alpha
+            alpha[block] += np.linalg.solve(system, residual)
+        if k in request.stops:
+            states.append(alpha.copy())
+    return Trajectory(request.s, 0, np.array(request.stops), np.array(states))
+
+
+def test_no_mistake_is_named_where_none_reproduces_the_run():
+    with plant(PLANTS[-1][3], PLANTS[-1][4:]):
+        verdicts = judge(trajectory, *make_case(Hinge(0.5)))
+    red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
+    assert red
+    assert not any("reproduces the run" in verdict.reason for verdict in red)
 
 
 def test_an_error_carried_from_window_to_window_is_seen_in_the_classical_run():

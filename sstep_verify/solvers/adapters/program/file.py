@@ -14,6 +14,7 @@ from sstep_verify.records import convert, strict
 from sstep_verify.solvers.adapters.program.conventions import Conventions
 from sstep_verify.solvers.adapters.program.description import Program
 from sstep_verify.solvers.adapters.program.draws import Draws
+from sstep_verify.solvers.adapters.program.fixed import Fixed
 from sstep_verify.solvers.adapters.program.printed import Printed
 
 SUFFIX = ".toml"
@@ -42,6 +43,8 @@ class ProgramFile:
         How it draws coordinates, if it does not take them; it then starts from a = 0.
     conventions : Conventions
         Where its words for a differ from ours.
+    fixed : dict
+        What it knows no other values of, see `Fixed`.
 
     Raises
     ------
@@ -54,9 +57,11 @@ class ProgramFile:
     final: Printed | None = None
     stream: Draws | None = None
     conventions: Conventions = field(default_factory=Conventions)
+    fixed: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         where, writes = f"program {self.program.name!r}", self.program.writes
+        Fixed(self.fixed)  # refuses
         if self.final and writes != "final":
             raise InputError(
                 f"{where}: [final] is where it prints its result, so writes must be 'final', and not "
@@ -72,6 +77,11 @@ class ProgramFile:
                 f"{where}: order = {self.conventions.order!r} is not known for the draws of "
                 f"{self.stream.kind}; let the program log them ([stream] kind = 'logged')"
             )
+
+    @property
+    def fixed_values(self) -> Fixed:
+        """What it has fixed."""
+        return Fixed(self.fixed)
 
     @property
     def from_zero(self) -> bool:
