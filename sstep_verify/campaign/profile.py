@@ -141,6 +141,13 @@ def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int,
     return chosen.s
 
 
+def _tasks(family: Family, described: object) -> tuple[str, ...]:
+    """The tasks that have what the conventions of a program name."""
+    if not isinstance(described, ProgramFile):
+        return family.task
+    return tuple(task for task in family.task if task in described.conventions.tasks)
+
+
 def _kernels(family: Family, described: object) -> tuple[Kernel, ...]:
     """The kernels that a program is for: one that carries weights has the linear one alone."""
     linear = isinstance(described, ProgramFile) and described.carries
@@ -160,7 +167,7 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
 def _families(given: tuple[Family, ...], chosen: Selection, described: object) -> Iterator[Family]:
     task = load_data(chosen.data, None).task if chosen.data else ""
     for family in given:
-        tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
+        tasks = tuple(one for one in _tasks(family, described) if one in (chosen.tasks or family.task))
         named = _kernels(family, described)
         kernels = tuple(one for one in named if one.name in (chosen.kernels or (one.name,)))
         if not tasks or not kernels or (task and (task == "regression") != ("krr" in tasks)):
