@@ -8,7 +8,7 @@ from pathlib import Path
 
 import solvers
 from attempt import Try
-from drawn_inputs import campaigns, files, options
+from drawn_inputs import campaigns, files, options, programs
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
@@ -76,8 +76,9 @@ def conducts(draw: Draw) -> Try:
 
 KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
     "files": (files, 22),
-    "options": (options, 17),
-    "campaigns": (campaigns, 15),
+    "options": (options, 15),
+    "campaigns": (campaigns, 13),
+    "programs": (programs, 4),
     "artefacts": (artefacts, 12),
     "certificates": (certificates, 10),
     "checkpoints": (checkpoints, 8),

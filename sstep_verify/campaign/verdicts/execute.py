@@ -11,7 +11,6 @@ from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.summary.summary import roll_up
-from sstep_verify.campaign.verdicts.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
@@ -23,6 +22,7 @@ from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS
