@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sstep_verify.errors import require
+from sstep_verify.errors import InputError, require
 
 if TYPE_CHECKING:
     from sstep_verify.problems import IndexStream, Problem
@@ -59,6 +59,7 @@ def judge(
     require("flint", "exact")
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, merge_requests
+    from sstep_verify.checks.shared.drawn import APART, with_draws
     from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.verdict import Status
@@ -74,7 +75,10 @@ def judge(
 
     oracle = Oracle(problem)
     runs = made(check.runs(case) for check in (first, *others))
-    verdicts = first.judge(case, runs, oracle)
+    drawn = with_draws(case, runs.values())
+    if drawn is None:
+        raise InputError(f"{declared.name}: {APART}")
+    case, verdicts = drawn, first.judge(drawn, runs, oracle)
     if any(verdict.status == Status.FAIL for verdict in verdicts):
         return verdicts
     runs |= made(check.continued(case, runs) for check in others)

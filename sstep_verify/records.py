@@ -152,4 +152,7 @@ def _at(values: Any, place: str) -> str:
             values = values[int(number)] if number else values[key]
         except (LookupError, TypeError):
             return ""
-    return f"{values!r:.60} is refused: "
+    try:
+        return f"{values!r:.60} is refused: "
+    except ValueError:  # an integer of more digits than Python prints
+        return "a number of thousands of digits is refused: "

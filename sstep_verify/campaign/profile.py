@@ -153,7 +153,8 @@ def _made_for(family: Family, described: object) -> Family:
     if not isinstance(described, ProgramFile):
         return family
     fixed, names = described.fixed_values, described.fixed_values.names("kernel")
-    tasks = tuple(task for task in family.task if task in fixed.names("task"))
+    allowed = set(fixed.names("task")) & set(described.conventions.tasks)
+    tasks = tuple(task for task in family.task if task in allowed)
     kernels = [
         fixed.kernel(one)
         for one in family.kernel

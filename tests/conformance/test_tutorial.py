@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -46,4 +47,11 @@ def test_the_tutorial_verifies_a_program_that_knows_nothing_of_us(tmp_path):
         )  # fmt: skip
         assert made.returncode == 0, made.stdout
         said = made.stdout
-    assert (tmp_path / "plain" / "index.html").is_file()
+    found = json.loads((tmp_path / "plain" / "results.json").read_text("utf-8"))["verdicts"]
+    assert {one["check"] for one in found} == {
+        "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
+    }  # fmt: skip
+    assert all(one["status"] == "PASS" for one in found)
+    assert all(0 < one["ratio"] < 1 for one in found if one["check"] == "trajectory")
+    counted = {one["reason"] for one in found if one["check"] == "message-count" and one["s"] == 7}
+    assert all("in 15 windows" in reason or "in 4 windows" in reason for reason in counted), counted

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import solvers
 from attempt import Try
-from drawn_inputs import campaigns, files, options
-from drawn_programs import programs, results
+from drawn_inputs import campaigns, files, options, programs
+from drawn_programs import results
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nasty
 from attempt import KERNELS, Try, certified, solved
-from materials import CAMPAIGN
+from materials import CAMPAIGN, PROGRAM_FILE
 from nasty import Draw, pick
 
 
@@ -128,3 +128,31 @@ def campaigns(draw: Draw) -> Try:
     text = "\n".join(lines) + "\n"
     Path("d.toml").write_bytes(nasty.spoil_bytes(draw, text.encode()) if way == 4 else text.encode())
     return Try("campaign", ("run", "d.toml", "--jobs", "1", "--out", "rep"), ("rep", "rep.partial"))
+
+
+NASTY_WORDS = (
+    '"../../etc/passwd"', '"/etc/passwd"', '"{dir}/../x"', '"{dir}{dir}"', '"a\\u0000b"', '"{seed!r}"', '"{nothing}"', '"{"',
+    "{ LD_PRELOAD = 1 }", '{ "A=B" = "x" }', '{ "" = "x" }', '{ A = "\\u0000" }', '"logged"', '"labels"', '"by-class"', '"trace"',
+    '"1/m"', '"1/x"', "-0.0", "1e-300", "2", "0x" + "f" * 9000, "18446744073709551616", "-9223372036854775809", '["weights"]',
+)  # fmt: skip
+"""Values that some key of a program file takes, and others must refuse."""
+
+
+def programs(draw: Draw) -> Try:
+    """A program file with one value, line or byte changed."""
+    lines = PROGRAM_FILE.splitlines()
+    way, keys = int(draw.integers(6)), [row for row, line in enumerate(lines) if " = " in line]
+    row = pick(draw, keys)
+    if way <= 2:
+        value = pick(draw, NASTY_WORDS if way else nasty.TOML)
+        lines[row] = lines[row].partition(" = ")[0] + " = " + value
+    elif way == 3:
+        lines[row : row + 1] = pick(
+            draw, ([], [lines[row], lines[row]], [lines[row].replace(" = ", "x = ")])
+        )
+    elif way == 4:
+        more = ("state", "scaled", "level", "precision", "exchange", "first", "witness", "memory", "setup")
+        lines.insert(row, f"{pick(draw, more)} = {pick(draw, (*nasty.TOML, *NASTY_WORDS))}")
+    text = ("\n".join(lines) + "\n").encode()
+    Path("theirs.toml").write_bytes(nasty.spoil_bytes(draw, text) if way == 5 else text)
+    return Try("program", ("check", "theirs.toml", "--profile", "smoke", "--list"))

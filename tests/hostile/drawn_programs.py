@@ -1,4 +1,4 @@
-"""Tries of programs under test: what one leaves is spoilt, or the file that describes it."""
+"""Tries of programs under test: what one leaves is spoilt."""
 
 from __future__ import annotations
 
@@ -95,47 +95,3 @@ def _numbers(file: Path) -> np.ndarray | None:
         return np.array([float.fromhex(word) if "x" in word.lower() else float(word) for word in words])
     except (OSError, ValueError, OverflowError):
         return None
-
-
-KEYS = (
-    "name", "command", "setup", "writes", "time_limit", "memory", "witness", "nemesis", "environment", "after", "file",
-    "first", "kind", "seed", "replacement", "scale", "sign", "order", "counts", "start", "update", "precision", "rbf",
-    "summation", "offset", "exchange", "x",
-)  # fmt: skip
-
-TABLES = ("program", "declaration", "final", "stream", "conventions", "fixed", "x")
-
-WORDS = (
-    '"log"', '"final"', '"trace"', '"frozen"', '"added"', '"float32"', '"glibc-rand"', '"logged"', '"numpy-pcg64"',
-    '"by-class"', '"windows"', '"m"', '"1/lambda"', '"labels"', '"zero"', '"../../x"', '"/dev/zero"', '["cp", "{dir}"]',
-    '["true"]', '["false"]', '["./gone"]', '["{x}"]', '["{dir!r}"]', '["{"]', '["cp\\u0000"]', '[""]', "-1", "2.5",
-    "{ A = '{dir}' }", "{ A = 1 }", "{ '' = '' }", "{ 'A=B' = '{m}' }", "18446744073709551616", '["sleep", "60"]',
-)  # fmt: skip
-
-
-def programs(draw: Draw) -> Try:
-    """A program file with some value, table or byte changed."""
-    lines = PROGRAM.splitlines()
-    for _ in range(int(draw.integers(1, 4))):
-        way = int(draw.integers(6))
-        value = pick(draw, nasty.TOML + WORDS * 2)
-        if way == 0:
-            keys = [row for row, line in enumerate(lines) if " = " in line]
-            row = pick(draw, keys) if keys else 0
-            lines[row] = lines[row].partition(" = ")[0] + " = " + value
-        elif way <= 2:
-            lines.append(f"{pick(draw, KEYS)} = {value}")
-        elif way == 3:
-            lines.append(f"[{pick(draw, TABLES)}]")
-        elif way == 4:
-            lines += [f"[{pick(draw, TABLES)}]", f"{pick(draw, KEYS)} = {value}"]
-        else:
-            del lines[int(draw.integers(len(lines)))]
-            lines = lines or [""]
-    text = "\n".join(lines).encode("utf-8", "replace")
-    Path("p.toml").write_bytes(nasty.spoil_bytes(draw, text) if draw.random() < 0.1 else text)
-    Path("d.toml").write_text(PROGRAM_CAMPAIGN, "ascii")
-    words = ("run", "d.toml", "--jobs", "1", "--out", "rep")
-    if draw.random() < 0.3:
-        words = ("check", "p.toml", "--profile", "smoke", "--task", "svm-l1", "--s", "4", "--list")
-    return Try("program file", words, ("rep", "rep.partial"))

@@ -44,6 +44,39 @@ PROGRAM_CAMPAIGN = CAMPAIGN.replace("s = [1, 4]", "s = [4]").replace(
 )
 """A campaign of one run, of that program."""
 
+PROGRAM_FILE = """[program]
+name = "theirs"
+command = ["./theirs", "{data}", "{H}"]
+writes = "final"
+environment = { SEED = "{seed}", PENALTY = "{penalty}" }
+time_limit = 1.0
+s = [1, 4]
+
+[final]
+file = "{dir}/result.txt"
+after = "alpha:"
+first = 3
+
+[stream]
+kind = "mt19937"
+seed = 7
+replacement = false
+
+[conventions]
+scale = "1/lambda"
+sign = -1
+order = "given"
+counts = "windows"
+start = "zero"
+
+[fixed]
+kernel = ["linear", "rbf"]
+offset = 0.0
+
+[declaration]
+update = "in-place"
+"""
+
 DEFECT = ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000001)")
 
 

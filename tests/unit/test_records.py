@@ -109,3 +109,10 @@ def test_a_schema_has_version_descriptions_and_no_room_for_more():
 def test_messages_stay_in_one_line():
     assert one_line("a\nb\0\ud800") == "a\\nb\\x00\\ud800"
     assert len(one_line("9" * 10_000)) < 500
+
+
+def test_a_number_of_more_digits_than_python_prints_is_refused_in_words():
+    from sstep_verify.problems import Hinge
+
+    with pytest.raises(InputError, match="thousands of digits is refused"):
+        convert({"C": 16**5000}, strict(Hinge, {}), "a file")

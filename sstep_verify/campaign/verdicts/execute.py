@@ -11,17 +11,18 @@ from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.summary.summary import roll_up
-from sstep_verify.campaign.verdicts.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
 from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, too_few
+from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS
@@ -121,7 +122,7 @@ def _execute_case(
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
         for drawn, same in cases_to_judge(check, case, made.trajectories):
-            work = partial(_judged, check, drawn, made, oracle, same=same)
+            work = partial(_judged, check, drawn, made, oracle, solvers[""], same=same)
             message = attempted(work, f"{case.id}, check {check.id}")
             if message.outcome is None:
                 failures.append(message)
@@ -160,7 +161,9 @@ def _execute_case(
     return CaseOutcome(outcome, tuple(verdicts), short)
 
 
-def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:
+def _judged(
+    check: Check, case: Case, made: RunsMade, oracle: Oracle, solver: Solver, *, same: bool
+) -> list[Verdict]:
     """The verdicts of a check; VACUOUS ones on every s whose runs are not what was asked for.
 
     `same` says whether the runs that it compares took the same index stream.
@@ -169,6 +172,7 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
         return [nothing_compared(check.id, case, s, 1, APART) for s in _judgeable(check, case)]
     sound = sound_case(check, case, made.trajectories, made.broken)
     found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
+    found = name_conventions(check, case, made.trajectories, solver, found, oracle)
     kept = sound.s_values if sound is not None else ()
     return found + [
         nothing_compared(check.id, case, s, 1, f"The run is not what was asked for: see {contract.CHECK}.")

@@ -179,7 +179,7 @@ def make_case(
         # point would be a run of its own.
         points={
             s: (iterations,)
-            if declarations[""].level < 2 and not set(PRIMARY) & set(family.checks)
+            if family.is_program and not set(PRIMARY) & set(family.checks)
             else measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit))
             for s in family.s
         },

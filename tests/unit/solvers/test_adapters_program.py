@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError, RefusedError
@@ -395,6 +396,37 @@ def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):
     [
         ('[final]\nafter = "alpha:"\n', "writes must be 'final'"),
         ('writes = "final"\n[final]\nafter = ""\n', "after is empty"),
+        ('writes = "final"\n[final]\nfile = "../a"\n', "leaves the exchange folder"),
+        ('writes = "final"\n[final]\nfile = "{dir}/b/../../a"\n', "leaves the exchange folder"),
+        ('writes = "final"\n[final]\nfile = "/etc/passwd"\n', "leaves the exchange folder"),
+        ('writes = "final"\n[final]\nfile = "{dir}x/a"\n', "leaves the exchange folder"),
+        ('writes = "final"\n[final]\nfile = "a{what}"\n', "is unknown"),
+        ('writes = "final"\n[final]\nfile = "a\\u0000"\n', "NUL"),
+        ('writes = "final"\n[final]\nafter = "a"\nfirst = -3\n', "first = -3"),
+        ('writes = "final"\n[final]\nafter = "a"\nfirst = 1.5\n', "first"),
+        ('writes = "final"\n[stream]\nkind = "logged"\n', "writes must be 'log'"),
+        ('[stream]\nkind = "logged"\nreplacement = true\n', "replacement is for a generator"),
+        ('[stream]\nkind = "mt19937"\nseed = 4294967296\n', "must lie in 0..4294967295"),
+        ('[stream]\nkind = "mt19937"\n[conventions]\norder = "by-class"\n', "let the program log them"),
+        ("[conventions]\nscale = 0\n", "scale = 0, but it must lie between"),
+        ("[conventions]\nscale = -2.0\n", "the sign is told by sign = -1"),
+        ("[conventions]\nscale = nan\n", "scale = nan, but"),
+        ("[conventions]\nscale = 1e-300\n", "must lie between 2"),
+        ('[conventions]\nscale = "1/n"\n', "known: m, C, lambda, 1/m"),
+        ("[conventions]\nsign = 2\n", "sign = 2, but it must be 1, -1 or 'labels'"),
+        ('[conventions]\norder = "sorted"\n', "'sorted' is refused"),
+        ('[conventions]\ncounts = "passes"\n', "'passes' is refused"),
+        ("[conventions]\nstart = 0\n", "start: 0 is refused"),
+        ("[conventions]\nscales = 2\n", "scales"),
+        ('environment = { "A=B" = "x" }\n', "no environment variable is named 'A=B'"),
+        ('environment = { A = "{x}" }\n', "environment, A = '{x}': {x} is unknown"),
+        ("environment = { A = 1 }\n", "environment"),
+        ('witness = "mpicc"\nenvironment = { LD_PRELOAD = "x" }\n', "LD_PRELOAD, which the witness needs"),
+        ("s = [0]\n", "s = 0, but a window"),
+        ('[declaration]\nstate = ["gradient"]\n', "only .'weights'. is judged"),
+        ('writes = "trace"\n[declaration]\nstate = ["weights"]\n', "and not 'trace'"),
+        ('[declaration]\nstate = ["weights"]\n[conventions]\nscale = "m"\n', "a power of two"),
+        ("[declaration]\nscaled = true\n", "scaled is not declared"),
         ('writes = "final"\n[final]\nbefore = "x"\n', "before|after"),
         ('[stream]\nkind = "rand48"\nseed = 1\n', "kind: 'rand48' is refused"),
         ('[stream]\nkind = "glibc-rand"\nseed = -1\n', "must lie in"),
@@ -405,3 +437,114 @@ def test_tables_of_such_a_program_are_strict(tmp_path, tables, words):
     path.write_text(GOOD + tables)
     with pytest.raises(InputError, match=words):
         read_program(path)
+
+
+# ---- Files and logs that a program leaves for us to read. ------------------------------------------------
+
+
+def leaving(text: str, tables: str, tmp_path: Path, writes: str = "final", more: str = "") -> ProgramSolver:
+    """A program that runs some lines of Python in its exchange folder."""
+    lines = f"import os, sys; os.chdir(sys.argv[1])\n{text}"
+    command = json.dumps([sys.executable, "-S", "-c", lines.replace("{", "{{").replace("}", "}}"), "{dir}"])
+    path = tmp_path / "p.toml"
+    path.write_text(f'[program]\nname = "p"\ncommand = {command}\nwrites = "{writes}"\n{more}{tables}')
+    return ProgramSolver(read_program(path))
+
+
+RESULT = '[final]\nfile = "a.txt"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "a.txt: cannot be read as a result: No such file"),
+        ("os.symlink('/etc/hostname', 'a.txt')", "it is a link"),
+        ("os.mkfifo('a.txt')", "not a regular file"),
+        ("open('a.txt', 'w').write('1 ' * 5)", "has 5 words, but it must hold 6 numbers alone"),
+        ("open('a.txt', 'w').write('1 ' * 5 + 'x')", "'x' is no number"),
+        ("open('a.txt', 'w').truncate(1 << 30)", "of at most"),
+        ("open('a.txt', 'w').write('0e999999 ' + '0.5 ' * 5)", ""),
+    ],
+)
+def test_a_file_with_a_result_is_read_with_care(tmp_path, text, words):
+    tested = leaving(text, RESULT, tmp_path)
+    asked = RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4)
+    if words:
+        with pytest.raises(ProgramError, match=words):
+            tested.run(asked)
+    else:
+        assert tested.run(asked).rounding[-1, 0] == math.inf
+
+
+def test_a_link_to_a_folder_leads_to_no_file_of_another(tmp_path):
+    (tmp_path / "a.txt").write_text("1 " * 6)
+    tested = leaving(f"os.symlink({str(tmp_path)!r}, 'b')", '[final]\nfile = "b/a.txt"\n', tmp_path)
+    with pytest.raises(ProgramError, match="where a link leads"):
+        tested.run(RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
+
+
+def test_more_entries_than_there_are_are_refused(tmp_path):
+    tested = leaving("print('a: ' + '1 ' * 9)", '[final]\nafter = "a:"\nfirst = 7\n', tmp_path)
+    with pytest.raises(RefusedError, match="first = 7, but a has only m = 6 entries"):
+        tested.run(RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
+
+
+@pytest.mark.parametrize(
+    ("indices", "words"),
+    [
+        (None, "left no indices.bin or indices.txt"),
+        ("0 1 2", "has 3 coordinates, but there must be 4 x 1"),
+        ("0 1 2 6", "holds index 6, outside 0..5"),
+        ("0 1 2 -1", "'-1' is no index"),
+        ("0 1 2 1.0", "'1.0' is no index"),
+        ("0 1 2 99999999999999999999", "is no index"),
+        (b"\0" * 31, "has 31 bytes, but 4 int64 have 32"),
+        (struct.pack("<4q", 0, 1, 2, -1), "holds index -1, outside"),
+    ],
+)
+def test_draws_that_a_program_logs_are_read_with_care(tmp_path, indices, words):
+    text = "open('log.bin', 'wb').write(bytes(32))\n"
+    if isinstance(indices, str):
+        text += f"open('indices.txt', 'w').write({indices!r})"
+    elif indices is not None:
+        text += f"open('indices.bin', 'wb').write({indices!r})"
+    tested = leaving(text, '[stream]\nkind = "logged"\n', tmp_path, "log")
+    asked = RunRequest(request().problem, IndexStream("logged", 6, 1, 4), 2, 4)
+    with pytest.raises(ProgramError, match=words):
+        tested.run(asked)
+
+
+def test_a_problem_is_handed_over_by_environment_variables(tmp_path):
+    text = "print('a:', os.environ['STEPS'], os.environ['C'], *[0] * 4)"
+    more = 'environment = { STEPS = "{H}", C = "{penalty}" }\n'
+    tested = leaving(text, '[final]\nafter = "a:"\n', tmp_path, more=more)
+    made = tested.run(RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
+    assert made.final.tolist() == [4.0, 0.5, 0, 0, 0, 0]
+    assert ProgramFile(Program("p", ("x",), environment={"P": "{np}"})).program.takes_ranks
+
+
+def test_a_run_of_another_s_than_it_knows_is_refused(tmp_path):
+    tested = leaving("", RESULT, tmp_path, more="s = [1, 4]\n")
+    with pytest.raises(RefusedError, match=r"knows s = 1, 4, but the run is of s = 2"):
+        tested.run(RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
+    with pytest.raises(InputError, match="s = 2 is asked for, but the program knows s = 1, 4 only"):
+        profile_of("smoke", tested.described, Selection(s=(2,)), "")
+    assert profile_of("smoke", tested.described, Selection(), "").families[0].s == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "task", "words"),
+    [
+        ('scale = "C"', "krr", "has no such parameter"),
+        ('sign = "labels"', "krr", "no labels"),
+        ('scale = "lambda"', "svm", "has no such parameter"),
+        ('scale = "1/C"', "tiny", "between 2"),
+        ('counts = "epochs"', "svm", "epochs of 6 iterations, but the run is to make 4"),
+    ],
+)
+def test_a_problem_that_does_not_go_with_a_convention_is_refused(tmp_path, line, task, words):
+    loss = {"krr": Ridge(0.5), "svm": Hinge(0.5), "tiny": Hinge(1e-30)}[task]
+    problem = Problem("p", DATA, LABELS, LinearKernel(), loss)
+    tested = leaving("", f"{RESULT}[conventions]\n{line}\n", tmp_path)
+    with pytest.raises(RefusedError, match=words):
+        tested.run(RunRequest(problem, IndexStream("cyclic", 6, 1, 4), 2, 4))

@@ -14,10 +14,11 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 from sstep_verify import verify
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.drawn import cases_to_judge
 from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.drawn import cases_to_judge
 from sstep_verify.errors import RefusedError
 from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
@@ -44,7 +45,14 @@ def file(folder: Path, tables: str = "", writes: str = "final", **variables: str
     return str(path)
 
 
-def judged(path: str, task: str = "svm-l1", check: str = "trajectory", s: int = 7, short: int = 21):
+def judged(
+    path: str,
+    task: str = "svm-l1",
+    check: str = "trajectory",
+    s: int = 7,
+    short: int = 21,
+    hinted: bool = False,
+):
     """The verdict of one check on the problem of a task that profile smoke has for a program."""
     definition = profile_of("smoke", path, Selection(s=(s,), tasks=(task,)), "")
     (group,) = expand(definition)
@@ -58,7 +66,11 @@ def judged(path: str, task: str = "svm-l1", check: str = "trajectory", s: int = 
     assert not [told for key in runs if (told := contract.broken(case, key, runs[key]))]
     ((case, same),) = cases_to_judge(CHECKS[check], case, runs)
     assert same
-    (verdict,) = CHECKS[check].judge(case, runs, Oracle(case.problem, (spec.parameter,)))
+    oracle = Oracle(case.problem, (spec.parameter,))
+    found = CHECKS[check].judge(case, runs, oracle)
+    (verdict,) = (
+        name_conventions(CHECKS[check], case, runs, solvers[""], found, oracle) if hinted else found
+    )
     return verdict
 
 
@@ -105,6 +117,22 @@ def test_a_convention_that_is_not_declared_or_not_kept_fails(tmp_path, name, kep
     task, line, variables = CASES[name]
     tables = PRINTED if kept else f"{PRINTED}[conventions]\n{line}\n"
     assert judged(file(tmp_path, tables, **(variables if kept else {})), task).status is Status.FAIL
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "writes", "check"),
+    [
+        ("labels", PRINTED, "final", "trajectory"),
+        ("penalty", PRINTED, "final", "trajectory"),
+        ("classes", '[stream]\nkind = "logged"\n', "log", "step-replay"),
+    ],
+)
+def test_a_failure_names_the_convention_that_would_have_been_right(tmp_path, name, tables, writes, check):
+    task, line, variables = CASES[name]
+    more = {"DRAWS": "logged", "SEED": "2"} if writes == "log" else {}
+    verdict = judged(file(tmp_path, tables, writes, **variables, **more), task, check, hinted=True)
+    assert verdict.status is Status.FAIL
+    assert f"This run is right with {line} under [conventions]." in verdict.reason
 
 
 @pytest.mark.parametrize("name", ["windows", "epochs"])

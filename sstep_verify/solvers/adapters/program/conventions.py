@@ -9,10 +9,12 @@ one product, which is formed exactly here and rounded once.
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +28,8 @@ FARTHEST = 64
 
 PARAMETERS = {"m": "", "C": "svm", "lambda": "krr"}
 """What a scale may be by name, itself or as ``1/NAME``, and the tasks that have it."""
+
+SVM = ("svm-l1", "svm-l2")
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,14 @@ class Conventions:
         """Whether nothing is rounded: the scale is a power of two."""
         return not isinstance(self.scale, str) and math.frexp(self.scale)[0] == 0.5
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Tasks that have what these conventions name: labels, C or lambda."""
+        named = PARAMETERS.get(str(self.scale).removeprefix("1/"), "")
+        if self.sign == "labels" or self.order == "by-class" or named == "svm":
+            return SVM if named != "krr" else ()
+        return ("krr",) if named == "krr" else (*SVM, "krr")
+
     def of(self, problem: Problem) -> Translation:
         """The translation for a problem.
 
@@ -84,18 +96,11 @@ class Conventions:
         RefusedError
             If the problem has no such parameter, or no labels.
         """
-        for name, task in PARAMETERS.items():
-            named = isinstance(self.scale, str) and self.scale.removeprefix("1/") == name
-            if named and task and (task == "krr") == problem.is_svm:
-                raise RefusedError(
-                    f"scale = {self.scale!r}, but {problem.loss.task} has no {name}; ask for the tasks "
-                    "that the program is for (--task)"
-                )
-        labelled = self.sign == "labels" or self.order == "by-class"
-        if labelled and not problem.is_svm:
+        if problem.loss.task not in self.tasks:
             raise RefusedError(
-                f"sign = {self.sign!r}, order = {self.order!r}: only a K-SVM has labels, and this is "
-                f"{problem.loss.task}; ask for the tasks that the program is for (--task)"
+                f"scale = {self.scale!r}, sign = {self.sign!r}, order = {self.order!r}: "
+                f"{problem.loss.task} has no such parameter, or no labels; ask for the tasks that the "
+                "program is for (--task)"
             )
         signs = problem.targets if self.sign == "labels" else np.full(problem.samples, float(self.sign))
         order = np.arange(problem.samples)
@@ -115,6 +120,24 @@ class Conventions:
         name = self.scale.removeprefix("1/")
         value = Fraction(problem.samples if name == "m" else problem.loss.parameter)
         return 1 / value if self.scale.startswith("1/") else value
+
+    def others(self, *, reordered: bool) -> Iterator[tuple[str, Conventions]]:
+        """Conventions that differ in one word, and that word as a program file has it.
+
+        Parameters
+        ----------
+        reordered : bool
+            Whether the order of samples may differ as well.
+        """
+        names = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
+        known: dict[str, list[object]] = {"sign": [1, -1, "labels"], "scale": [1, *names]}
+        if reordered:
+            known["order"] = ["given", "by-class"]
+        for key, values in known.items():
+            for value in values:
+                if value != getattr(self, key):
+                    changed: Any = {key: value}
+                    yield f"{key} = {json.dumps(value)}", replace(self, **changed)
 
     def counted(self, request: RunRequest) -> int:
         """The iterations of a run as the program counts them.
@@ -198,6 +221,15 @@ class Translation:
             return float(Fraction(value) * (factor or self.factor))
         except OverflowError:
             return math.copysign(math.inf, value)
+
+    def into(self, other: Translation) -> Translation:
+        """From what this made of a program's words to what another makes of them.
+
+        Its `order` tells, of each coordinate of the other, which of this it was.
+        """
+        order = np.empty_like(self.order)
+        order[other.order] = self.order
+        return Translation(other.factor / self.factor, other.signs * self.signs[order], order)
 
     def reach(self, rounding: np.ndarray) -> np.ndarray:
         """How far our values may be off where the program's were rounded by so much."""

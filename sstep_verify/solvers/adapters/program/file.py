@@ -138,9 +138,10 @@ class ProgramFile:
 
     @property
     def _level(self) -> int:
-        """Weights that are carried are not shown, so that windows of such a program cannot be replayed."""
-        shown = self.program.writes in ("log", "trace") and not self.carries
-        return 2 if shown and not self.rounded else 1
+        """Of rounded results only the ends are judged; weights that are carried are not shown."""
+        if self.rounded or self.ends_apart:
+            return 0
+        return 2 if self.program.writes in ("log", "trace") and not self.carries else 1
 
     def _require_state(self, made: Declaration, where: str) -> None:
         if made.state and made.state != ("weights",):

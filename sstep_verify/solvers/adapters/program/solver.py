@@ -158,7 +158,11 @@ class ProgramSolver:
 
     def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:
         """The exchange folder, with a0 and coordinates as the program has them."""
-        initial = start_vector(request, "float64")
+        initial, own = start_vector(request, "float64"), self.described.stream
+        if (
+            own and own.logged
+        ):  # The coordinates are the program's to write, also where we know them by now.
+            request = replace(request, stream=replace(request.stream, drawn=""))
         blocks = taken.numbers(self._blocks(request)) if request.stream.known else None
         log = self._program.writes == "log"
         write_folder(request, folder, log, blocks=blocks, initial=taken.theirs(initial))

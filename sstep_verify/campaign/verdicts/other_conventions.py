@@ -1,0 +1,95 @@
+"""Names the convention with which a run of a program that failed would have been right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.drawn import with_draws
+from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters.program import ProgramSolver
+from sstep_verify.solvers.adapters.program.conventions import Translation
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
+
+HINTED = (*PRIMARY, ENDS)
+"""Checks whose failures may come from a convention."""
+
+
+def name_conventions(
+    check: Check,
+    case: Case,
+    trajectories: Mapping[str, Trajectory],
+    solver: Solver,
+    verdicts: Sequence[Verdict],
+    oracle: Oracle,
+) -> list[Verdict]:
+    """The verdicts, the first FAIL of a check with the conventions under which its run passes it.
+
+    Parameters
+    ----------
+    check : Check
+        The check that judged.
+    case : Case
+        The case, with its index stream.
+    trajectories : mapping of str to Trajectory
+        All runs of the case, by key.
+    solver : Solver
+        Solver under test; of one that is no program nothing is tried.
+    verdicts : sequence of Verdict
+        What the check made of the runs.
+    oracle : Oracle
+        As the check had it.
+    """
+    failed = next((one for one in verdicts if one.status is Status.FAIL), None)
+    if failed is None or check.id not in HINTED or not isinstance(solver, ProgramSolver):
+        return list(verdicts)
+    alone = replace(case, s_values=(failed.s,))
+    found = _right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
+    if not found:
+        return list(verdicts)
+    told = f"{failed.reason} This run is right with {' or '.join(found)} under [conventions]."
+    return [replace(one, reason=told) if one is failed else one for one in verdicts]
+
+
+def _right_with(
+    check: Check, case: Case, runs: Mapping[str, Trajectory], solver: ProgramSolver, oracle: Oracle
+) -> list[str]:
+    own, problem = solver.described.conventions, case.problem
+    logged = all(run.drawn is not None for run in runs.values())
+    found = []
+    for words, other in own.others(reordered=logged):
+        if problem.loss.task not in other.tasks or not own.exact or (check.id != ENDS and not other.exact):
+            continue
+        change = own.of(problem).into(other.of(problem))
+        changed = {key: _changed(run, change, case) for key, run in runs.items()}
+        declared = replace(case.declaration, scaled=not other.exact)
+        stream = replace(case.stream, drawn="") if logged else case.stream
+        tried = with_draws(replace(case, declaration=declared, stream=stream), changed.values())
+        if tried and all(one.status is Status.PASS for one in check.judge(tried, changed, oracle)):
+            found.append(words)
+    return found
+
+
+def _changed(run: Trajectory, change: Translation, case: Case) -> Trajectory:
+    """A run as another translation would have given it."""
+    everywhere = np.arange(change.order.size)
+    alphas, errors = change.ours(np.asarray(run.alphas, dtype=np.float64)[:, change.order], everywhere)
+    rounding = None if change.exact and run.rounding is None else errors
+    if run.rounding is not None:
+        rounding = errors + change.reach(run.rounding[:, change.order])
+    drawn, log = run.drawn, run.log
+    if drawn is not None:
+        drawn = np.argsort(change.order)[drawn]
+    if log is not None:
+        own = case.stream.blocks(run.start, run.start + run.length) if drawn is None else drawn
+        log = change.ours(log, own)[0]
+    known = None if run.known is None else run.known[change.order]
+    return replace(run, alphas=alphas, rounding=rounding, known=known, drawn=drawn, log=log)
