@@ -90,7 +90,13 @@ class Numbers(click.ParamType):
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
 @click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
-def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
+@click.option(
+    "--statement",
+    type=click.Path(),
+    metavar="NAME.json",
+    help="Write what is to be published of the solver.",
+)
+def command(solver, command_line, out, only, jobs, resume, force, list_cases, statement, **options):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -107,8 +113,25 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
 
     definition = _definition(solver, command_line, **options)
     judge(
-        definition, Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases)
+        definition,
+        Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases),
+        state=_stating(statement, definition, only, options),
     )
+
+
+def _stating(path, definition, only, options):
+    """What writes the statement of a finished check; None if none is asked for."""
+    if path is None:
+        return None
+    from sstep_verify.campaign.statement.files import check_places, state
+    from sstep_verify.campaign.statement.record import Chosen
+
+    check_places(path)
+    asked = Chosen(
+        options["profile"], options["ranks"], options["s_values"] or (), options["data"] or "",
+        options["tasks"], options["kernels"], only,
+    )  # fmt: skip
+    return lambda results, runs: state(definition, asked, results, runs, path)
 
 
 def _definition(

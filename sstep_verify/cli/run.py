@@ -104,7 +104,7 @@ class Asked:
     list_cases: bool = False
 
 
-def judge(definition, asked: Asked, executor=None) -> None:
+def judge(definition, asked: Asked, executor=None, state=None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
     Parameters
@@ -115,6 +115,8 @@ def judge(definition, asked: Asked, executor=None) -> None:
         The options.
     executor : Executor, optional
         The ranks above 0 of a job.
+    state : callable, optional
+        Given the results and the folder with all recorded runs, writes a statement; for ``check``.
 
     Raises
     ------
@@ -148,6 +150,7 @@ def judge(definition, asked: Asked, executor=None) -> None:
             click.echo(case)
         return
     require("flint", "exact")
+    plan = replace(plan, runs=state is not None)
     if not executor and any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
     name = f"{definition.name}-part" if asked.only else definition.name
@@ -162,14 +165,37 @@ def judge(definition, asked: Asked, executor=None) -> None:
         if part:
             written = None
         else:
-            written = write_carefully(results, folder, partial.artefacts_for_report())
+            artefacts = partial.artefacts_for_report()
+            refused = _stated(state, results, artefacts) if state else None
+            written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
     if part:
         finish_shard(results, folder)
+    if refused and results.summary.exit_code == 0:
+        raise refused
+    if refused:
+        click.echo(f"no statement was written: {refused}", err=True)
     finish(results, written, asked.out or folder)
+
+
+def _stated(state, results, artefacts: Path):
+    """Have the statement written, and leave none of its runs for the report; the error if it is refused."""
+    import shutil
+
+    from sstep_verify.campaign.artefact import EVERY
+    from sstep_verify.errors import InputError
+
+    try:
+        state(results, artefacts)
+    except InputError as error:
+        return error
+    finally:
+        for kept in artefacts.glob(f"*-{EVERY}-s0*"):
+            shutil.rmtree(kept)
+    return None
 
 
 def _say(line: str) -> None:

@@ -41,7 +41,7 @@ class Verdicts(Kind):
                 work=group,
                 data=(group.data,),
                 ranks=group.specs[0].family.ranks,
-                foreign=is_foreign(group.specs[0].family.solver),
+                foreign=is_foreign(group.specs[0].family.solver) and not group.specs[0].family.source,
             )
             for group in expand(definition, only)
         ]
@@ -75,7 +75,7 @@ class Verdicts(Kind):
         left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
         options = replay_options(setting.directory)
         yield from execute_group(
-            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out
+            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out, setting.runs
         )
 
     def key(self, outcome: CaseOutcome) -> str:
