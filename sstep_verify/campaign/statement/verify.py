@@ -212,7 +212,7 @@ def _beside(stated: Any, made: Any) -> bool:
 def _elsewhere(stated: Statement) -> bool:
     """Whether versions or machine are others than those of the statement."""
     here, there = plain(collect()), stated.environment
-    names = ("package", "python", "packages", "blas")
+    names = ("package", "python", "packages")
     return any(here[name] != there.get(name) for name in names) or _cpu(here) != _cpu(there)
 
 
