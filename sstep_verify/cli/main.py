@@ -47,6 +47,8 @@ COMMANDS = {
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
+    "export": "Write the runs of a profile as folders and scripts, for a machine without Python.",
+    "judge": "Judge exported runs that were made elsewhere.",
     "merge": "Make one report of the shards of a campaign.",
     "oracle": "Enclose an optimum with proof, or prove a certificate again.",
     "replay": "Judge the artefact of a failure again, without the solver.",

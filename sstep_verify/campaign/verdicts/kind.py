@@ -117,7 +117,8 @@ class Verdicts(Kind):
 
 def _programs(units: list[Unit]) -> list[Program]:
     """The programs under test, each once."""
-    solvers = [unit.work.specs[0].family.solvers()[""] for unit in units]
+    families = (unit.work.specs[0].family for unit in units)
+    solvers = [family.solvers()[""] for family in families if family.source is None]
     found = [solver.described.program for solver in solvers if isinstance(solver, ProgramSolver)]
     return list(dict.fromkeys(found))
 

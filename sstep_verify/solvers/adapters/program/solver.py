@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,7 +111,7 @@ class ProgramSolver:
             words = self._program.words(**places_of(request, folder, self._ranks))
             variables = self._witness.variables(folder) if self._witness else None
             tail = TAIL + 64 * request.problem.samples
-            ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
+            ended = self._executed(folder, words, variables or {}, tail)
             self._require_end(ended, request.s)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             samples, block = request.problem.samples, request.stream.block
@@ -129,6 +130,10 @@ class ProgramSolver:
             return {name: _exact(name, numbers) for name, numbers in held.items()}
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _executed(self, folder: Path, words: list[str], variables: Mapping[str, str], tail: int) -> Ended:
+        """How the program ended; its results lie in the folder then."""
+        return execute(words, self._program.time_limit, self._program.memory, variables, tail)
 
     def _require_start(self, request: RunRequest) -> None:
         """Raise RefusedError for a run that a program with draws of its own cannot make."""
