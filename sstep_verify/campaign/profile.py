@@ -51,6 +51,22 @@ class Selection:
     kernels: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A profile, and what it is cut to.
+
+    Parameters
+    ----------
+    profile : str
+        Its name.
+    selection : Selection
+        What a solver is for.
+    """
+
+    profile: str
+    selection: Selection
+
+
 def profile_of(
     profile: str,
     solver: Solver | ProgramFile | str,
@@ -104,6 +120,7 @@ def profile_of(
         description=f"Solver under test: {name}. {definition.description}",
         families=families,
         command=command,
+        cut=Cut(profile, chosen),
     )
 
 

@@ -115,23 +115,18 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, st
     judge(
         definition,
         Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases),
-        state=_stating(statement, definition, only, options),
+        state=_stating(statement, definition, only),
     )
 
 
-def _stating(path, definition, only, options):
+def _stating(path, definition, only):
     """What writes the statement of a finished check; None if none is asked for."""
     if path is None:
         return None
     from sstep_verify.campaign.statement.files import check_places, state
-    from sstep_verify.campaign.statement.record import Chosen
 
-    check_places(path)
-    asked = Chosen(
-        options["profile"], options["ranks"], options["s_values"] or (), options["data"] or "",
-        options["tasks"], options["kernels"], only,
-    )  # fmt: skip
-    return lambda results, runs: state(definition, asked, results, runs, path)
+    check_places(path, definition)
+    return lambda results, runs: state(definition, only, results, runs, path)
 
 
 def _definition(

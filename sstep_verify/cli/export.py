@@ -34,19 +34,17 @@ def command(folder, only, solver, command_line, **options):
 
     from sstep_verify.campaign.batch.collect import export
     from sstep_verify.campaign.batch.manifest import Batch
-    from sstep_verify.campaign.profile import Selection
     from sstep_verify.errors import InputError, require
     from sstep_verify.solvers.adapters.program import ProgramFile
 
     require("flint", "exact")
-    described = check._definition(solver, command_line, **options).families[0].given
+    definition = check._definition(solver, command_line, **options)
+    described = definition.families[0].given
     if not isinstance(described, ProgramFile):
         raise InputError(f"{solver}: is a Python object, which is judged where it runs; use check")
-    given = (options[name] for name in ("ranks", "s_values", "data", "tasks", "kernels"))
-    ranks, s_values, data, tasks, kernels = given
-    selection = Selection(ranks, s_values or (), data or "", tasks, kernels)
+    cut = definition.cut
     with threadpool_limits(1):
-        batch = export(Batch(options["profile"], selection, only, described), Path(folder))
+        batch = export(Batch(cut.profile, cut.selection, only, described), Path(folder))
     click.echo(f"{len(batch.runs)} runs written to {folder}; make them by: sh {folder}/solve.sh")
     click.echo(f"then: sstep-verify judge {folder}")
 

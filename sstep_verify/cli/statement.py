@@ -79,7 +79,7 @@ def _lines(statement) -> list[str]:
     counts: dict[str, list[str]] = {}
     for one in statement.sentences:
         counts.setdefault(one.outcome, []).append(one.number)
-    ranks = ", ".join(map(str, statement.asked.ranks))
+    ranks = ", ".join(map(str, statement.asked.selection.ranks))
     lines = [
         f"{statement.solver.name}: {statement.outcome} by specification {statement.specification}, profile "
         f"{statement.asked.profile}, P = {ranks}",

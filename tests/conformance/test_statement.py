@@ -95,7 +95,7 @@ def copied(right, tmp_path) -> Path:
 def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right, proof, monkeypatch, capsys):
     stated, results = proof
     assert verify.compare(stated, verify.remade(stated, results)) == []
-    assert (stated.outcome, stated.largest_s, stated.asked.ranks) == ("passed", 7, (1,))
+    assert (stated.outcome, stated.largest_s, stated.asked.selection.ranks) == ("passed", 7, (1,))
     said = {one.number: one.outcome for one in stated.sentences}
     assert said["S-1.2"] == "passed", "labels"
     assert said["S-1.4"] == "not applicable", "K-RR was not asked for"
@@ -219,12 +219,12 @@ def test_every_changed_field_that_runs_can_show_is_refused_where_its_digest_was_
 
 CHOICES = (
     ("asked.profile", "ci"),
-    ("asked.ranks", [2]),
-    ("asked.s", [1, 7, 9]),
-    ("asked.s", [7]),
-    ("asked.data", "small_regression"),
-    ("asked.tasks", ["svm-l2"]),
-    ("asked.kernels", ["linear"]),
+    ("asked.selection.ranks", [2]),
+    ("asked.selection.s", [1, 7, 9]),
+    ("asked.selection.s", [7]),
+    ("asked.selection.data", "small_regression"),
+    ("asked.selection.tasks", ["svm-l2"]),
+    ("asked.selection.kernels", ["linear"]),
     ("asked.only", "krr"),
     ("solver.declaration.update", "added"),
     ("solver.declaration.rbf", "difference"),

@@ -47,11 +47,13 @@ def places_of(path: str | Path) -> tuple[Path, Path, Path]:
     return path, path.with_suffix(".svg"), path.with_suffix(".runs")
 
 
-def check_places(path: str | Path) -> None:
-    """See, before hours of work, that a statement can be written; InputError if not.
+def check_places(path: str | Path, definition: Definition) -> None:
+    """See, before hours of work, that a statement can be made and written; InputError if not.
 
     A statement that is there is replaced; a folder NAME.runs that holds anything but recorded runs is not.
     """
+    if definition.cut is None:
+        raise InputError("a statement is made of a solver on a profile, and of nothing else")
     statement, picture, runs = places_of(path)
     for place, folder in ((statement, False), (picture, False), (runs, True)):
         check(Output("--statement", place, replace=True, folder=folder))
@@ -116,17 +118,15 @@ def write_statement(statement: Statement, path: str | Path, recorded: Path) -> P
     return place
 
 
-def state(
-    definition: Definition, asked: Chosen, results: Results, recorded: Path, path: str | Path
-) -> Path:
+def state(definition: Definition, only: str, results: Results, recorded: Path, path: str | Path) -> Path:
     """Make the statement of a finished check, and write it.
 
     Parameters
     ----------
     definition : Definition
         The profile with the solver.
-    asked : Chosen
-        What was asked for.
+    only : str
+        What of its cases was asked for; all if empty.
     results : Results
         What was found.
     recorded : Path
@@ -140,6 +140,7 @@ def state(
         If the results do not speak of every problem, or the statement cannot be written.
     """
     refuse_partial(results)
+    asked = Chosen(definition.cut.profile, definition.cut.selection, only)
     made = make_statement(results, judged_of(definition), asked, recorded_in(recorded))
     return write_statement(made, path, recorded)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from sstep_verify.campaign.profile import Selection
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.records import convert, decode, strict
@@ -63,22 +64,14 @@ class Chosen:
     ----------
     profile : str
         Name of the profile.
-    ranks, s : tuple of int
-        Numbers of ranks (P); iterations per window, those of the profile if empty.
-    data : str
-        Data set or file; those of the profile if empty.
-    tasks, kernels : tuple of str
-        Tasks and kernels; all if empty.
+    selection : Selection
+        What it was cut to.
     only : str
         Part of the ids of the cases; all if empty.
     """
 
     profile: str
-    ranks: tuple[int, ...]
-    s: tuple[int, ...] = ()
-    data: str = ""
-    tasks: tuple[str, ...] = ()
-    kernels: tuple[str, ...] = ()
+    selection: Selection
     only: str = ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.loop.run import Plan, Progress, run_campaign
-from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.profile import profile_of
 from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
 from sstep_verify.campaign.statement.make import Runs, make_statement
 from sstep_verify.campaign.statement.record import (
@@ -153,9 +153,9 @@ def judged_again(
     runs = places_of(path)[2]
     asked, solver = stated.asked, stated.solver
     source = RecordedRuns(str(runs), tuple(one.runs for one in stated.problems), solver.declaration)
-    chosen = Selection(asked.ranks, asked.s, asked.data, asked.tasks, asked.kernels)
+    given = solver.program or solver.name
     try:
-        definition = profile_of(asked.profile, solver.program or solver.name, chosen, "statement", source)
+        definition = profile_of(asked.profile, given, asked.selection, "statement", source)
         return run_campaign(Plan(definition, directory, asked.only, jobs), progress)
     except InputError as error:
         raise StatementError("asked", f"cannot be judged again: {error}") from error
