@@ -9,6 +9,7 @@ import click
 
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.cli.completion import complete
+from sstep_verify.cli.run import expected_options
 
 
 class Numbers(click.ParamType):
@@ -96,7 +97,21 @@ class Numbers(click.ParamType):
     metavar="NAME.json",
     help="Write what is to be published of the solver.",
 )
-def command(solver, command_line, out, only, jobs, resume, force, list_cases, statement, **options):
+@expected_options
+def command(
+    solver,
+    command_line,
+    out,
+    only,
+    jobs,
+    resume,
+    force,
+    list_cases,
+    statement,
+    xfails,
+    write_xfails,
+    **options,
+):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -114,17 +129,29 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, st
     definition = _definition(solver, command_line, **options)
     judge(
         definition,
-        Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases),
-        state=_stating(statement, definition, only),
+        Asked(
+            out=out,
+            only=only,
+            jobs=jobs,
+            resume=resume,
+            force=force,
+            list_cases=list_cases,
+            xfails=xfails,
+            write_xfails=write_xfails,
+        ),
+        state=_stating(statement, definition, only, xfails),
     )
 
 
-def _stating(path, definition, only):
+def _stating(path, definition, only, xfails):
     """What writes the statement of a finished check; None if none is asked for."""
     if path is None:
         return None
     from sstep_verify.campaign.statement.files import check_places, state
+    from sstep_verify.errors import InputError
 
+    if xfails:
+        raise InputError("a statement says what failed, expected or not: leave out --xfails")
     check_places(path, definition)
     return lambda results, runs: state(definition, only, results, runs, path)
 

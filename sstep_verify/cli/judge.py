@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from sstep_verify.cli.run import expected_options
+
 
 @click.command("judge")
 @click.argument("folder", metavar="DIR", type=click.Path())
@@ -13,7 +15,8 @@ import click
 @click.option(
     "--jobs", type=click.IntRange(min=1, max=1024), default=1, show_default=True, help="Processes."
 )
-def command(folder, out, jobs):
+@expected_options
+def command(folder, out, jobs, xfails, write_xfails):
     """Judge the runs in DIR, which sstep-verify export wrote and its script solve.sh made.
 
     No program is started. Runs that are asked for only now, since they begin where others were, are written
@@ -41,5 +44,6 @@ def command(folder, out, jobs):
             f"{folder}/solve.sh makes them; then judge again",
             err=True,
         )
+    asked = Asked(out=out, only=batch.only, jobs=jobs, force=True, xfails=xfails, write_xfails=write_xfails)
     source = StoredRuns(str((place / RUNS).resolve()), batch.program)
-    judge(batch.definition(source, place), Asked(out=out, only=batch.only, jobs=jobs, force=True))
+    judge(batch.definition(source, place), asked)

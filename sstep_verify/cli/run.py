@@ -51,6 +51,19 @@ def _help() -> str:
     """)
 
 
+def expected_options(command):
+    """Options on expected failures, for every command that judges."""
+    command = click.option(
+        "--write-xfails", type=click.Path(), metavar="FILE", help="Write a list of what fails now."
+    )(command)
+    return click.option(
+        "--xfails",
+        type=click.Path(),
+        metavar="FILE",
+        help="Failures that are expected; see docs/statement.md.",
+    )(command)
+
+
 @click.command("run", help=_help())
 @click.argument(
     "campaign", default="embedded", metavar="[NAME|FILE.toml]", shell_complete=complete(campaigns)
@@ -67,6 +80,7 @@ def _help() -> str:
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
+@expected_options
 def command(**options):
     """Run a campaign, on the ranks of a job if this is one."""
     from sstep_verify.campaign.definition import read_definition
@@ -102,6 +116,31 @@ class Asked:
     resume: bool = False
     force: bool = False
     list_cases: bool = False
+    xfails: str | None = None
+    write_xfails: str | None = None
+
+
+def _expecting(definition, asked: Asked, units):
+    """The campaign with the failures that are expected of the cases that are run."""
+    from sstep_verify.campaign.summary.expected import read_expected
+    from sstep_verify.errors import InputError
+    from sstep_verify.outputs import Output, check
+
+    if asked.write_xfails:
+        again = bool(asked.xfails) and os.path.realpath(asked.xfails) == os.path.realpath(
+            asked.write_xfails
+        )
+        check(Output("--write-xfails", asked.write_xfails, again, otherwise="name another, or remove it"))
+    if not asked.xfails:
+        return definition
+    if definition.kind != "family" or asked.shard:
+        raise InputError("--xfails is for whole runs of campaigns with verdicts")
+    from sstep_verify.campaign.loop.run import Plan
+
+    every = {key for unit in Plan(definition).units() for key in unit.keys}
+    planned = {key for unit in units for key in unit.keys}
+    known = read_expected(asked.xfails, every)
+    return replace(definition, expected=tuple(one for one in known if one.id in planned))
 
 
 def judge(definition, asked: Asked, executor=None, state=None) -> None:
@@ -150,7 +189,8 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
             click.echo(case)
         return
     require("flint", "exact")
-    plan = replace(plan, runs=state is not None)
+    definition = _expecting(definition, asked, units)
+    plan = replace(plan, definition=definition, runs=state is not None)
     if not executor and any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
     name = f"{definition.name}-part" if asked.only else definition.name
@@ -178,6 +218,11 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         raise refused
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
+    if asked.write_xfails:
+        from sstep_verify.campaign.summary.expected import expected_text
+        from sstep_verify.outputs import write_text
+
+        write_text(asked.write_xfails, expected_text(results, definition.expected))
     finish(results, written, asked.out or folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.data import load_data
@@ -106,6 +106,8 @@ class Verdicts(Kind):
             parameters={
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
+                "expected_failures": [asdict(one) for one in definition.expected],
+                "planned": [key for unit in units for key in unit.keys],
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
             seeds={
