@@ -9,7 +9,7 @@ import click
 
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.cli.completion import complete
-from sstep_verify.cli.run import expected_options
+from sstep_verify.cli.expected import expected_options
 
 
 class Numbers(click.ParamType):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli.run import expected_options
+from sstep_verify.cli.expected import expected_options
 
 
 @click.command("judge")

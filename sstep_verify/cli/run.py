@@ -15,6 +15,7 @@ import click
 
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.cli.completion import campaigns, complete
+from sstep_verify.cli.expected import expected_options, expecting, write_expected
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C where no report was written."""
@@ -49,19 +50,6 @@ def _help() -> str:
     Under mpiexec the ranks above 0 run the problems. --shard I/N runs a part in a folder of its own, for
     job arrays; sstep-verify merge makes one report of all parts.
     """)
-
-
-def expected_options(command):
-    """Options on expected failures, for every command that judges."""
-    command = click.option(
-        "--write-xfails", type=click.Path(), metavar="FILE", help="Write a list of what fails now."
-    )(command)
-    return click.option(
-        "--xfails",
-        type=click.Path(),
-        metavar="FILE",
-        help="Failures that are expected; see docs/statement.md.",
-    )(command)
 
 
 @click.command("run", help=_help())
@@ -120,29 +108,6 @@ class Asked:
     write_xfails: str | None = None
 
 
-def _expecting(definition, asked: Asked, units):
-    """The campaign with the failures that are expected of the cases that are run."""
-    from sstep_verify.campaign.summary.expected import read_expected
-    from sstep_verify.errors import InputError
-    from sstep_verify.outputs import Output, check
-
-    if asked.write_xfails:
-        again = bool(asked.xfails) and os.path.realpath(asked.xfails) == os.path.realpath(
-            asked.write_xfails
-        )
-        check(Output("--write-xfails", asked.write_xfails, again, otherwise="name another, or remove it"))
-    if not asked.xfails:
-        return definition
-    if definition.kind != "family" or asked.shard:
-        raise InputError("--xfails is for whole runs of campaigns with verdicts")
-    from sstep_verify.campaign.loop.run import Plan
-
-    every = {key for unit in Plan(definition).units() for key in unit.keys}
-    planned = {key for unit in units for key in unit.keys}
-    known = read_expected(asked.xfails, every)
-    return replace(definition, expected=tuple(one for one in known if one.id in planned))
-
-
 def judge(definition, asked: Asked, executor=None, state=None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
@@ -165,6 +130,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.run import Plan
     from sstep_verify.campaign.loop.shards import Shard
+    from sstep_verify.campaign.statement.files import stated
     from sstep_verify.errors import InputError, require
     from sstep_verify.reporting import check_destination
 
@@ -189,7 +155,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
             click.echo(case)
         return
     require("flint", "exact")
-    definition = _expecting(definition, asked, units)
+    definition = expecting(definition, asked, units)
     plan = replace(plan, definition=definition, runs=state is not None)
     if not executor and any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
@@ -206,7 +172,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
             written = None
         else:
             artefacts = partial.artefacts_for_report()
-            refused = _stated(state, results, artefacts) if state else None
+            refused = stated(state, results, artefacts) if state else None
             written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
@@ -218,29 +184,8 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         raise refused
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
-    if asked.write_xfails:
-        from sstep_verify.campaign.summary.expected import expected_text
-        from sstep_verify.outputs import write_text
-
-        write_text(asked.write_xfails, expected_text(results, definition.expected))
+    write_expected(asked.write_xfails, results, definition)
     finish(results, written, asked.out or folder)
-
-
-def _stated(state, results, artefacts: Path):
-    """Have the statement written, and leave none of its runs for the report; the error if it is refused."""
-    import shutil
-
-    from sstep_verify.campaign.artefact import EVERY
-    from sstep_verify.errors import InputError
-
-    try:
-        state(results, artefacts)
-    except InputError as error:
-        return error
-    finally:
-        for kept in artefacts.glob(f"*-{EVERY}-s0*"):
-            shutil.rmtree(kept)
-    return None
 
 
 def _say(line: str) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,35 @@ def state(definition: Definition, only: str, results: Results, recorded: Path, p
     asked = Chosen(definition.cut.profile, definition.cut.selection, only)
     made = make_statement(results, judged_of(definition), asked, recorded_in(recorded))
     return write_statement(made, path, recorded)
+
+
+def stated(
+    write: Callable[[Results, Path], object], results: Results, artefacts: Path
+) -> InputError | None:
+    """Have a statement written, and leave none of its runs for the report.
+
+    Parameters
+    ----------
+    write : callable
+        Given results and folder, writes it.
+    results : Results
+        What was found.
+    artefacts : Path
+        Folder with the artefacts of the report and the recorded runs, which are removed from it.
+
+    Returns
+    -------
+    InputError or None
+        Why no statement was written.
+    """
+    try:
+        write(results, artefacts)
+    except InputError as error:
+        return error
+    finally:
+        for kept in artefacts.glob(f"*-{EVERY}-s0*"):
+            shutil.rmtree(kept)
+    return None
 
 
 def badge_of(statement: Statement) -> str:
