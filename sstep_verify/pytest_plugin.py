@@ -1,7 +1,9 @@
-"""pytest plugin: under ``mpiexec -n P python -m pytest`` rank 0 runs the tests, the others serve it.
+"""pytest plugin: ranks of a job that serve the tests, and tests of a solver for each problem of a profile.
+
+Under ``mpiexec -n P python -m pytest`` rank 0 runs the tests, the others serve it.
 
 Only where a project asks for it, by ``--sstep-verify-ranks`` or ``sstep_verify_ranks = true`` in its pytest
-settings: whoever does not gets two entries in ``--help`` and nothing else, no import and no change of what
+settings: whoever does not gets entries in ``--help`` and nothing else, no import and no change of what
 runs, since other projects' tests communicate on all ranks themselves. In an ordinary process the tests run
 as usual, and `sstep_verify.launch.run` starts a pool of ranks.
 """
@@ -14,6 +16,20 @@ import pytest
 
 ASKED = "sstep_verify_ranks"
 
+CASES = "sstep_verify.pytest_cases"
+"""Plugin that makes a test of every problem; by its name, since this one imports nothing that judges."""
+
+SOLVER_OPTIONS = (
+    ("--sstep-solver", "MODULE:OBJECT", "Add a test of this solver, or program file, for every problem."),
+    ("--sstep-exec", "COMMAND", "The same of a program, such as './solver {dir}'."),
+    (
+        "--sstep-profile",
+        "NAME",
+        "Its problems: smoke, ci (the default) or nightly.",
+    ),
+    ("--sstep-xfails", "FILE", "Failures of it that are expected."),
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the option and the setting."""
@@ -23,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group = parser.getgroup("sstep-verify", "ranks of sstep_verify")
     group.addoption("--sstep-verify-ranks", dest=ASKED, action="store_true", default=False, help=text)
+    for option, name, text in SOLVER_OPTIONS:
+        group.addoption(option, metavar=name, help=text)
     parser.addini(ASKED, f"The same as --sstep-verify-ranks. {text}", type="bool", default=False)
 
 
@@ -42,6 +60,16 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     # A copy: what is said just before an abort must not stay in a capture file.
     voice = open(os.dup(2), "w", buffering=1)  # noqa: SIM115
     return None if join(voice) else 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the tests of a solver, if one is named."""
+    named = [option for option, *_ in SOLVER_OPTIONS if config.getoption(option)]
+    if not named:
+        return
+    if ("--sstep-solver" in named) == ("--sstep-exec" in named):
+        raise pytest.UsageError(f"{named[0]}: name one solver, by --sstep-solver or by --sstep-exec")
+    config.pluginmanager.import_plugin(CASES)
 
 
 class RanksInPlace:

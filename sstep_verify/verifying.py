@@ -162,13 +162,13 @@ def parametrize_with_checks(
     found = []
     for solver in solvers:
         definition = _definition(solver, profile, (), tuple(tasks), tuple(kernels))
-        for unit in _cases_of(definition):
+        for unit in cases_of(definition):
             check = functools.partial(_verify_one, profile=profile, only=unit)
             found.append(pytest.param(solver, check, id=unit))
     return pytest.mark.parametrize(("solver", "check"), found)
 
 
-def _cases_of(definition: Definition) -> list[str]:
+def cases_of(definition: Definition) -> list[str]:
     """Ids of the cases of a campaign."""
     from sstep_verify.campaign.kinds import KINDS
 

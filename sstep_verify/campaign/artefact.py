@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.campaign.artefact_arrays import Arrays, array_header, load_arrays
+from sstep_verify.campaign.artefact_arrays import MOST_BYTES, Arrays, array_header, load_arrays
 from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form, from_form, to_plain
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
@@ -35,6 +35,9 @@ from sstep_verify.trajectory import Trajectory
 DOCUMENT, PROBLEM, TRAJECTORIES, STREAM = "artefact.json", "problem.npz", "trajectories.npz", "stream.npy"
 SUMS = "SHA256SUMS"
 NEEDED = (DOCUMENT, PROBLEM, TRAJECTORIES)
+
+EVERY = "every-check"
+"""Stands for the check, and 0 for s, where all runs of a case are kept for a statement."""
 
 LONGEST_NAME = 160
 """Characters of a folder's name; file systems allow 255."""
@@ -58,9 +61,9 @@ class Artefact:
     Parameters
     ----------
     check : str
-        Check id.
+        Check id, or `EVERY`.
     s : int
-        Iterations per window of the run judged.
+        Iterations per window of the run judged; 0 with `EVERY`.
     case : Case
         The case; its replay command runs the solver again.
     trajectories : mapping of str to Trajectory
@@ -116,13 +119,15 @@ def write_artefact(artefact: Artefact, parent: Path) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def read_artefact(folder: str | Path) -> Artefact:
+def read_artefact(folder: str | Path, most: int = MOST_BYTES) -> Artefact:
     """Read an artefact after comparing every file with its recorded SHA-256.
 
     Parameters
     ----------
     folder : str or Path
         The artefact's folder.
+    most : int
+        Largest size of the arrays of a file, in bytes.
 
     Raises
     ------
@@ -133,7 +138,7 @@ def read_artefact(folder: str | Path) -> Artefact:
     path = Path(folder)
     _compare_digests(path)
     try:
-        return _read(path)
+        return _read(path, most)
     except InputError as error:
         raise InputError(
             str(error) if str(path) in str(error) else f"{path}: {one_line(str(error))}"
@@ -142,7 +147,7 @@ def read_artefact(folder: str | Path) -> Artefact:
         raise InputError(f"{path}: cannot be read as an artefact: {one_line(repr(error))}") from error
 
 
-def _read(path: Path) -> Artefact:
+def _read(path: Path, most: int) -> Artefact:
     values = decode(read_whole(path / DOCUMENT, MOST_DOCUMENT, "an artefact", follow=False), DOCUMENT)
     said = values if isinstance(values, dict) else {}
     if said.get("schema") != SCHEMA:
@@ -156,8 +161,8 @@ def _read(path: Path) -> Artefact:
         found = msgspec.structs.replace(
             found, case=msgspec.structs.replace(found.case, stream=_own_stream(stream, path / STREAM))
         )
-    drawn, arrays = found.stream, load_arrays(path / PROBLEM)
-    runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES))
+    drawn, arrays = found.stream, load_arrays(path / PROBLEM, most)
+    runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES, most))
     case = from_form(found.case, arrays)
     _compare_stream(path, case.stream, drawn, _used(case.stream, runs) if case.stream.known else 0)
     return Artefact(found.check, found.s, case, runs, from_form(found.verdicts, {}), found.version)

@@ -19,22 +19,22 @@ MOST_BYTES = 4 << 30
 Arrays = dict[str, np.ndarray]
 
 
-def load_arrays(path: Path) -> Arrays:
+def load_arrays(path: Path, most: int = MOST_BYTES) -> Arrays:
     """The members of a ``.npz`` file; each header is compared with its member's size before allocation.
 
     Raises
     ------
     InputError
-        If it is not a regular file, a member is no array or not as long as it says, or they are larger than
-        `MOST_BYTES` together.
+        If it is not a regular file, a member is no array or not as long as it says, or they have more than
+        `most` bytes together.
     zipfile.BadZipFile, EOFError, ValueError
         If it is no such file.
     """
     with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
-        if size > MOST_BYTES:
-            raise InputError(f"{path}: holds {size} bytes of arrays, but at most {MOST_BYTES} are read")
+        if size > most:
+            raise InputError(f"{path}: holds {size} bytes of arrays, but at most {most} are read")
         found = {}
         for member in members:
             with archive.open(member) as content:

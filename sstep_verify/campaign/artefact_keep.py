@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sstep_verify.campaign.artefact import Artefact, write_artefact
+from sstep_verify.campaign.artefact import EVERY, Artefact, write_artefact
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError
@@ -63,6 +63,23 @@ def keep_artefacts(
     return [
         _changed(verdict, *changed[verdict.s]) if verdict.s in changed else verdict for verdict in verdicts
     ]
+
+
+def keep_runs(case: Case, trajectories: Mapping[str, Trajectory], parent: Path) -> str:
+    """Write all runs of a case, for a statement; the command that would name them, as of an artefact.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    try:
+        path = write_artefact(
+            Artefact(EVERY, 0, replace(case, replay_command=""), trajectories, ()), parent
+        )
+    except OSError as error:
+        raise InputError(f"{case.id}: its runs cannot be kept for the statement: {error}") from error
+    return REPLAY + path.name
 
 
 def artefact_of(

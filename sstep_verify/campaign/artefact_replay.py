@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sstep_verify.campaign.artefact import MALFORMED, Artefact
+from sstep_verify.campaign.artefact import EVERY, MALFORMED, Artefact
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.errors import InputError, require
 from sstep_verify.oracle.facade import Oracle
@@ -61,6 +61,11 @@ def rejudge(artefact: Artefact) -> Rejudged:
         If exact arithmetic is not installed.
     """
     require("flint", "exact")
+    if artefact.check == EVERY:
+        raise InputError(
+            "these are the runs of a statement and hold no verdict of their own; prove the statement anew "
+            "by sstep-verify statement FILE --verify"
+        )
     (check,) = checks_of((artefact.check,))
     try:
         found = check.judge(artefact.case, artefact.trajectories, Oracle(artefact.case.problem))

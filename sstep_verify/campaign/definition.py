@@ -48,6 +48,10 @@ class Definition:
         The file, from which a merger reads it again.
     command : str
         What runs it, as a shell takes it, where that is not ``sstep-verify run SOURCE``.
+    expected : tuple
+        Failures that are known (`campaign.summary.expected`).
+    cut : object
+        Of a profile its name and what it was cut to (`campaign.profile.Cut`); None of a campaign file.
     """
 
     name: str
@@ -61,6 +65,8 @@ class Definition:
     kind: str = "family"
     text: str = field(default="", compare=False, repr=False)
     command: str = field(default="", compare=False, repr=False)
+    expected: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    cut: Any = field(default=None, compare=False, repr=False)
 
     @property
     def again(self) -> str:
@@ -128,7 +134,9 @@ def _definition(table: dict, source: str) -> Definition:
     if len(held) > 1:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     refuse_rest(table, source, "top level")
-    known = {item.name for item in fields(Definition)} - {"families", "kind", "source", "text", "command"}
+    known = {item.name for item in fields(Definition)} - {
+        "families", "kind", "source", "text", "command", "expected", "cut",
+    }  # fmt: skip
     for key in head:
         if key not in known:
             raise InputError(

@@ -70,12 +70,15 @@ class Setting:
         Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
     finished : frozenset of str
         Keys of outcomes that are not wanted again.
+    runs : bool
+        Whether all runs are collected there too, for a statement.
     """
 
     again: str
     directory: str | None = None
     artefacts: Path | None = None
     finished: frozenset[str] = frozenset()
+    runs: bool = False
 
 
 @dataclass(frozen=True)

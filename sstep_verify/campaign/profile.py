@@ -10,7 +10,7 @@ from pathlib import Path
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
-from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
+from sstep_verify.campaign.verdicts.family import Family, Source, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
@@ -59,8 +59,28 @@ class Selection:
     kernels: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A profile, and what it is cut to.
+
+    Parameters
+    ----------
+    profile : str
+        Its name.
+    selection : Selection
+        What a solver is for.
+    """
+
+    profile: str
+    selection: Selection
+
+
 def profile_of(
-    profile: str, solver: Solver | ProgramFile | str, chosen: Selection, command: str
+    profile: str,
+    solver: Solver | ProgramFile | str,
+    chosen: Selection,
+    command: str,
+    source: Source | None = None,
 ) -> Definition:
     """The campaign that judges a solver.
 
@@ -74,6 +94,8 @@ def profile_of(
         What it is for.
     command : str
         The command or call that was made, for replay commands.
+    source : Source, optional
+        Where the runs come from, if the solver is not to make them.
 
     Raises
     ------
@@ -89,7 +111,7 @@ def profile_of(
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     name, stem = _names(solver)
     families = tuple(
-        _fitting(replace(family, solver=name if given is None else stem, given=given), given)
+        _fitting(replace(family, solver=name if given is None else stem, given=given, source=source), given)
         for family in _families(definition.families, chosen, given)
     )
     if not families:
@@ -106,6 +128,7 @@ def profile_of(
         description=f"Solver under test: {name}. {definition.description}",
         families=families,
         command=command,
+        cut=Cut(profile, chosen),
     )
 
 

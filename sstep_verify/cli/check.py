@@ -9,6 +9,7 @@ import click
 
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.cli.completion import complete
+from sstep_verify.cli.expected import expected_options
 from sstep_verify.launch.interposer import NEMESES
 
 
@@ -96,7 +97,27 @@ class Numbers(click.ParamType):
     type=click.Choice(list(NEMESES)),
     help="What the witness does to the ranks: lets one come late, reorders reductions, or spoils one.",
 )
-def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
+@click.option(
+    "--statement",
+    type=click.Path(),
+    metavar="NAME.json",
+    help="Write what is to be published of the solver.",
+)
+@expected_options
+def command(
+    solver,
+    command_line,
+    out,
+    only,
+    jobs,
+    resume,
+    force,
+    list_cases,
+    statement,
+    xfails,
+    write_xfails,
+    **options,
+):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -113,8 +134,32 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
 
     definition = _definition(solver, command_line, **options)
     judge(
-        definition, Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases)
+        definition,
+        Asked(
+            out=out,
+            only=only,
+            jobs=jobs,
+            resume=resume,
+            force=force,
+            list_cases=list_cases,
+            xfails=xfails,
+            write_xfails=write_xfails,
+        ),
+        state=_stating(statement, definition, only, xfails),
     )
+
+
+def _stating(path, definition, only, xfails):
+    """What writes the statement of a finished check; None if none is asked for."""
+    if path is None:
+        return None
+    from sstep_verify.campaign.statement.files import check_places, state
+    from sstep_verify.errors import InputError
+
+    if xfails:
+        raise InputError("a statement says what failed, expected or not: leave out --xfails")
+    check_places(path, definition)
+    return lambda results, runs: state(definition, only, results, runs, path)
 
 
 def _definition(
@@ -131,7 +176,7 @@ def _definition(
     kernels,
     profile,
     witness,
-    nemesis,
+    nemesis=None,
 ):
     """The campaign of the profile, with this solver."""
     from sstep_verify.campaign.profile import Selection, profile_of

@@ -47,12 +47,15 @@ COMMANDS = {
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
+    "export": "Write the runs of a profile as folders and scripts, for a machine without Python.",
+    "judge": "Judge exported runs that were made elsewhere.",
     "merge": "Make one report of the shards of a campaign.",
     "oracle": "Enclose an optimum with proof, or prove a certificate again.",
     "replay": "Judge the artefact of a failure again, without the solver.",
     "report": "Make page, figures and tables anew from a results.json; nothing is run.",
     "run": "Judge a solver on a campaign of problems and write the report.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
+    "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
     "vectors": "Write portable test vectors with exact answers, or prove them anew.",
 }
 

@@ -15,6 +15,7 @@ import click
 
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.cli.completion import campaigns, complete
+from sstep_verify.cli.expected import expected_options, expecting, write_expected
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C where no report was written."""
@@ -67,6 +68,7 @@ def _help() -> str:
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
+@expected_options
 def command(**options):
     """Run a campaign, on the ranks of a job if this is one."""
     from sstep_verify.campaign.definition import read_definition
@@ -102,9 +104,11 @@ class Asked:
     resume: bool = False
     force: bool = False
     list_cases: bool = False
+    xfails: str | None = None
+    write_xfails: str | None = None
 
 
-def judge(definition, asked: Asked, executor=None) -> None:
+def judge(definition, asked: Asked, executor=None, state=None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
     Parameters
@@ -115,6 +119,8 @@ def judge(definition, asked: Asked, executor=None) -> None:
         The options.
     executor : Executor, optional
         The ranks above 0 of a job.
+    state : callable, optional
+        Given the results and the folder with all recorded runs, writes a statement; for ``check``.
 
     Raises
     ------
@@ -124,6 +130,7 @@ def judge(definition, asked: Asked, executor=None) -> None:
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.run import Plan
     from sstep_verify.campaign.loop.shards import Shard
+    from sstep_verify.campaign.statement.files import stated
     from sstep_verify.errors import InputError, require
     from sstep_verify.reporting import check_destination
 
@@ -148,6 +155,8 @@ def judge(definition, asked: Asked, executor=None) -> None:
             click.echo(case)
         return
     require("flint", "exact")
+    definition = expecting(definition, asked, units)
+    plan = replace(plan, definition=definition, runs=state is not None)
     if not executor and any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
     name = f"{definition.name}-part" if asked.only else definition.name
@@ -162,13 +171,20 @@ def judge(definition, asked: Asked, executor=None) -> None:
         if part:
             written = None
         else:
-            written = write_carefully(results, folder, partial.artefacts_for_report())
+            artefacts = partial.artefacts_for_report()
+            refused = stated(state, results, artefacts) if state else None
+            written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
     if part:
         finish_shard(results, folder)
+    if refused and results.summary.exit_code == 0:
+        raise refused
+    if refused:
+        click.echo(f"no statement was written: {refused}", err=True)
+    write_expected(asked.write_xfails, results, definition)
     finish(results, written, asked.out or folder)
 
 

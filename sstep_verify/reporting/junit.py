@@ -24,7 +24,8 @@ _PROPERTIES = (
 
 
 def write_junit(results: Results, path: Path) -> Path:
-    """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason.
+    """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason,
+    and so is a failure that is expected.
 
     There is one test suite for each check, with the steps judged and made by the whole campaign as
     properties. Those of a test case are ratio, measured value, bound, counts, the replay command, the
@@ -41,6 +42,7 @@ def write_junit(results: Results, path: Path) -> Path:
         Status.INCONCLUSIVE: junitparser.Error,
         Status.VACUOUS: junitparser.Skipped,
     }
+    expected = _expected(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
     for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
         suite = junitparser.TestSuite(xml_text(check))
@@ -48,17 +50,26 @@ def write_junit(results: Results, path: Path) -> Path:
             suite.add_property(name, str(getattr(results.summary, name)))
         for verdict in results.verdicts:
             if verdict["check"] == check:
-                suite.add_testcase(_test_case(junitparser, outcomes, verdict))
+                suite.add_testcase(_test_case(junitparser, outcomes, verdict, expected))
         document.add_testsuite(suite)
     document.update_statistics()
     document.write(str(path), pretty=True)
     return path
 
 
-def _test_case(junitparser, outcomes, verdict: dict):
+def _expected(results: Results) -> dict[tuple[str, str], str]:
+    """Reasons of expected failures, by case and kind."""
+    listed = results.campaign.parameters.get("expected_failures", [])
+    return {(one["id"], one["kind"]): one["reason"] for one in listed} if isinstance(listed, list) else {}
+
+
+def _test_case(junitparser, outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
     name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
     test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), 0.0)
-    if (kind := outcomes.get(Status(verdict["status"]))) is not None:
+    known = expected.get((verdict["case"], f"{verdict['check']}: {verdict['status']}"))
+    if known is not None:
+        test.result = [junitparser.Skipped(xml_text(f"expected failure: {known}"), verdict["status"])]
+    elif (kind := outcomes.get(Status(verdict["status"]))) is not None:
         outcome = kind(xml_text(verdict["reason"] or verdict["status"]), verdict["status"])
         outcome.text = xml_text("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
         test.result = [outcome]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.kind import Kind, Setting, Unit
@@ -50,6 +51,8 @@ class Plan:
         The part of the campaign that is run; all of it if None.
     executor : Executor or None
         Ranks of a job that run the units instead of local processes.
+    runs : bool
+        Whether all runs are kept beside the artefacts, for a statement; of a campaign with verdicts.
     """
 
     definition: Definition
@@ -62,6 +65,7 @@ class Plan:
     say: Callable[[str], None] = lambda line: None
     shard: Shard | None = None
     executor: Executor | None = None
+    runs: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -108,7 +112,10 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         digests = {
             key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
         }
-        kept = plan.partial.open(plan.kind.outcome, identity(plan.definition, plan.directory), digests)
+        found: dict[str, Any] = plan.partial.open(
+            plan.kind.outcome, identity(plan.definition, plan.directory), digests
+        )
+        kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()
     try:
         for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
@@ -145,7 +152,7 @@ class _Counter:
 
 def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Counter) -> Iterator[Finished]:
     """Messages of all units that are not finished; the counter hears of each once it is filed."""
-    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept)
+    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept, plan.runs)
     left = [unit for unit in units if not kept.issuperset(unit.keys)]
     left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
     run = _Run(plan.kind)

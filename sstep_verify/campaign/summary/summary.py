@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.loop.messages import REFUSED
+from sstep_verify.campaign.summary.expected import meet
 from sstep_verify.campaign.summary.headline import headline, right_up_to
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks.registry import PRIMARY, gates_of
@@ -92,23 +93,29 @@ def summarise(
     -------
     Summary
     """
-    statuses = {Status(case.status) for case in cases}
-    incomplete = [*too_few, *vacuous_lines(definition, cases, verdicts)]
-    if len(cases) < planned_cases:
+    met = meet(definition.expected, cases, verdicts, state)
+    incomplete = [line for line in too_few if not any(f", {case}, s = " in line for case in met.cases)]
+    incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in met.cases])
+    if len(cases) + met.not_judged < planned_cases:
         incomplete.append(f"{planned_cases - len(cases)} of {planned_cases} problems not finished")
-    if refused := state.errors[REFUSED]:
-        incomplete.insert(0, f"{REFUSED}: {refused[0]}")
+    if met.refused:
+        incomplete.insert(0, f"{REFUSED}: {met.refused[0]}")
     if state.internal:
         code = 4
-    elif Status.FAIL in statuses:
+    elif Status.FAIL in met.statuses or met.stale:
         code = 1
-    elif Status.INCONCLUSIVE in statuses or incomplete:
+    elif Status.INCONCLUSIVE in met.statuses or incomplete:
         code = 3
     else:
         code = 0
     sentence = headline(cases, verdicts)
     if state.interrupted:
         sentence = f"interrupted: {sentence}"
+    if met.lines:
+        sentence += f"; {len(met.lines)} expected failure{'s' * (len(met.lines) > 1)}"
+    if met.stale:
+        more = f" and {len(met.stale) - 1} more" if met.stale[1:] else ""
+        sentence += f"; expected, but not met: {met.stale[0]}{more}"
     if incomplete:
         more = f" and {len(incomplete) - 1} more" if incomplete[1:] else ""
         sentence += f"; incomplete: {incomplete[0]}{more}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from sstep_verify.campaign.artefact_keep import keep_artefacts
+from sstep_verify.campaign.artefact_keep import keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.summary.summary import roll_up
@@ -44,11 +44,14 @@ class CaseOutcome:
         Its verdicts.
     too_few : tuple of str
         Lines on checks and runs with fewer executed comparisons than their minimum.
+    runs : str
+        Where all its runs are kept, as in the replay commands of verdicts; empty if nowhere.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
+    runs: str = ""
 
 
 def execute_group(
@@ -58,6 +61,7 @@ def execute_group(
     options: str,
     artefacts: Path | None = None,
     finished: Collection[str] = (),
+    runs: bool = False,
 ) -> Iterator[Finished]:
     """Run the cases of a group, one after the other; an error in one ends only that one.
 
@@ -75,6 +79,8 @@ def execute_group(
         Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
     finished : collection of str
         Ids of cases that are left out; what the others share is as if they were not.
+    runs : bool
+        Whether all runs are kept there too.
 
     Yields
     ------
@@ -97,7 +103,8 @@ def execute_group(
         if spec.id in finished:
             continue
         failures: list[Finished] = []
-        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, failures)
+        kept = artefacts if runs else None
+        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, kept, failures)
         message = attempted(work, spec.id)
         yield from failures
         yield replace(message, keep=not failures)
@@ -110,6 +117,7 @@ def _execute_case(
     shared: SharedReferences,
     oracle: Oracle,
     artefacts: Path | None,
+    kept: Path | None,
     failures: list[Finished],
 ) -> CaseOutcome:
     """The outcome of a case; a check that raises is left out and added to the failures."""
@@ -158,7 +166,8 @@ def _execute_case(
         lines=tuple(lines),
     )
     short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
-    return CaseOutcome(outcome, tuple(verdicts), short)
+    runs = keep_runs(case, made.trajectories, kept) if kept else ""
+    return CaseOutcome(outcome, tuple(verdicts), short, runs)
 
 
 def _judged(

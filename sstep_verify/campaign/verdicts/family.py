@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from sstep_verify.campaign.ranges import (
     LONG,
@@ -32,6 +33,14 @@ from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 
 STREAMS = ("uniform", "cyclic", "epochs", "logged", *GENERATORS)
 COUNTS = ("iterations", "windows", "epochs")
+
+
+class Source(Protocol):
+    """Where runs come from that are not made here; it is sent to other processes."""
+
+    def solver(self, ranks: int) -> Solver:
+        """What gives the runs of the solver under test on so many ranks."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,8 @@ class Family:
         Ids of the checks that judge the runs; all by default.
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
+    source : Source or None
+        Where its runs come from; None if it makes them itself. With one, no solver is loaded or started.
     """
 
     data: tuple[str, ...]
@@ -147,6 +158,7 @@ class Family:
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
     given: ProgramFile | Solver | None = None
+    source: Source | None = None
 
     @property
     def label(self) -> str:
@@ -188,6 +200,8 @@ class Family:
         InputError
             If its options do not go together.
         """
+        if self.source is not None:
+            return {"": self.source.solver(self.ranks)}
         if isinstance(self.given, ProgramFile):
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:
@@ -267,7 +281,7 @@ def _ranges(family: Family) -> dict[str, Range]:
         "memory": Range(0, 1 << 20, "GiB", open=True),
         "time_limit": Range(0, 10**8, "seconds; three years", open=True),
         "bias": Range(-sys.float_info.max),
-        "ranks": Range(1, most_ranks(), cores),
+        "ranks": Range(1, WORDS) if family.source else Range(1, most_ranks(), cores),
         "replay_limit": count,
         "windows": Range(0, 1 << 20, "each is replayed in exact arithmetic"),
         "minimum_windows": Range(

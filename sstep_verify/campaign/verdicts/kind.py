@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.data import load_data
@@ -41,7 +41,7 @@ class Verdicts(Kind):
                 work=group,
                 data=(group.data,),
                 ranks=group.specs[0].family.ranks,
-                foreign=is_foreign(group.specs[0].family.solver),
+                foreign=is_foreign(group.specs[0].family.solver) and not group.specs[0].family.source,
             )
             for group in expand(definition, only)
         ]
@@ -75,7 +75,7 @@ class Verdicts(Kind):
         left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
         options = replay_options(setting.directory)
         yield from execute_group(
-            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out
+            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out, setting.runs
         )
 
     def key(self, outcome: CaseOutcome) -> str:
@@ -106,6 +106,8 @@ class Verdicts(Kind):
             parameters={
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
+                "expected_failures": [asdict(one) for one in definition.expected],
+                "planned": [key for unit in units for key in unit.keys],
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
             seeds={
@@ -117,7 +119,8 @@ class Verdicts(Kind):
 
 def _programs(units: list[Unit]) -> list[Program]:
     """The programs under test, each once."""
-    solvers = [unit.work.specs[0].family.solvers()[""] for unit in units]
+    families = (unit.work.specs[0].family for unit in units)
+    solvers = [family.solvers()[""] for family in families if family.source is None]
     found = [solver.described.program for solver in solvers if isinstance(solver, ProgramSolver)]
     return list(dict.fromkeys(found))
 

@@ -8,6 +8,7 @@ from importlib import resources
 import pytest
 
 from sstep_verify.campaign import artefact_values
+from sstep_verify.campaign.statement import record as statement
 from sstep_verify.records import json_schema
 from sstep_verify.reporting import schema
 from sstep_verify.reporting.results import SCHEMA
@@ -17,6 +18,7 @@ FOLDER = resources.files("sstep_verify.reporting") / "schemas"
 MADE = {
     "artefact-2.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
     "results-2.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
+    "statement-1.json": lambda: json_schema(statement.FORM, "statement", statement.SCHEMA),
     "vector-1.json": lambda: json_schema(record.EXPECTED, "vector", record.VERSION),
     "vectors-1.json": lambda: json_schema(record.INDEX, "vectors", record.VERSION),
 }

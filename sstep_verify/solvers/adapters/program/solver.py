@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,7 @@ class ProgramSolver:
             if self._witness:
                 variables |= self._witness.variables(folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
-            ended = execute(words, self._program.time_limit, self._program.memory, variables, tail)
+            ended = self._executed(folder, words, variables, tail)
             self._require_end(ended, request.s, folder)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             left = read_left(self.described, request, folder, ended, taken, places)
@@ -166,6 +167,10 @@ class ProgramSolver:
         blocks = taken.numbers(self._blocks(request)) if request.stream.known else None
         log = self._program.writes == "log"
         write_folder(request, folder, log, blocks=blocks, initial=taken.theirs(initial))
+
+    def _executed(self, folder: Path, words: list[str], variables: Mapping[str, str], tail: int) -> Ended:
+        """How the program ended; its results lie in the folder then."""
+        return execute(words, self._program.time_limit, self._program.memory, variables, tail)
 
     def _require_start(self, request: RunRequest) -> None:
         """Raise RefusedError for a run that the program cannot make."""

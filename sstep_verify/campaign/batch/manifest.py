@@ -1,0 +1,106 @@
+"""``batch.json``: which program and problems the runs of a folder are of."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.verdicts.family import Source
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
+from sstep_verify.outputs import write_text
+from sstep_verify.records import convert, decode, strict
+from sstep_verify.reporting.plain import plain
+from sstep_verify.solvers.adapters.program import ProgramFile
+
+NAME, RUNS = "batch.json", "runs"
+
+MOST_BYTES = 32 << 20
+"""Largest manifest: of some hundred thousand runs."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A run in the manifest.
+
+    Parameters
+    ----------
+    name : str
+        Its folder, in ``runs/``.
+    words : tuple of str
+        Arguments of its command, with U+0001 for the folder.
+    variables : dict of str to str
+        Environment variables.
+    ranks : int
+        Number of ranks.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    variables: dict[str, str]
+    ranks: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a folder of runs is for.
+
+    Parameters
+    ----------
+    format, version : str, int
+        ``sstep-batch`` and 1.
+    profile : str
+        Name of the profile.
+    selection : Selection
+        What of it.
+    only : str
+        Part of the ids of the cases; all if empty.
+    program : ProgramFile
+        The program.
+    runs : tuple of Listed
+        The runs, in the order in which they were asked for.
+    """
+
+    profile: str
+    selection: Selection
+    only: str
+    program: ProgramFile
+    runs: tuple[Listed, ...] = ()
+    format: Literal["sstep-batch"] = "sstep-batch"
+    version: Literal[1] = 1
+
+    def definition(self, source: Source, folder: Path) -> Definition:
+        """The campaign that judges the runs; InputError if nothing of the profile is left."""
+        again = shlex.join(["sstep-verify", "judge", str(folder)])
+        return profile_of(self.profile, self.program, self.selection, again, source)
+
+
+_FORM = strict(Batch, {})
+
+
+def write_batch(batch: Batch, folder: Path) -> None:
+    """Write the manifest."""
+    write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
+
+
+def read_batch(folder: Path) -> Batch:
+    """Read the manifest of a folder.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot be used.
+    """
+    if not (folder / NAME).exists():
+        raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify export wrote")
+    where = str(folder / NAME)
+    values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
+    batch: Batch = convert(msgspec.to_builtins(convert(values, _FORM, where)), Batch, where)
+    return batch

@@ -1,0 +1,186 @@
+"""The files of a statement: NAME.json, its badge NAME.svg, and the folder NAME.runs of recorded runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sstep_verify.campaign.artefact import EVERY, SUMS, read_artefact
+from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
+from sstep_verify.campaign.statement.record import Chosen, Statement, statement_text
+from sstep_verify.campaign.statement.recorded import MOST_BYTES
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
+from sstep_verify.outputs import Output, check, whole_folder, write_text
+from sstep_verify.reporting.badge import badge
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.reporting.results import Results
+
+ENDING = ".json"
+
+MOST_FOLDER = 256 << 20
+"""Bytes of all recorded runs together, as they are stored."""
+
+FOLDER = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)?", re.ASCII)
+"""Names of folders of recorded runs: no separators, not hidden."""
+
+
+def places_of(path: str | Path) -> tuple[Path, Path, Path]:
+    """Statement, badge and folder of runs of a statement's name.
+
+    Raises
+    ------
+    InputError
+        If the name does not end with ``.json``.
+    """
+    path = Path(path)
+    if path.suffix != ENDING or path.name == ENDING:
+        raise InputError(
+            f"{path}: a statement is a file NAME{ENDING}; NAME.svg and NAME.runs stand beside it"
+        )
+    return path, path.with_suffix(".svg"), path.with_suffix(".runs")
+
+
+def check_places(path: str | Path, definition: Definition) -> None:
+    """See, before hours of work, that a statement can be made and written; InputError if not.
+
+    A statement that is there is replaced; a folder NAME.runs that holds anything but recorded runs is not.
+    """
+    if definition.cut is None:
+        raise InputError("a statement is made of a solver on a profile, and of nothing else")
+    statement, picture, runs = places_of(path)
+    for place, folder in ((statement, False), (picture, False), (runs, True)):
+        check(Output("--statement", place, replace=True, folder=folder))
+    for entry in runs.iterdir() if runs.is_dir() else ():
+        if not FOLDER.fullmatch(entry.name):
+            raise InputError(f"{runs} holds {entry.name!r}, which is no part of a statement; name another")
+
+
+def recorded_in(folder: Path) -> Runs:
+    """The recorded runs in a folder by the ids of their cases.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read, or are larger than `MOST_FOLDER`.
+    """
+    names = sorted(entry.name for entry in folder.glob(f"*-{EVERY}-s0*")) if folder.is_dir() else []
+    size = sum(file.stat().st_size for name in names for file in (folder / name).iterdir())
+    if size > MOST_FOLDER:
+        raise InputError(
+            f"the recorded runs have {size} bytes, but a statement holds at most {MOST_FOLDER}; state "
+            "fewer problems, by --profile, --task, --kernel or --only"
+        )
+    return {
+        read_artefact(folder / name, MOST_BYTES).case.id: (name, digest_of(folder / name)) for name in names
+    }
+
+
+def digest_of(folder: Path) -> str:
+    """SHA-256 of the list of digests of a folder of recorded runs."""
+    return hashlib.sha256(read_whole(folder / SUMS, 1 << 16, "a list of digests", follow=False)).hexdigest()
+
+
+def write_statement(statement: Statement, path: str | Path, recorded: Path) -> Path:
+    """Write the three; the statement itself last.
+
+    Parameters
+    ----------
+    statement : Statement
+        What is said.
+    path : str or Path
+        Name of the statement.
+    recorded : Path
+        Folder that holds its recorded runs, which are copied.
+
+    Returns
+    -------
+    Path
+        Absolute path of the statement.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    place, picture, runs = (Path(os.path.realpath(one)) for one in places_of(path))
+    with whole_folder(runs) as partial:
+        for problem in statement.problems:
+            shutil.copytree(recorded / problem.runs, partial / problem.runs)
+    write_text(picture, badge_of(statement))
+    write_text(place, statement_text(statement))
+    return place
+
+
+def state(definition: Definition, only: str, results: Results, recorded: Path, path: str | Path) -> Path:
+    """Make the statement of a finished check, and write it.
+
+    Parameters
+    ----------
+    definition : Definition
+        The profile with the solver.
+    only : str
+        What of its cases was asked for; all if empty.
+    results : Results
+        What was found.
+    recorded : Path
+        Folder with the recorded runs of every case.
+    path : str or Path
+        Name of the statement.
+
+    Raises
+    ------
+    InputError
+        If the results do not speak of every problem, or the statement cannot be written.
+    """
+    refuse_partial(results)
+    asked = Chosen(definition.cut.profile, definition.cut.selection, only)
+    made = make_statement(results, judged_of(definition), asked, recorded_in(recorded))
+    return write_statement(made, path, recorded)
+
+
+def stated(
+    write: Callable[[Results, Path], object], results: Results, artefacts: Path
+) -> InputError | None:
+    """Have a statement written, and leave none of its runs for the report.
+
+    Parameters
+    ----------
+    write : callable
+        Given results and folder, writes it.
+    results : Results
+        What was found.
+    artefacts : Path
+        Folder with the artefacts of the report and the recorded runs, which are removed from it.
+
+    Returns
+    -------
+    InputError or None
+        Why no statement was written.
+    """
+    try:
+        write(results, artefacts)
+    except InputError as error:
+        return error
+    finally:
+        for kept in artefacts.glob(f"*-{EVERY}-s0*"):
+            shutil.rmtree(kept)
+    return None
+
+
+def badge_of(statement: Statement) -> str:
+    """The badge of a statement."""
+    count = len(statement.problems)
+    words = {
+        "passed": f"right for s ≤ {statement.largest_s} on {count} problem{'s' * (count > 1)}",
+        "failed": "wrong",
+        "inconclusive": "inconclusive",
+    }[statement.outcome]
+    return badge(f"s-step solver, specification {statement.specification}", words, statement.outcome)

@@ -1,0 +1,177 @@
+"""Makes a statement of a campaign's results; proving one anew makes it a second time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from sstep_verify.campaign.statement.record import (
+    SCHEMA,
+    Chosen,
+    Extreme,
+    Judged,
+    ProblemSaid,
+    Statement,
+    VerdictSaid,
+    digests_of,
+    rounded_up,
+)
+from sstep_verify.campaign.statement.sentences import sentences_of
+from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.errors import InputError
+from sstep_verify.provenance import without_names
+from sstep_verify.quantities import KERNEL
+from sstep_verify.reporting.plain import plain
+from sstep_verify.reporting.results import Results
+from sstep_verify.solvers.adapters.program import ProgramFile
+from sstep_verify.specification import specification
+from sstep_verify.verdict import Status
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+
+OUTCOMES: dict[int, Literal["passed", "failed", "inconclusive"]] = {
+    0: "passed",
+    1: "failed",
+    3: "inconclusive",
+}
+"""Outcome of a statement by the exit code of the check."""
+
+Runs = Mapping[str, tuple[str, str]]
+"""Of each case the folder of its recorded runs, and the digest of that folder's list of digests."""
+
+
+def make_statement(
+    results: Results,
+    solver: Judged,
+    asked: Chosen,
+    runs: Runs,
+    environment: dict[str, object] | None = None,
+) -> Statement:
+    """What the results of a check say of the solver.
+
+    Parameters
+    ----------
+    results : Results
+        Of the whole check.
+    solver, asked
+        As they stand in the statement.
+    runs : mapping
+        See `Runs`.
+    environment : dict, optional
+        That of the results if absent.
+
+    Raises
+    ------
+    InputError
+        If the check was interrupted, met errors of its own, or did not judge every problem: of those that
+        were not judged nothing can be said.
+    """
+    summary, cases = results.summary, results.cases
+    refuse_partial(results)
+    if missing := next((case.id for case in cases if case.id not in runs), ""):
+        raise InputError(f"the runs of {missing} were not recorded, so no statement rests on them")
+    made = Statement(
+        schema=SCHEMA,
+        specification=specification().version,
+        outcome=OUTCOMES[summary.exit_code],
+        solver=solver,
+        asked=asked,
+        largest_s=min(cast("Iterable[int]", summary.right_up_to.values()), default=0),
+        worst_ratio=_worst((one["ratio"], one) for one in results.verdicts if one["executed"]),
+        worst_detectable=_worst_detectable(results),
+        sentences=sentences_of(results.verdicts, {case.id: case.task for case in cases}),
+        problems=tuple(
+            ProblemSaid(
+                case.id, case.status, cast(int, summary.right_up_to[case.id]), case.s, case.samples,
+                case.features, *runs[case.id],
+            )
+            for case in cases
+        ),
+        verdicts=tuple(_verdict(one) for one in results.verdicts),
+        shortfalls=tuple(note for note in results.campaign.notes if note.startswith("too few")),
+        data=_data(results),
+        environment=_environment(results) if environment is None else environment,
+        digests={},
+    )  # fmt: skip
+    return replace(made, digests=digests_of(plain(made)))
+
+
+def judged_of(definition: Definition) -> Judged:
+    """The solver of a profile, as its author describes it; names of persons are left out of its command."""
+    family = definition.families[0]
+    declaration = replace(family.solvers()[""].declaration, ranks=1)
+    if not isinstance(family.given, ProgramFile):
+        return Judged(family.solver, None, declaration)
+    program = family.given.program
+    command, setup = (tuple(map(without_names, words)) for words in (program.command, program.setup))
+    nameless = replace(program, command=command, setup=setup)
+    return Judged(program.name, replace(family.given, program=nameless), declaration)
+
+
+def refuse_partial(results: Results) -> None:
+    """Raise InputError if the results do not speak of every problem."""
+    if results.summary.interrupted:
+        raise InputError("no statement is made of an interrupted check; go on with --resume")
+    told = [note for note in results.campaign.notes if note.startswith(("internal error", "not judged"))]
+    if told or results.summary.exit_code not in OUTCOMES:
+        first = told[0].splitlines()[0] if told else f"exit code {results.summary.exit_code}"
+        raise InputError(
+            f"no statement is made, for it would not speak of every problem ({first}); ask only for what "
+            "the solver is for, by --task, --kernel or --only"
+        )
+
+
+def _verdict(one: dict[str, Any]) -> VerdictSaid:
+    return VerdictSaid(
+        check=one["check"],
+        case=one["case"],
+        s=one["s"],
+        status=one["status"],
+        ratio=rounded_up(one["ratio"]),
+        detectable=rounded_up(_detectable(one)),
+        planned=one["planned"],
+        executed=one["executed"],
+        sentences=tuple(one["sentences"]),
+    )
+
+
+def _detectable(one: dict[str, Any]) -> float | None:
+    return next((term["detectable"] for term in one["terms"] if term["name"] == KERNEL), None)
+
+
+def _worst(found: Iterable[tuple[float | None, dict[str, Any]]]) -> Extreme | None:
+    """The largest, where None is infinite; the first of several that are equal as they are shown."""
+    worst: Extreme | None = None
+    for value, one in found:
+        shown = rounded_up(value)
+        if worst is None or (worst.value is not None and (shown is None or shown > worst.value)):
+            worst = Extreme(shown, one["check"], one["case"], one["s"])
+    return worst
+
+
+def _worst_detectable(results: Results) -> Extreme | None:
+    """The largest over the runs of what the sharpest primary check that passed would have seen."""
+    best: dict[tuple[str, int], tuple[float | None, dict[str, Any]]] = {}
+    for one in results.verdicts:
+        shown = any(term["name"] == KERNEL for term in one["terms"])
+        if one["check"] not in PRIMARY or one["status"] != Status.PASS or not shown:
+            continue
+        key, value = (one["case"], one["s"]), _detectable(one)
+        known = best[key][0] if key in best else None
+        if key not in best or (value is not None and (known is None or value < known)):
+            best[key] = value, one
+    return _worst(best.values())
+
+
+def _data(results: Results) -> dict[str, str]:
+    known = cast("dict[str, str]", results.provenance["data"])
+    return {name: known[name] for name in dict.fromkeys(case.dataset for case in results.cases)}
+
+
+def _environment(results: Results) -> dict[str, object]:
+    """Versions, machine, command, date; of data those digests that are no data set's: of programs."""
+    known, data = results.provenance, _data(results)
+    programs = {name: digest for name, digest in dict(known["data"]).items() if name not in data}  # type: ignore[call-overload]
+    return {**{name: value for name, value in known.items() if name != "data"}, "programs": programs}

@@ -1,0 +1,285 @@
+"""The statement as a record: what is said of a solver, and which parts of it stand on recorded runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any, Literal
+
+import msgspec
+
+from sstep_verify.campaign.profile import Selection
+from sstep_verify.declaration import Declaration
+from sstep_verify.errors import InputError
+from sstep_verify.records import convert, decode, strict
+from sstep_verify.reporting.plain import plain
+from sstep_verify.solvers.adapters.program import ProgramFile
+
+SCHEMA: Literal[1] = 1
+
+MOST_BYTES = 16 << 20
+"""Largest statement that is read; one of profile ci has 100 kB."""
+
+Outcome = Literal["passed", "failed", "vacuous", "inconclusive", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The solver, as its author describes it.
+
+    Parameters
+    ----------
+    name : str
+        ``module:object``, or the name of a program.
+    program : ProgramFile or None
+        How the program was started, what it leaves, how it draws; None of a Python object.
+    declaration : Declaration
+        What it says it is, on one rank: the bounds are for exactly this.
+
+    Raises
+    ------
+    InputError
+        If it is declared on several ranks.
+    """
+
+    name: str
+    program: ProgramFile | None
+    declaration: Declaration
+
+    def __post_init__(self) -> None:
+        if self.declaration.ranks != 1:
+            raise InputError(
+                f"declaration.ranks is {self.declaration.ranks}, but it stands for one rank here"
+            )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The problems that were asked for, in the words of ``sstep-verify check``.
+
+    Parameters
+    ----------
+    profile : str
+        Name of the profile.
+    selection : Selection
+        What it was cut to.
+    only : str
+        Part of the ids of the cases; all if empty.
+    """
+
+    profile: str
+    selection: Selection
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The largest of some numbers, and where it was met.
+
+    Parameters
+    ----------
+    value : float or None
+        Rounded up to two digits; None if it is infinite.
+    check, case : str
+        Check id and case.
+    s : int
+        Iterations per window.
+    """
+
+    value: float | None
+    check: str
+    case: str
+    s: int
+
+
+@dataclass(frozen=True)
+class SentenceSaid:
+    """What the verdicts say of one sentence of the specification.
+
+    Parameters
+    ----------
+    number : str
+        Its number.
+    outcome : str
+        failed: a FAIL names it among those that it may break. inconclusive: a check that decides it could
+        not. passed: a check that decides it passed, and saw the quantities that it prescribes. vacuous: it
+        was judged, and nothing showed it. not applicable: no check that decides it judged such a problem.
+    checks : tuple of str
+        The checks whose verdicts say so.
+    """
+
+    number: str
+    outcome: Outcome
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProblemSaid:
+    """One problem on some number of ranks.
+
+    Parameters
+    ----------
+    id : str
+        Its id in the profile.
+    status : str
+        PASS, FAIL, VACUOUS or INCONCLUSIVE.
+    right_up_to : int
+        Largest s such that it is right for every s up to it; 0 for none.
+    s : tuple of int
+        Iterations per window that were run.
+    samples, features : int
+        Shape of the data (m, n).
+    runs : str
+        Folder of the recorded runs.
+    sha256 : str
+        Digest of that folder's list of digests.
+    """
+
+    id: str
+    status: str
+    right_up_to: int
+    s: tuple[int, ...]
+    samples: int
+    features: int
+    runs: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class VerdictSaid:
+    """One verdict.
+
+    Parameters
+    ----------
+    check, case : str
+        Check id and case.
+    s : int
+        Iterations per window.
+    status : str
+        PASS, FAIL, VACUOUS or INCONCLUSIVE.
+    ratio : float or None
+        Measured / bound, rounded up to two digits; None if it is infinite or undefined.
+    detectable : float or None
+        Smallest relative error in the kernel correction that would have been seen, rounded up likewise;
+        None if none would.
+    planned, executed : int
+        Comparisons.
+    sentences : tuple of str
+        Sentences that it is about; of a FAIL those that it may break.
+    """
+
+    check: str
+    case: str
+    s: int
+    status: str
+    ratio: float | None
+    detectable: float | None
+    planned: int
+    executed: int
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a solver was found to be.
+
+    Parameters
+    ----------
+    schema : int
+        Version of the form.
+    specification : str
+        Version of the specification.
+    outcome : {"passed", "failed", "inconclusive"}
+        Of the whole, as the exit codes 0, 1 and 3 of ``check``.
+    solver : Judged
+        What was judged.
+    asked : Chosen
+        On which problems.
+    largest_s : int
+        Every problem is right for every s up to it; 0 for none.
+    worst_ratio : Extreme or None
+        Largest measured / bound.
+    worst_detectable : Extreme or None
+        Largest of the relative errors in the kernel correction that each run would have shown.
+    sentences : tuple of SentenceSaid
+        All sentences, in order.
+    problems : tuple of ProblemSaid
+        All problems.
+    verdicts : tuple of VerdictSaid
+        All verdicts.
+    shortfalls : tuple of str
+        What was compared too seldom, or was vacuous and is not tolerated.
+    data : dict of str to str
+        SHA-256 of each data set.
+    environment : dict
+        Versions, machine, command and date, as `sstep_verify.provenance.collect` has them.
+    digests : dict of str to str
+        SHA-256 of every other field.
+    """
+
+    schema: Literal[1]
+    specification: str
+    outcome: Literal["passed", "failed", "inconclusive"]
+    solver: Judged
+    asked: Chosen
+    largest_s: int
+    worst_ratio: Extreme | None
+    worst_detectable: Extreme | None
+    sentences: tuple[SentenceSaid, ...]
+    problems: tuple[ProblemSaid, ...]
+    verdicts: tuple[VerdictSaid, ...]
+    shortfalls: tuple[str, ...]
+    data: dict[str, str]
+    environment: dict[str, object]
+    digests: dict[str, str]
+
+
+FORM = strict(Statement, {})
+
+
+def digests_of(values: dict[str, Any]) -> dict[str, str]:
+    """SHA-256 of every field but `digests`, as JSON with sorted keys and no white space."""
+    return {
+        item.name: hashlib.sha256(
+            json.dumps(values[item.name], sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
+        for item in fields(Statement)
+        if item.name != "digests"
+    }
+
+
+def statement_text(statement: Statement) -> str:
+    """The statement as strict JSON."""
+    return json.dumps(plain(statement), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def statement_from(content: bytes, where: str) -> Statement:
+    """Read a statement; its digests are not looked at.
+
+    Raises
+    ------
+    InputError
+        If it is not strict JSON, has another schema version, or a field is missing, unknown or unusable.
+    """
+    values = decode(content, where)
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
+        raise InputError(f"{where}: schema: is no statement of schema {SCHEMA}")
+    built = msgspec.to_builtins(convert(values, FORM, where))
+    statement: Statement = convert(built, Statement, where)
+    return statement
+
+
+def rounded_up(value: float | None) -> float | None:
+    """A number >= 0 to two significant digits, never smaller than it; None if there is no such number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+
+
+def neighbours(value: float) -> tuple[float, float]:
+    """The numbers of two significant digits beside one."""
+    context, number = Context(prec=2), Decimal(repr(value))
+    return float(number.next_minus(context)), float(number.next_plus(context))

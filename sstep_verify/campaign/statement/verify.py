@@ -1,0 +1,221 @@
+"""Proves a statement anew, offline and without its solver: every recorded run is judged again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.loop.run import Plan, Progress, run_campaign
+from sstep_verify.campaign.profile import profile_of
+from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
+from sstep_verify.campaign.statement.make import Runs, make_statement
+from sstep_verify.campaign.statement.record import (
+    MOST_BYTES,
+    Statement,
+    digests_of,
+    neighbours,
+    statement_from,
+)
+from sstep_verify.campaign.statement.recorded import MOST_BYTES as MOST_ARRAYS
+from sstep_verify.campaign.statement.recorded import RecordedRuns
+from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.inputs import read_whole
+from sstep_verify.outputs import shortened
+from sstep_verify.provenance import collect
+from sstep_verify.reporting.plain import plain
+from sstep_verify.reporting.results import Results
+from sstep_verify.specification import specification
+
+UNPROVED = ("environment", "solver.name", "solver.program")
+"""Fields that no recorded run can show: a digest alone tells that they were changed."""
+
+BY_FLOAT64 = ("ratio", "detectable", "value")
+"""Fields that are evaluated in float64, which another machine or version may round otherwise."""
+
+
+class StatementError(SstepVerifyError):
+    """A statement that is refused; the message names the field.
+
+    Parameters
+    ----------
+    where : str
+        Field or file at fault.
+    fault : str
+        What is wrong with it.
+    """
+
+    def __init__(self, where: str, fault: str):
+        super().__init__(f"statement refused: {shortened(where)}: {fault}")
+        self.where = where
+
+
+def read_statement(path: str | Path) -> Statement:
+    """Read a statement and compare its digests with its fields, its badge and its runs.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is none of this version.
+    StatementError
+        If a field, the badge or a recorded run was changed.
+    """
+    place, picture, runs = places_of(path)
+    statement = statement_from(read_whole(place, MOST_BYTES, "a statement"), str(place))
+    values = plain(statement)
+    made = digests_of(values)
+    for name in sorted(made.keys() | statement.digests.keys()):
+        if made.get(name) != statement.digests.get(name):
+            raise StatementError(name, f"was changed: its SHA-256 is not digests.{shortened(name)}")
+    if os.path.lexists(picture):
+        found = read_whole(picture, 1 << 16, "a badge", follow=False)
+        if found != badge_of(statement).encode():
+            raise StatementError(picture.name, "is not the badge of this statement")
+    _compare_runs(statement, runs)
+    return statement
+
+
+def _compare_runs(statement: Statement, folder: Path) -> None:
+    """Refuse a folder that does not hold exactly the recorded runs that the statement names."""
+    named = {problem.runs: problem.sha256 for problem in statement.problems}
+    for place, problem in enumerate(statement.problems):
+        if not FOLDER.fullmatch(problem.runs) or list(named).count(problem.runs) != 1:
+            raise StatementError(f"problems[{place}].runs", "is no name of a folder of recorded runs")
+    if len(named) != len(statement.problems):
+        raise StatementError("problems", "two of them name the same recorded runs")
+    try:
+        with os.scandir(folder) as entries:
+            found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+    except OSError as error:
+        raise StatementError(folder.name, f"cannot be read: {error.strerror}") from error
+    for name in sorted(found.keys() | named.keys()):
+        where = f"{folder.name}/{name}"
+        if name not in named or not found.get(name, False):
+            fault = "is no part of the statement" if name not in named else "is missing, or is no folder"
+            raise StatementError(where, fault)
+        try:
+            size = sum(file.lstat().st_size for file in (folder / name).iterdir())
+            if size > MOST_FOLDER:
+                raise StatementError(where, f"has {size} bytes, but at most {MOST_FOLDER} are read")
+            if digest_of(folder / name) != named[name]:
+                raise StatementError(where, "was changed: it has another SHA-256 than problems.sha256 says")
+            read_artefact(folder / name, MOST_ARRAYS)
+        except (InputError, OSError) as error:
+            raise StatementError(where, str(error)) from error
+
+
+def prove_statement(
+    path: str | Path, directory: str | None = None, jobs: int = 1, progress: Progress = lambda *_: None
+) -> tuple[Statement, list[str]]:
+    """Judge every recorded run again, and compare what follows with what is stated.
+
+    Parameters
+    ----------
+    path : str or Path
+        The statement.
+    directory : str or None
+        Folder of the data sets, for a statement on data that do not come with the package.
+    jobs : int
+        Processes.
+    progress : callable
+        See `Progress`.
+
+    Returns
+    -------
+    statement : Statement
+        The statement, proved.
+    differences : list of str
+        Numbers that differ in their last digit; only where versions or machine are others.
+
+    Raises
+    ------
+    InputError, StatementError
+        As `read_statement`, or if what is stated does not follow from the recorded runs.
+    """
+    stated = read_statement(path)
+    if stated.specification != specification().version:
+        raise StatementError(
+            "specification",
+            f"is {stated.specification}, but this version judges by {specification().version}; prove it by "
+            "the version of sstep-verify that made it",
+        )
+    made = remade(stated, judged_again(stated, path, directory, jobs, progress))
+    return stated, compare(stated, made)
+
+
+def judged_again(
+    stated: Statement, path: str | Path, directory: str | None, jobs: int, progress: Progress
+) -> Results:
+    """Results of the profile that is stated, with the recorded runs in the place of the solver's."""
+    runs = places_of(path)[2]
+    asked, solver = stated.asked, stated.solver
+    source = RecordedRuns(str(runs), tuple(one.runs for one in stated.problems), solver.declaration)
+    given = solver.program or solver.name
+    try:
+        definition = profile_of(asked.profile, given, asked.selection, "statement", source)
+        return run_campaign(Plan(definition, directory, asked.only, jobs), progress)
+    except InputError as error:
+        raise StatementError("asked", f"cannot be judged again: {error}") from error
+
+
+def remade(stated: Statement, results: Results) -> Statement:
+    """The statement that the recorded runs make."""
+    runs: Runs = {one.id: (one.runs, one.sha256) for one in stated.problems}
+    try:
+        return make_statement(results, stated.solver, stated.asked, runs, stated.environment)
+    except InputError as error:
+        raise StatementError(
+            "problems", f"the recorded runs are not those of the problems asked for: {error}"
+        ) from error
+
+
+def compare(stated: Statement, made: Statement) -> list[str]:
+    """Numbers that differ as another machine may make them differ.
+
+    Raises
+    ------
+    StatementError
+        If anything else differs; the field is named.
+    """
+    differences = []
+    values = plain(stated), plain(made)
+    for item in fields(Statement):
+        if item.name == "digests":
+            continue  # Compared with the fields themselves; those of numbers may differ as the numbers do.
+        for where, said, found in _unequal(item.name, *(one[item.name] for one in values)):
+            fault = f"is {said!r:.80}, but the recorded runs give {found!r:.80}"
+            if not (where.rpartition(".")[2] in BY_FLOAT64 and _beside(said, found) and _elsewhere(stated)):
+                raise StatementError(where, fault)
+            differences.append(f"{where} {fault}")
+    return differences
+
+
+def _unequal(where: str, stated: Any, made: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Places at which two plain values differ, and what stands there."""
+    if isinstance(stated, dict) and isinstance(made, dict):
+        for name in dict.fromkeys((*stated, *made)):
+            yield from _unequal(f"{where}.{name}", stated.get(name), made.get(name))
+    elif isinstance(stated, list) and isinstance(made, list) and len(stated) == len(made):
+        for place, (one, other) in enumerate(zip(stated, made, strict=True)):
+            yield from _unequal(f"{where}[{place}]", one, other)
+    elif stated != made or type(stated) is not type(made):
+        yield where, stated, made
+
+
+def _beside(stated: Any, made: Any) -> bool:
+    return isinstance(stated, float) and isinstance(made, float) and made > 0 and stated in neighbours(made)
+
+
+def _elsewhere(stated: Statement) -> bool:
+    """Whether versions or machine are others than those of the statement."""
+    here, there = plain(collect()), stated.environment
+    names = ("package", "python", "packages")
+    return any(here[name] != there.get(name) for name in names) or _cpu(here) != _cpu(there)
+
+
+def _cpu(environment: dict[str, Any]) -> Any:
+    machine = environment.get("machine")
+    return machine.get("cpu") if isinstance(machine, dict) else machine

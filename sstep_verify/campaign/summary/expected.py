@@ -1,0 +1,217 @@
+"""Expected failures: those that a list names do not fail a run, and those that it names in vain do."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sstep_verify.campaign.loop.messages import REFUSED
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.errors import InputError, closest
+from sstep_verify.inputs import read_whole
+from sstep_verify.records import convert, strict
+from sstep_verify.reporting.results import Case, Results
+from sstep_verify.verdict import Status, Verdict
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.loop.messages import State
+
+MOST_BYTES = 1 << 20
+
+UNFILLED = "to be filled in"
+"""Reason that is written where nobody has given one."""
+
+UNSETTLED = (Status.FAIL, Status.INCONCLUSIVE)
+
+KINDS = (*(f"{check}: {status}" for check in CHECKS for status in UNSETTLED), REFUSED)
+"""Kinds of failures: a check with what it said, or that the problem was not judged."""
+
+
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """A failure that is known.
+
+    Parameters
+    ----------
+    id : str
+        Id of the case.
+    kind : str
+        One of `KINDS`, such as ``step-replay: FAIL``; whatever the s.
+    reason : str
+        Why it is known and stays.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown, or there is no reason.
+    """
+
+    id: str
+    kind: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(
+                f"kind {self.kind!r} of {self.id!r} is unknown{closest(self.kind, KINDS)}; known: CHECK: "
+                f"FAIL, CHECK: INCONCLUSIVE and {REFUSED!r}, with CHECK one of {', '.join(CHECKS)}"
+            )
+        if not self.reason.strip():
+            raise InputError(f"{self.id!r}, {self.kind!r}: reason is empty; say why this failure is known")
+
+
+@dataclass(frozen=True)
+class _File:
+    """The list in a file."""
+
+    expected: tuple[ExpectedFailure, ...] = ()
+
+
+def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFailure, ...]:
+    """Read a list of expected failures.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file with tables ``[[expected]]``.
+    known : collection of str
+        Ids of all cases.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, an entry is unusable or stands twice, or it names no case.
+    """
+    try:
+        table = tomllib.loads(read_whole(path, MOST_BYTES, "a list of expected failures").decode())
+    except RecursionError as error:
+        raise InputError(f"{path}: is nested too deeply for a list of expected failures") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not a TOML file: {error}") from error
+    convert(table, strict(_File, {}), str(path))
+    found: _File = convert(table, _File, str(path))
+    seen = set()
+    for one in found.expected:
+        if (one.id, one.kind) in seen:
+            raise InputError(f"{path}: {one.id!r}, {one.kind!r} stands twice")
+        seen.add((one.id, one.kind))
+        if one.id not in known:
+            raise InputError(
+                f"{path}: {one.id!r} names no case{closest(one.id, known)}; remove it, or mend its id"
+            )
+    return found.expected
+
+
+def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> str:
+    """A list of what fails in some results; reasons that are known are kept.
+
+    Parameters
+    ----------
+    results : Results
+        What was found.
+    known : iterable of ExpectedFailure
+        With their reasons.
+    """
+    reasons = {(one.id, one.kind): one.reason for one in known}
+    met = [
+        (one["case"], f"{one['check']}: {one['status']}")
+        for one in results.verdicts
+        if one["status"] in UNSETTLED
+    ]
+    ids = [str(one) for one in _planned(results)]
+    notes = [
+        note.removeprefix(f"{REFUSED}: ") for note in results.campaign.notes if note.startswith(REFUSED)
+    ]
+    met += [(one, REFUSED) for one in ids if any(_is_of(note, one) for note in notes)]
+    tables = (
+        f"[[expected]]\nid = {_quoted(case)}\nkind = {_quoted(kind)}\n"
+        f"reason = {_quoted(reasons.get((case, kind), UNFILLED))}\n"
+        for case, kind in dict.fromkeys(met)
+    )
+    head = "# Failures that are known: they do not fail the run. One that is met no more does.\n"
+    return "\n".join([head, *tables])
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML, which are those of JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _planned(results: Results) -> Sequence[object]:
+    planned = results.campaign.parameters.get("planned", ())
+    return planned if isinstance(planned, list) else ()
+
+
+def _is_of(error: str, case: str) -> bool:
+    """Whether an error is that of a case: it begins with the id."""
+    return error.startswith((f"{case}: ", f"{case}, check "))
+
+
+@dataclass(frozen=True)
+class Met:
+    """What of a run was expected.
+
+    Parameters
+    ----------
+    statuses : set of Status
+        Those that were not expected: of cases, or of single verdicts of a case with others that were.
+    cases : set of str
+        Ids of the cases with an expected failure; what is missing for it is missing of them.
+    not_judged : int
+        Cases that are expected not to be judged, and were not.
+    refused : list of str
+        Errors of other cases that were not judged.
+    lines : list of str
+        Every failure that was met as expected, with its reason.
+    stale : list of str
+        Every entry that was not met.
+    """
+
+    statuses: set[Status]
+    cases: set[str] = field(default_factory=set)
+    not_judged: int = 0
+    refused: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+
+def meet(
+    expected: Sequence[ExpectedFailure], cases: Sequence[Case], verdicts: Sequence[Verdict], state: State
+) -> Met:
+    """Hold what was found against what was expected.
+
+    Parameters
+    ----------
+    expected : sequence of ExpectedFailure
+        Of the cases that were to be run.
+    cases, verdicts : sequences
+        What was done.
+    state : State
+        Errors; of an interrupted run nothing is stale.
+    """
+    wanted = {(one.id, one.kind) for one in expected}
+    errors = state.errors[REFUSED]
+    unjudged = [
+        one.id for one in expected if one.kind == REFUSED and any(_is_of(e, one.id) for e in errors)
+    ]
+    unsettled = [one for one in verdicts if one.status in UNSETTLED]
+    found = {(one.case, f"{one.check}: {one.status}") for one in unsettled}
+    found |= {(case, REFUSED) for case in unjudged}
+    excused = {case for case, _ in found & wanted}
+    statuses = {Status(case.status) for case in cases if case.id not in excused}
+    statuses |= {one.status for one in unsettled if (one.case, f"{one.check}: {one.status}") not in wanted}
+    lines = [(f"{one.id}, {one.kind}: {one.reason}", (one.id, one.kind) in found) for one in expected]
+    return Met(
+        statuses,
+        excused,
+        len(unjudged),
+        [error for error in errors if not any(_is_of(error, case) for case in unjudged)],
+        [line for line, met in lines if met],
+        [line for line, met in lines if not met and not state.interrupted],
+    )

@@ -1,0 +1,49 @@
+"""``sstep-verify judge``: judge exported runs that were made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sstep_verify.cli.expected import expected_options
+
+
+@click.command("judge")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1, max=1024), default=1, show_default=True, help="Processes."
+)
+@expected_options
+def command(folder, out, jobs, xfails, write_xfails):
+    """Judge the runs in DIR, which sstep-verify export wrote and its script solve.sh made.
+
+    No program is started. Runs that are asked for only now, since they begin where others were, are written
+    into DIR: start solve.sh again, which makes these alone, then judge again. A problem with a run that is
+    not made, or not whole, is not judged, and that is said.
+
+    The report, its last line and the exit codes are those of check.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.batch.collect import StoredRuns, collect, unmade
+    from sstep_verify.campaign.batch.manifest import RUNS, read_batch
+    from sstep_verify.cli.run import Asked, judge
+    from sstep_verify.errors import require
+
+    require("flint", "exact")
+    place = Path(folder)
+    before = read_batch(place)
+    with threadpool_limits(1):
+        batch = collect(before, place)
+    if left := unmade(batch, place):
+        new = len(batch.runs) - len(before.runs)
+        click.echo(
+            f"{len(left)} runs are not made yet, {new} of them asked for only now: sh "
+            f"{folder}/solve.sh makes them; then judge again",
+            err=True,
+        )
+    asked = Asked(out=out, only=batch.only, jobs=jobs, force=True, xfails=xfails, write_xfails=write_xfails)
+    source = StoredRuns(str((place / RUNS).resolve()), batch.program)
+    judge(batch.definition(source, place), asked)

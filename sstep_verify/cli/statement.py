@@ -1,0 +1,102 @@
+"""``sstep-verify statement``: read what a solver's author states, or prove it anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import click
+
+
+@click.command("statement")
+@click.argument("file", type=click.Path(), metavar="FILE")
+@click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
+@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.option("--jobs", type=click.IntRange(min=1, max=1024), help="Processes  [default: one per core]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
+def command(file, verify, directory, jobs, as_json):
+    """Read the statement FILE that an author publishes of a solver, or prove it anew.
+
+    A statement is made by ``sstep-verify check ... --statement FILE``: FILE says which sentences of the
+    specification passed, failed or could not be seen, up to which s and on how many ranks; the folder
+    beside it holds the recorded runs. --verify judges these runs again, offline, and runs no solver.
+
+    Exit codes: 0 read, or proved anew, whatever it says of the solver; 1 refused, and the field is named;
+    2 usage or input error.
+    """
+    from sstep_verify.campaign.statement.verify import StatementError, read_statement
+    from sstep_verify.errors import require
+
+    try:
+        if verify:
+            require("flint", "exact")
+            statement, differences = _prove(file, directory, jobs or os.cpu_count() or 1)
+        else:
+            statement, differences = read_statement(file), []
+    except StatementError as error:
+        if as_json:
+            click.echo(json.dumps({"refused": True, "where": error.where, "reason": str(error)}))
+        click.echo(f"{file}: {error}", err=True)
+        sys.exit(1)
+    if as_json:
+        said = {
+            "refused": False,
+            "proved": verify,
+            "outcome": statement.outcome,
+            "differences": differences,
+        }
+        click.echo(json.dumps(said))
+        return
+    for line in (*_lines(statement), *differences):
+        click.echo(line)
+    click.echo(_PROVED if verify else f"not proved yet: sstep-verify statement {file} --verify")
+
+
+_PROVED = (
+    "proved anew: the recorded runs give every verdict that is stated. That this solver made them, and in "
+    "this environment, is its author's word"
+)
+
+
+def _prove(file, directory, jobs):
+    from threadpoolctl import threadpool_limits
+    from tqdm import tqdm
+
+    from sstep_verify.campaign.statement.verify import prove_statement
+
+    with tqdm(unit=" problems", disable=None, leave=False) as bar, threadpool_limits(1):
+
+        def progress(done: float, planned: int, case: str) -> None:
+            bar.total = planned
+            bar.update(done - bar.n)
+
+        return prove_statement(file, directory, jobs, progress)
+
+
+def _lines(statement) -> list[str]:
+    """What is stated, in plain words."""
+    counts: dict[str, list[str]] = {}
+    for one in statement.sentences:
+        counts.setdefault(one.outcome, []).append(one.number)
+    ranks = ", ".join(map(str, statement.asked.selection.ranks))
+    lines = [
+        f"{statement.solver.name}: {statement.outcome} by specification {statement.specification}, profile "
+        f"{statement.asked.profile}, P = {ranks}",
+        f"every one of {len(statement.problems)} problems right for s <= {statement.largest_s}"
+        if statement.largest_s
+        else "right for no s on every problem",
+        *(
+            f"{outcome}: {len(numbers)} sentences"
+            + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")
+            for outcome, numbers in counts.items()
+        ),
+    ]
+    for name, words in (
+        ("worst_ratio", "largest measured / bound"),
+        ("worst_detectable", "largest detectable"),
+    ):
+        if worst := getattr(statement, name):
+            shown = "infinite" if worst.value is None else f"{worst.value:g}"
+            lines.append(f"{words}: {shown} ({worst.check}, {worst.case}, s = {worst.s})")
+    return lines

@@ -1,0 +1,132 @@
+"""Tests of a solver, one for each problem of a profile: what ``pytest --sstep-solver`` adds.
+
+They are judged as ``sstep-verify check`` judges, and stand behind a project's own tests as
+``sstep::CASE``. The ratios are properties of the test (``<property>`` in JUnit XML); a failure says the
+reasons of its verdicts.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sstep_verify.errors import FailedError, InputError, SstepVerifyError
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+
+NAME = "sstep"
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what is judged."""
+    given = " ".join(
+        f"{option} {shlex.quote(str(value))}"
+        for option in ("--sstep-solver", "--sstep-exec", "--sstep-profile", "--sstep-xfails")
+        if (value := config.getoption(option))
+    )
+    return f"sstep-verify: {given}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the tests; first of all, so that ``-k`` chooses among them too."""
+    items.extend(Cases.from_parent(session, name=NAME, nodeid=NAME).collect())
+
+
+class Cases(pytest.Collector):
+    """The problems of the profile that is named."""
+
+    def collect(self) -> Iterator[Problem]:
+        """A test for each problem.
+
+        Raises
+        ------
+        pytest.UsageError
+            If the solver, the profile or the list of expected failures cannot be used.
+        """
+        from sstep_verify.verifying import cases_of
+
+        try:
+            definition = _definition(self.config)
+            for case in cases_of(definition):
+                yield Problem.from_parent(self, name=case, definition=definition)
+        except SstepVerifyError as error:
+            raise pytest.UsageError(f"sstep-verify: {error}") from error
+
+
+class Problem(pytest.Item):
+    """One problem.
+
+    Parameters
+    ----------
+    definition : Definition
+        The profile with the solver.
+    """
+
+    def __init__(self, *, definition: Definition, **given: Any):
+        super().__init__(**given)
+        expected = tuple(one for one in definition.expected if one.id == self.name)
+        self._definition = replace(definition, expected=expected)
+
+    def runtest(self) -> None:
+        """Judge the solver on the problem.
+
+        Raises
+        ------
+        FailedError
+            If it fails, or an expected failure is met no more.
+        """
+        from threadpoolctl import threadpool_limits
+
+        from sstep_verify.campaign.loop.run import Plan, run_campaign
+        from sstep_verify.errors import require
+        from sstep_verify.verifying import Report
+
+        require("flint", "exact")
+        with threadpool_limits(1):
+            results = run_campaign(Plan(self._definition, None, self.name))
+        for one in results.verdicts:
+            ratio = "infinite" if one["ratio"] is None else one["ratio"]
+            self.user_properties.append((f"ratio.{one['check']}.s={one['s']}", ratio))
+            self.user_properties.append((f"status.{one['check']}.s={one['s']}", one["status"]))
+        Report(results).raise_for_failures()
+        if known := self._definition.expected:
+            pytest.xfail("; ".join(f"{one.kind}: {one.reason}" for one in known))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
+        """The reasons alone; of any other error all there is."""
+        if isinstance(excinfo.value, (FailedError, InputError)):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, *args)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Where it stands, for headings: nowhere in a file."""
+        return self.path, None, f"problem: {self.name}"  # pytest would cut the end of the id at its dots.
+
+
+def _definition(config: pytest.Config) -> Definition:
+    """The profile with the solver, and the failures that are expected."""
+    from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.campaign.summary.expected import read_expected
+    from sstep_verify.solvers.adapters.program import program_from
+    from sstep_verify.verifying import cases_of
+
+    line, solver = config.getoption("--sstep-exec"), config.getoption("--sstep-solver")
+    if line:
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            raise InputError(f"--sstep-exec {line!r}: {error}") from error
+        solver = program_from(words, (), "log", 60.0, ())
+    profile = config.getoption("--sstep-profile") or "ci"
+    given = ["--exec", line] if line else [str(solver)]
+    again = shlex.join(["sstep-verify", "check", *given, "--profile", profile])
+    definition = profile_of(profile, solver, Selection(), again)
+    listed = config.getoption("--sstep-xfails")
+    known = read_expected(listed, cases_of(definition)) if listed else ()
+    return replace(definition, expected=known)

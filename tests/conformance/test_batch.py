@@ -1,0 +1,263 @@
+"""Batches: runs are exported, made by a shell script alone, and judged when they are back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+
+from sstep_verify.campaign.batch.manifest import Batch, Listed, read_batch
+from sstep_verify.campaign.batch.script import shell_script, slurm_script
+from sstep_verify.campaign.profile import Selection
+from sstep_verify.cli.main import main
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import Program, ProgramFile
+from sstep_verify.solvers.adapters.program.results import ProgramError
+from sstep_verify.solvers.adapters.program.stored import (
+    PLACE,
+    NotMadeError,
+    NotMadeYetError,
+    StoredProgramSolver,
+)
+
+PROGRAM = Path(__file__).with_name("plain_program.py")
+SMALL = ["--profile", "smoke", "--task", "svm-l1", "--s", "7"]
+
+
+def call(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
+    code = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def solve(folder: Path, *part: str) -> None:
+    # Without Python's folders in its environment: a POSIX shell and the program's own command are enough.
+    subprocess.run(["sh", "runs/solve.sh", *part], cwd=folder, check=True, timeout=200)
+
+
+def line(mistake: str) -> str:
+    return shlex.join([sys.executable, "-I", "-S", str(PROGRAM), "{dir}", *([mistake] if mistake else [])])
+
+
+def verdicts(folder: Path) -> list[tuple]:
+    found = json.loads((folder / "results.json").read_text("utf-8"))["verdicts"]
+    return [(one["check"], one["s"], one["status"], one["ratio"], one["sentences"]) for one in found]
+
+
+@pytest.mark.parametrize("mistake", ["", "labels"])
+def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, capsys, mistake):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(monkeypatch, capsys, "export", "runs", "--exec", line(mistake), *SMALL)
+    assert code == 0, err
+    assert "runs written to runs" in out
+    for part in ("1", "2"):  # As two tasks of a job array.
+        solve(tmp_path, part, "2")
+    while (judged := call(monkeypatch, capsys, "judge", "runs", "--out", "judged"))[0] == 3:
+        assert "asked for only now" in judged[2]
+        assert "not judged" in judged[1]
+        solve(tmp_path)
+    assert judged[0] == bool(mistake), judged
+    code, out, _ = call(monkeypatch, capsys, "check", "--exec", line(mistake), *SMALL, "--out", "checked")
+    assert code == judged[0]
+    assert out.splitlines()[0] == judged[1].splitlines()[0], "the headline"
+    assert verdicts(tmp_path / "judged") == verdicts(tmp_path / "checked")
+    assert (tmp_path / "judged" / "junit.xml").exists()
+
+
+def request() -> RunRequest:
+    data = np.random.default_rng(5).standard_normal((6, 3))
+    problem = Problem("small", data, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))
+    return RunRequest(problem, IndexStream("uniform", 6, 1, 20, seed=4), 4, 12, record=(4, 8))
+
+
+def solver(folder: Path, writes: str = "log", collect: list | None = None) -> StoredProgramSolver:
+    program = ProgramFile(Program("mine", ("./mine", "{dir}", "{s}"), writes=writes))
+    return StoredProgramSolver(program, 1, folder, collect)
+
+
+@pytest.fixture
+def made(tmp_path) -> Path:
+    """The folder of a run that has ended well."""
+    found: list = []
+    with pytest.raises(NotMadeYetError, match="was not made yet"):
+        solver(tmp_path, collect=found).run(request())
+    (run,) = found
+    assert run.words == ("./mine", PLACE, "4")
+    folder = tmp_path / run.name
+    np.full((12, 1), 0.25).tofile(folder / "log.bin")
+    (folder / "exit").write_text("0\n")
+    return folder
+
+
+def test_a_run_that_was_made_is_read(tmp_path, made):
+    trajectory = solver(tmp_path).run(request())
+    assert trajectory.alphas[-1].max() == 0.25
+    assert trajectory.iterations.tolist() == [0, 4, 8, 12]
+    assert sorted(file.name for file in made.iterdir())[-1] == "values.bin", "nothing is taken away"
+
+
+def test_equal_runs_are_two_runs(tmp_path, made):
+    again = solver(tmp_path)
+    again.run(request())
+    with pytest.raises(NotMadeError, match=rf"{made.name[:-1]}2 was not exported"):
+        again.run(request())
+
+
+def test_all_ends_of_a_program_that_leaves_its_final_a_are_asked_for_at_once(tmp_path):
+    found: list = []
+    with pytest.raises(NotMadeYetError):
+        solver(tmp_path, "final", found).run(request())
+    assert len(found) == 3
+    for run in found:
+        np.zeros(6).tofile(tmp_path / run.name / "final.bin")
+        (tmp_path / run.name / "exit").write_text("0")
+    assert solver(tmp_path, "final", []).run(request()).length == 12
+    assert solver(tmp_path, "final").run(request()).length == 12
+
+
+def spoil(name: str, content: bytes | None):
+    def act(folder: Path) -> None:
+        (folder / name).unlink()
+        if content is not None:
+            (folder / name).write_bytes(content)
+
+    return act
+
+
+def linked(folder: Path) -> None:
+    (folder / "log.bin").rename(folder.parent / "elsewhere")
+    (folder / "log.bin").symlink_to(folder.parent / "elsewhere")
+
+
+def piped(folder: Path) -> None:
+    (folder / "log.bin").unlink()
+    os.mkfifo(folder / "log.bin")
+
+
+NOT_MADE = [
+    (shutil.rmtree, "was not exported"),
+    (spoil("exit", None), "exported, but not made"),
+    (spoil("exit", b"fine"), "holds 'fine', which is no exit code"),
+    (spoil("targets.bin", None), "targets.bin is missing: the folder was copied half"),
+    (spoil("values.bin", b"\0" * 8), "values.bin is not what was exported"),
+    (spoil("problem.txt", b"format sstep-exchange\n"), "problem.txt is not what was exported"),
+]
+
+
+@pytest.mark.parametrize(("act", "told"), NOT_MADE)
+def test_what_is_not_the_programs_fault_is_not_judged(tmp_path, made, act, told):
+    act(made)
+    with pytest.raises(NotMadeError, match=told):
+        solver(tmp_path).run(request())
+
+
+FAILED = [
+    (spoil("log.bin", None), "ended with exit code 0 and left no log.bin or log.txt"),
+    (spoil("log.bin", bytes(88)), r"log.bin has 88 bytes, but 12 float64 have 96"),
+    (spoil("log.bin", bytes(1 << 12)), "log: has 4096 bytes"),
+    (linked, "it is a link"),
+    (piped, "not a regular file"),
+    (spoil("exit", b"3"), "exit code 3"),
+    (spoil("exit", b"139"), "crash: ended by signal 11"),
+    (spoil("exit", b"124"), "hang: did not end within 60 s"),
+    (spoil("exit", b"127"), "exit code 127"),
+]
+
+
+@pytest.mark.parametrize(("act", "told"), FAILED)
+def test_what_is_the_programs_fault_is_its_failure(tmp_path, made, act, told):
+    act(made)
+    with pytest.raises(ProgramError, match=told):
+        solver(tmp_path).run(request())
+
+
+def batch(*runs: Listed, **program) -> Batch:
+    described = ProgramFile(Program("mine", ("./mine", "{dir}"), **program))
+    return Batch("smoke", Selection((1, 4)), "", described, runs)
+
+
+def test_the_script_hands_over_every_word_as_it_is_and_makes_a_run_once(tmp_path):
+    nasty = ("a b", "it's", '"$HOME"', "`id`", "*", "\\", "ü", "-n", f"x{PLACE}/y")
+    code = "import json, os, sys; json.dump([sys.argv[1:], os.environ['HERE']], open(sys.argv[1] + '/said', 'x'))"
+    words = (sys.executable, "-S", "-c", code, PLACE, *nasty)
+    (tmp_path / "with a 'space").mkdir()
+    place = tmp_path / "with a 'space"
+    script = batch(Listed("one-1", words, {"HERE": f"{PLACE};"}, 1), Listed("lost-1", words, {}, 1))
+    (place / "solve.sh").write_text(shell_script(script), "utf-8")
+    (place / "runs" / "one-1").mkdir(parents=True)
+    for _ in range(2):  # The second time `open` would fail.
+        done = subprocess.run(["sh", place / "solve.sh"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "lost-1 is missing" in done.stderr
+    folder = place / "runs" / "one-1"
+    said, here = json.loads((folder / "said").read_text("utf-8"))
+    assert said == [str(folder), *nasty[:-1], f"x{folder}/y"]
+    assert here == f"{folder};"
+    assert (folder / "exit").read_text() == "0\n"
+
+
+def test_a_failing_run_says_so_and_does_not_end_the_others(tmp_path):
+    runs = [Listed(f"r-{k}", ("sh", "-c", f"echo {k}; echo no >&2; exit {k}"), {}, 1) for k in (3, 0)]
+    (tmp_path / "solve.sh").write_text(shell_script(batch(*runs, setup=("touch", str(tmp_path / "built")))))
+    for run in runs:
+        (tmp_path / "runs" / run.name).mkdir(parents=True)
+    done = subprocess.run(["sh", tmp_path / "solve.sh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "r-3: exit code 3" in done.stderr
+    assert [(tmp_path / "runs" / run.name / "exit").read_text() for run in runs] == ["3\n", "0\n"]
+    assert (tmp_path / "runs" / "r-3" / "stdout").read_text() == "3\n"
+    assert (tmp_path / "built").exists()
+
+
+def test_the_slurm_script_is_a_shell_script_with_its_directives():
+    text = slurm_script(batch(), "my runs")
+    assert "#SBATCH --ntasks=4\n" in text
+    assert "BATCH=${BATCH:-$SLURM_SUBMIT_DIR/'my runs'}" in text
+    assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["export", "full", "--exec", "./x {dir}"], "full is not empty"),
+        (["export", "new", "--exec", "./x {dir}", "--witness", "mpicc"], "--witness counts in processes"),
+        (["export", "new", "a:b"], "cannot be had"),
+        (["export", "new"], "name one solver"),
+        (["judge", "full"], "holds no batch.json"),
+        (["judge", "none"], "holds no batch.json"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    code, out, err = call(monkeypatch, capsys, *words)
+    assert (code, out) == (2, ""), err
+    assert told in err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[" * 100_000, '{"format": "sstep-batch", "version": 2}', "\xff"]
+)
+def test_a_manifest_that_is_none_is_refused(tmp_path, content):
+    (tmp_path / "batch.json").write_text(content, "latin-1")
+    with pytest.raises(InputError, match=r"batch\.json"):
+        read_batch(tmp_path)
