@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [repor
 from sstep_verify.campaign.batch.manifest import Batch, Listed, read_batch
 from sstep_verify.campaign.batch.script import shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
+from sstep_verify.campaign.summary.expected import UNFILLED
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
@@ -33,6 +35,7 @@ from sstep_verify.solvers.adapters.program.stored import (
 )
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
+CASE = "small/rbf,sigma=0.5/svm-l1/C=2/plain_program"
 SMALL = ["--profile", "smoke", "--task", "svm-l1", "--s", "7"]
 
 
@@ -61,7 +64,7 @@ def verdicts(folder: Path) -> list[tuple]:
     return [(one["check"], one["s"], one["status"], one["ratio"], one["sentences"]) for one in found]
 
 
-@pytest.mark.parametrize("mistake", ["", "labels"])
+@pytest.mark.parametrize("mistake", ["", "last"])
 def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, capsys, mistake):
     monkeypatch.chdir(tmp_path)
     code, out, err = call(monkeypatch, capsys, "export", "runs", "--exec", line(mistake), *SMALL)
@@ -69,16 +72,39 @@ def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, capsys, 
     assert "runs written to runs" in out
     for part in ("1", "2"):  # As two tasks of a job array.
         solve(tmp_path, part, "2")
-    while (judged := call(monkeypatch, capsys, "judge", "runs", "--out", "judged"))[0] == 3:
+    while (judged := judge(monkeypatch, capsys, "--out", "judged"))[0] == 3:
         assert "asked for only now" in judged[2]
         assert "not judged" in judged[1]
         solve(tmp_path)
     assert judged[0] == bool(mistake), judged
-    code, out, _ = call(monkeypatch, capsys, "check", "--exec", line(mistake), *SMALL, "--out", "checked")
-    assert code == judged[0]
-    assert out.splitlines()[0] == judged[1].splitlines()[0], "the headline"
-    assert verdicts(tmp_path / "judged") == verdicts(tmp_path / "checked")
-    assert (tmp_path / "judged" / "junit.xml").exists()
+    if mistake:
+        code, out, _ = call(
+            monkeypatch, capsys, "check", "--exec", line(mistake), *SMALL, "--out", "checked"
+        )
+        assert code == 1
+        assert out.splitlines()[0] == judged[1].splitlines()[0], "the headline"
+        assert verdicts(tmp_path / "judged") == verdicts(tmp_path / "checked")
+        expect_all(monkeypatch, capsys, tmp_path)
+
+
+def judge(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
+    return call(monkeypatch, capsys, "judge", "runs", *words)
+
+
+def expect_all(monkeypatch, capsys, folder: Path) -> None:
+    """A list that is written of what fails lets the same failures pass."""
+    assert judge(monkeypatch, capsys, "--out", "listed", "--write-xfails", "known.toml")[0] == 1
+    listed = tomllib.loads((folder / "known.toml").read_text("utf-8"))["expected"]
+    assert {(one["id"], one["reason"]) for one in listed} == {(CASE, UNFILLED)}
+    assert "step-replay: FAIL" in {one["kind"] for one in listed}
+    code, out, err = judge(monkeypatch, capsys, "--out", "listed", "--xfails", "known.toml")
+    assert code == 0, out + err
+    assert f"{len(listed)} expected failures" in out
+    assert "wrong on 1" in out, "the headline still says what was found"
+    assert "FAIL" in {one[2] for one in verdicts(folder / "listed")}, "a verdict stays what it is"
+    junit = (folder / "listed" / "junit.xml").read_text("utf-8")
+    assert "expected failure: to be filled in" in junit
+    assert "<failure" not in junit
 
 
 def request() -> RunRequest:

@@ -6,12 +6,17 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify import pytest_cases, pytest_plugin
+from sstep_verify.campaign.summary.expected import ExpectedFailure
+from sstep_verify.errors import FailedError, InputError
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 ROOT = Path(__file__).parents[2]
@@ -25,6 +30,7 @@ PLUGINS = [
     "no:xdist",
     "-p",
     "no:randomly",
+    "--assert=plain",  # Nothing is compiled anew.
 ]
 SMOKE = ["--sstep-profile", "smoke"]
 
@@ -58,52 +64,84 @@ def properties(path: Path) -> dict[str, str]:
     return {one.get("name"): one.get("value") for one in ElementTree.parse(path).iter("property")}
 
 
-def test_a_right_solver_passes_behind_the_projects_own_tests(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from sstep_verify.solvers.production import ProductionSolver\nsolver = ProductionSolver\n"
-    )
-    done = run_pytest(
-        tmp_path, "--sstep-solver", "mine:solver", *SMOKE, "--junitxml", "j.xml", "-v", "-k", "own or svm"
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "sstep-verify: --sstep-solver mine:solver --sstep-profile smoke" in done.stdout
-    assert "2 passed, 1 deselected" in done.stdout
-    assert "sstep::small/rbf,sigma=0.5/svm-l1/C=2/mine:solver PASSED" in done.stdout
-    found = properties(tmp_path / "j.xml")
-    assert 0 < float(found["ratio.step-replay.s=7"]) <= 1
-    assert found["status.window-replay.s=1"] == "PASS"
-
-
-def test_a_wrong_solver_fails_with_its_reasons_and_is_expected_to_by_a_list(tmp_path):
-    done = run_pytest(tmp_path, *program("labels"), "-k", "svm", "--junitxml", "j.xml")
+def test_a_wrong_solver_fails_with_its_reasons_behind_the_projects_own_tests(tmp_path):
+    done = run_pytest(tmp_path, *program("last"), "-k", "own or svm", "--junitxml", "j.xml", "-v")
     assert done.returncode == 1, done.stdout + done.stderr
+    assert "sstep-verify: --sstep-exec" in done.stdout
+    assert "1 failed, 1 passed, 1 deselected" in done.stdout
+    assert f"sstep::{CASE} FAILED" in done.stdout
     assert f"FAIL {CASE}, step-replay, s = 7:" in done.stdout
     assert "Traceback" not in done.stdout
-    failed = {
-        name.split(".")[1] for name, value in properties(tmp_path / "j.xml").items() if value == "FAIL"
-    }
-    tables = (
-        f'[[expected]]\nid = "{CASE}"\nkind = "{check}: FAIL"\nreason = "issue 7"\n' for check in failed
-    )
-    (tmp_path / "known.toml").write_text("\n".join(tables))
-    done = run_pytest(tmp_path, *program("labels"), "-k", "svm", "--sstep-xfails", "known.toml", "-rx")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 xfailed" in done.stdout
-    assert "step-replay: FAIL: issue 7" in done.stdout
+    found = properties(tmp_path / "j.xml")
+    assert found["status.step-replay.s=7"] == "FAIL"
+    assert found["ratio.step-replay.s=7"] == "infinite" or float(found["ratio.step-replay.s=7"]) > 1
+
+
+def item(mistake: str, *expected: ExpectedFailure) -> pytest_cases.Problem:
+    """The test of a problem, outside a session."""
+    command = shlex.join([sys.executable, "-I", "-S", str(PROGRAM), "{dir}", mistake])
+    definition = pytest_cases._definition(Given(sstep_exec=command, sstep_profile="smoke"))
+    (family, *_) = definition.families
+    made = object.__new__(pytest_cases.Problem)
+    made.name, made.user_properties = CASE, []
+    made._definition = replace(definition, families=(replace(family, s=(7,)),), expected=expected)
+    return made
+
+
+def test_a_right_solver_passes_with_its_ratios():
+    test = item("")
+    test.runtest()
+    assert 0 < dict(test.user_properties)["ratio.step-replay.s=7"] <= 1
+
+
+def test_a_failure_that_is_expected_is_an_xfail():
+    wrong = item("last")
+    with pytest.raises(FailedError, match="step-replay, s = 7"):
+        wrong.runtest()
+    kinds = [
+        f"{name.split('.')[1]}: {value}"
+        for name, value in wrong.user_properties
+        if name.startswith("status") and value in ("FAIL", "INCONCLUSIVE")
+    ]
+    known = item("last", *(ExpectedFailure(CASE, kind, "issue 7") for kind in kinds))
+    with pytest.raises(pytest.xfail.Exception, match="step-replay: FAIL: issue 7"):
+        known.runtest()
+
+
+def test_what_cannot_be_asked_is_a_usage_error_in_one_line(tmp_path):
+    done = run_pytest(tmp_path, "--sstep-exec", "./x {dir}", "--sstep-profile", "smok")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "did you mean 'smoke'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Given:
+    """A configuration with some options."""
+
+    def __init__(self, **options: str):
+        self.options = options
+        self.pluginmanager = None
+
+    def getoption(self, name: str) -> str | None:
+        return self.options.get(name.removeprefix("--").replace("-", "_"))
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    "options", [{"sstep_profile": "ci"}, {"sstep_solver": "a:b", "sstep_exec": "./x {dir}"}]
+)
+def test_one_solver_is_named(options):
+    with pytest.raises(pytest.UsageError, match="name one solver"):
+        pytest_plugin.pytest_configure(Given(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
     [
-        (["--sstep-solver", "a:b", "--sstep-exec", "./x {dir}"], "name one solver"),
-        (["--sstep-profile", "ci"], "name one solver"),
-        (["--sstep-exec", "./x {dir}", "--sstep-profile", "smok"], "did you mean 'smoke'"),
-        (["--sstep-exec", "./x '{dir}"], "No closing quotation"),
-        (["--sstep-exec", "./x {dir}", "--sstep-xfails", "none.toml"], "none.toml: cannot be read"),
+        ({"sstep_exec": "./x '{dir}"}, "No closing quotation"),
+        ({"sstep_exec": "./x {dir}", "sstep_xfails": "none.toml"}, "none.toml: cannot be read"),
+        ({"sstep_solver": "no_such_module:solver"}, "cannot be had"),
     ],
 )
-def test_what_cannot_be_asked_is_a_usage_error_in_one_line(tmp_path, words, told):
-    done = run_pytest(tmp_path, *words)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_cannot_be_used_is_an_input_error(options, told):
+    with pytest.raises(InputError, match=told):
+        pytest_cases._definition(Given(**options))

@@ -1,0 +1,68 @@
+"""Workflow files to be copied: well formed, and their commands are ours."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from sstep_verify.cli.main import cli, main
+
+FOLDER = Path(__file__).parents[2] / "examples" / "ci"
+FILES = sorted(FOLDER.glob("*.yml"))
+
+
+def lines(path: Path) -> list[str]:
+    """Shell lines of a workflow, by their places in both systems' files."""
+    text = path.read_text("utf-8")
+    return [found[1] for found in re.finditer(r"^\s+(?:run:|-) (\S.*)$", text, re.MULTILINE)]
+
+
+def commands(path: Path) -> list[list[str]]:
+    """The commands of sstep-verify, with the variables filled in."""
+    filled = (line.replace("$SOLVER", "./my_solver {dir}") for line in lines(path))
+    return [shlex.split(line)[1:] for line in filled if line.startswith("sstep-verify ")]
+
+
+def test_both_systems_have_a_file():
+    assert [path.name for path in FILES] == ["github-actions.yml", "gitlab-ci.yml"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_file_is_yaml_with_a_job_that_judges(path):
+    text = path.read_text("utf-8")
+    assert "\t" not in text
+    assert all(len(line) - len(line.lstrip()) in (0, 2, 4, 6, 8, 10, 12) for line in text.splitlines())
+    yaml = pytest.importorskip("yaml", reason="PyYAML is absent: install the dependency group lint")
+    found = yaml.safe_load(text)
+    if path.stem == "gitlab-ci":
+        script = found["sstep-verify"]["script"]
+        assert found["sstep-verify"]["artifacts"]["reports"]["junit"] == "sstep-report/junit.xml"
+        variables = found["variables"]
+    else:
+        script = [step["run"] for step in found["jobs"]["judge"]["steps"] if "run" in step]
+        assert found[True] == ["push", "pull_request"]  # YAML 1.1 reads the key `on` so.
+        variables = found["env"]
+    assert set(variables) == {"SSTEP_VERIFY", "BUILD", "SOLVER"}
+    assert set(script) <= set(lines(path))
+    assert len([line for line in script if line.startswith("sstep-verify")]) == len(commands(path)) == 2
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_commands_are_taken_as_they_stand(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, *words in commands(path):
+        parsed = cli.get_command(None, name).make_context(name, list(words))
+        if name == "statement":
+            assert parsed.params["verify"]
+            continue
+        assert parsed.params["statement"] == "solver.json"
+        monkeypatch.setattr(sys, "argv", ["sstep-verify", name, *words, "--list"])
+        main()
+        listed = capsys.readouterr().out.split()
+        assert len(listed) == 9
+        assert "small/linear/svm-l1/C=2/my_solver" in listed
+    assert list(tmp_path.iterdir()) == []
