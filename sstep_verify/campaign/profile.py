@@ -11,22 +11,11 @@ from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
+from sstep_verify.campaign.verdicts.fitting import fitted
 from sstep_verify.errors import InputError, closest
 from sstep_verify.problems import Kernel
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
-
-FROM_ZERO = (
-    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
-    "determinism", "optimum", "message-count",
-)  # fmt: skip
-"""Checks of a program that takes no a0, or no index stream either."""
-
-PRINTED = ("contract", "trajectory", "sstep-equals-classical", "determinism", "message-count")
-"""Checks of a program that prints a rounded result."""
-
-SHOWN = ("window-replay", "residual-gap", "metamorphic-exact")
-"""Checks that need to see, or to be able to give, the weights that a program carries."""
 
 ON_RANKS = ("contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "message-count")
 """Checks on more than the fewest ranks: what communication may spoil."""
@@ -85,7 +74,7 @@ def profile_of(
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     name, stem = _names(solver)
     families = tuple(
-        _fitting(replace(family, solver=name if given is None else stem, given=given), given)
+        _fitted(replace(family, solver=name if given is None else stem, given=given), given)
         for family in _families(definition.families, chosen, given)
     )
     if not families:
@@ -105,27 +94,8 @@ def profile_of(
     )
 
 
-def _fitting(family: Family, described: object) -> Family:
-    """The family with what a program draws and counts itself, and those checks that can judge it."""
-    if not isinstance(described, ProgramFile):
-        return family
-    wanted = set(family.checks)
-    if described.from_zero:
-        wanted &= set(FROM_ZERO)
-        family = replace(family, start=0)
-    if described.rounded or described.ends_apart:
-        wanted &= set(PRINTED)
-    if described.carries:
-        wanted -= set(SHOWN)
-    family = replace(
-        family,
-        checks=tuple(one for one in family.checks if one in wanted),
-        counts=described.conventions.counts,
-    )
-    own = described.stream
-    if own is None:
-        return family
-    return replace(family, stream=own.kind, seed=own.seed, replacement=own.replacement)
+def _fitted(family: Family, described: object) -> Family:
+    return fitted(family, described) if isinstance(described, ProgramFile) else family
 
 
 def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int, ...]:

@@ -175,9 +175,7 @@ def make_case(
             if name and offered(name, problem.samples, family.memory_bytes)
         },
         # Training keeps a at the ends of its intervals only.
-        points={
-            s: measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit)) for s in family.s
-        },
+        points={s: _points(iterations, s * max(family.interval, 1), unit) for s in family.s},
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,
         windows=family.windows,
@@ -185,6 +183,12 @@ def make_case(
         seed=family.seed,
         replay_command=f"{command_for(again, spec.id)} {options}".strip(),
     )
+
+
+def _points(iterations: int, step: int, unit: int) -> tuple[int, ...]:
+    """Iterations at which a plain run is recorded; among them some at which it could have ended."""
+    ends = measuring_points(iterations, math.lcm(step, unit))
+    return tuple(sorted({*measuring_points(iterations, step), *ends}))
 
 
 def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
