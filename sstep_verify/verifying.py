@@ -98,7 +98,7 @@ def verify(
     Parameters
     ----------
     solver : Solver or str
-        A solver, ``module:object``, or the path of a program file (docs/exchange.md).
+        A solver, ``module:object``, or the path of a program file (docs/adapters.md).
     profile : {"smoke", "ci", "nightly"}
         Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded.
     s : sequence of int

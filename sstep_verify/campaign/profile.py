@@ -11,23 +11,10 @@ from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source, refuse_unusable
+from sstep_verify.campaign.verdicts.fitting import fitted, made_for
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
-
-FROM_ZERO = (
-    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
-    "determinism", "optimum", "rank-coherence", "message-count",
-)  # fmt: skip
-"""Checks of a program that takes no a0, or no index stream either."""
-
-PRINTED = (
-    "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
-)  # fmt: skip
-"""Checks of a program that prints a rounded result."""
-
-SHOWN = ("window-replay", "residual-gap", "metamorphic-exact")
-"""Checks that need to see, or to be able to give, the weights that a program carries."""
 
 ON_RANKS = (
     "contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "rank-coherence",
@@ -111,7 +98,7 @@ def profile_of(
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     name, stem = _names(solver)
     families = tuple(
-        _fitting(replace(family, solver=name if given is None else stem, given=given, source=source), given)
+        _fitted(replace(family, solver=name if given is None else stem, given=given, source=source), given)
         for family in _families(definition.families, chosen, given)
     )
     if not families:
@@ -132,27 +119,12 @@ def profile_of(
     )
 
 
-def _fitting(family: Family, described: object) -> Family:
-    """The family with what a program draws and counts itself, and those checks that can judge it."""
-    if not isinstance(described, ProgramFile):
-        return family
-    wanted = set(family.checks)
-    if described.from_zero:
-        wanted &= set(FROM_ZERO)
-        family = replace(family, start=0)
-    if described.rounded or described.ends_apart:
-        wanted &= set(PRINTED)
-    if described.carries:
-        wanted -= set(SHOWN)
-    family = replace(
-        family,
-        checks=tuple(one for one in family.checks if one in wanted),
-        counts=described.conventions.counts,
-    )
-    own = described.stream
-    if own is None:
-        return family
-    return replace(family, stream=own.kind, seed=own.seed, replacement=own.replacement)
+def _fitted(family: Family, described: object) -> Family:
+    return fitted(family, described) if isinstance(described, ProgramFile) else family
+
+
+def _made_for(family: Family, described: object) -> Family:
+    return made_for(family, described) if isinstance(described, ProgramFile) else family
 
 
 def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int, ...]:
@@ -166,35 +138,6 @@ def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int,
             f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
         )
     return chosen.s
-
-
-def _made_for(family: Family, described: object) -> Family:
-    """The family with what a program has fixed; with no task or kernel where it is for none of these.
-
-    One that carries weights has the linear kernel alone.
-    """
-    if not isinstance(described, ProgramFile):
-        return family
-    fixed, names = described.fixed_values, described.fixed_values.names("kernel")
-    allowed = set(fixed.names("task")) & set(described.conventions.tasks)
-    tasks = tuple(task for task in family.task if task in allowed)
-    kernels = [
-        fixed.kernel(one)
-        for one in family.kernel
-        if one.name in names and (one.linear or not described.carries)
-    ]
-    penalty = {fixed.penalty(task) or family.parameter for task in tasks}
-    block = int(fixed.values.get("b", 0))
-    if block > 1 and "krr" not in tasks:
-        tasks = ()
-    return replace(
-        family,
-        task=tasks,
-        kernel=tuple(dict.fromkeys(kernels)),
-        parameter=penalty.pop() if penalty else family.parameter,
-        block=(block,) if block and "krr" in tasks else family.block,
-        iterations=int(fixed.values.get("H", family.iterations)),
-    )
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:

@@ -207,9 +207,19 @@ def _by_generator(
 
 
 def logged_stream(stream: IndexStream, drawn: np.ndarray) -> IndexStream:
-    """A stream of kind "logged" with what was drawn, int64 of shape (H, b)."""
-    content = np.ascontiguousarray(drawn, dtype="<i8").tobytes().hex()
-    return replace(stream, length=len(drawn), drawn=content)
+    """A stream of kind "logged" with what was drawn.
+
+    Parameters
+    ----------
+    stream : IndexStream
+        The stream before it was known.
+    drawn : ndarray of int64, shape (k, b)
+        Its first blocks, k <= H. Where every run ended before H, nobody knows the others, and nothing looks
+        at them: they are 0, ..., b - 1.
+    """
+    rest = np.tile(np.arange(stream.block), (stream.length - len(drawn), 1))
+    content = np.concatenate([drawn, rest]).astype("<i8").tobytes().hex()
+    return replace(stream, drawn=content)
 
 
 def distinct_length(

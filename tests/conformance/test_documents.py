@@ -12,6 +12,7 @@ import pytest
 
 import sstep_verify
 from sstep_verify.cli.main import cli
+from sstep_verify.solvers.adapters.program import read_program
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -40,6 +41,22 @@ def test_links_lead_to_files_of_the_tree(name):
     text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     targets = [link for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) if "://" not in link]
     assert [link for link in targets if not ((ROOT / name).parent / link).exists()] == []
+
+
+def test_program_files_in_documents_are_read(tmp_path):
+    files = [
+        block
+        for name in DOCUMENTS
+        for block in re.findall(
+            r"^```toml\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+        if "[program]" in block
+    ]
+    files += [path.read_text("utf-8") for path in sorted(ROOT.glob("examples/adapters/*/*.toml"))]
+    assert len(files) >= 5
+    for text in files:
+        (tmp_path / "p.toml").write_text(text, "utf-8")
+        read_program(tmp_path / "p.toml")
 
 
 def test_the_page_of_the_interface_holds_every_public_name():

@@ -129,13 +129,7 @@ def _execute_case(
     verdicts: list[Verdict] = []
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
-        for drawn, same in cases_to_judge(check, case, made.trajectories):
-            work = partial(_judged, check, drawn, made, oracle, solvers[""], same=same)
-            message = attempted(work, f"{case.id}, check {check.id}")
-            if message.outcome is None:
-                failures.append(message)
-            else:
-                verdicts += keep_artefacts(check, drawn, made.trajectories, message.outcome, artefacts)
+        verdicts += _checked(check, case, made, oracle, solvers[""], artefacts, failures)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.VACUOUS:
@@ -170,9 +164,34 @@ def _execute_case(
     return CaseOutcome(outcome, tuple(verdicts), short, runs)
 
 
-def _judged(
-    check: Check, case: Case, made: RunsMade, oracle: Oracle, solver: Solver, *, same: bool
+def _checked(
+    check: Check,
+    case: Case,
+    made: RunsMade,
+    oracle: Oracle,
+    solver: Solver,
+    artefacts: Path | None,
+    failures: list[Finished],
 ) -> list[Verdict]:
+    """The verdicts of a check, with artefacts and hints; where it raises, that is added to the failures."""
+    verdicts: list[Verdict] = []
+    for drawn, same in cases_to_judge(check, case, made.trajectories):
+        work = partial(_judged, check, drawn, made, oracle, same=same)
+        message = attempted(work, f"{case.id}, check {check.id}")
+        if message.outcome is None:
+            failures.append(message)
+            continue
+        kept = keep_artefacts(check, drawn, made.trajectories, message.outcome, artefacts)
+        # After that: what the solver's file might have said is no part of what is judged again.
+        hint = partial(name_conventions, check, drawn, made.trajectories, solver, kept, oracle)
+        message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
+        if message.outcome is None:
+            failures.append(message)
+        verdicts += message.outcome or kept
+    return verdicts
+
+
+def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:
     """The verdicts of a check; VACUOUS ones on every s whose runs are not what was asked for.
 
     `same` says whether the runs that it compares took the same index stream.
@@ -181,7 +200,6 @@ def _judged(
         return [nothing_compared(check.id, case, s, 1, APART) for s in _judgeable(check, case)]
     sound = sound_case(check, case, made.trajectories, made.broken)
     found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
-    found = name_conventions(check, case, made.trajectories, solver, found, oracle)
     kept = sound.s_values if sound is not None else ()
     return found + [
         nothing_compared(check.id, case, s, 1, f"The run is not what was asked for: see {contract.CHECK}.")

@@ -180,7 +180,7 @@ def make_case(
         points={
             s: (iterations,)
             if family.is_program and not set(PRIMARY) & set(family.checks)
-            else measuring_points(iterations, math.lcm(s * max(family.interval, 1), unit))
+            else _points(iterations, s * max(family.interval, 1), unit)
             for s in family.s
         },
         short=max(SHORT // unit, 1) * unit,
@@ -190,6 +190,12 @@ def make_case(
         seed=family.seed,
         replay_command=f"{command_for(again, spec.id)} {options}".strip(),
     )
+
+
+def _points(iterations: int, step: int, unit: int) -> tuple[int, ...]:
+    """Iterations at which a plain run is recorded; among them some at which it could have ended."""
+    ends = measuring_points(iterations, math.lcm(step, unit))
+    return tuple(sorted({*measuring_points(iterations, step), *ends}))
 
 
 def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:

@@ -19,6 +19,7 @@ from sstep_verify.campaign.ranges import (
     within,
 )
 from sstep_verify.campaign.toml_values import expect, take
+from sstep_verify.campaign.verdicts.fitting import fitted
 from sstep_verify.campaign.verdicts.solvers import make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
@@ -29,7 +30,7 @@ from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
-from sstep_verify.solvers.adapters.program import ProgramFile, is_program
+from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
 
 STREAMS = ("uniform", "cyclic", "epochs", "logged", *GENERATORS)
 COUNTS = ("iterations", "windows", "epochs")
@@ -262,6 +263,8 @@ def read_family(table: dict, where: str) -> Family:
         if not values.get(key):
             raise InputError(f"{where}: {key} is missing or empty")
     family = Family(**values)
+    if is_program(family.solver):
+        family = fitted(family, read_program(family.solver))
     refuse_unusable(family, where)
     return family
 

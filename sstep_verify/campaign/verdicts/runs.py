@@ -78,7 +78,7 @@ def make_runs(
         if key not in plain:
             keep(key, make_run(solvers[request.variant], request))
             continue
-        points = frozenset(case.points[plain[key]])
+        points = frozenset(point for point in case.points[plain[key]] if point % case.unit == 0)
         samples = case.problem.samples
         monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s, samples)
         begin = time.perf_counter()

@@ -43,7 +43,7 @@ def make_solvers(
     name : str
         production, training (what `solve` runs: the production solver in intervals, with its monitor),
         reference, reference-classical, ``module:object``, see `load_solver`, or the path of a program
-        file (``NAME.toml``), see docs/exchange.md.
+        file (``NAME.toml``), see docs/adapters.md.
     precision : {"float32", "float64", "longdouble"}
         Arithmetic of the reference; the production solver has float64 only.
     update : {"in-place", "frozen"}

@@ -99,10 +99,13 @@ def run_key(s: int) -> str:
 def plain_request(case: Case, s: int) -> RunRequest:
     """The plain run of an s, recorded at the case's points and where the window before each begins.
 
-    A solver of level 0 has no window to show: of it, at the points only.
+    A solver of level 0 has no window to show: of it, at the points only; of one that ends at whole units
+    only, at those of the points, unless one run of it shows more than its end (level 2).
     """
     record = {end for end in (*case.points.get(s, ()), case.iterations) if end}
-    if case.declaration.level > 0 and case.unit == 1:
+    if case.declaration.level < 2:
+        record = {end for end in record if end % case.unit == 0}
+    if case.declaration.level > (0 if case.unit == 1 else 1):
         record |= {(end - 1) // s * s for end in record}
     return RunRequest(
         case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))

@@ -94,6 +94,7 @@ def test_what_a_program_logs_is_known_afterwards():
     known = logged_stream(stream, drawn)
     np.testing.assert_array_equal(known.blocks(1, 3), drawn[1:])
     assert known == logged_stream(stream, drawn.copy())
+    assert logged_stream(stream, drawn[:1]).blocks(0, 3).tolist() == [[0, 4], [0, 1], [0, 1]]
     for wrong, words in (([[0, 5]], "outside 0..4"), ([[3, 3]], "twice")):
         with pytest.raises(InputError, match=words):
             logged_stream(stream, np.array(wrong))

@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify import verify
+from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.expand import expand, make_case
@@ -215,6 +217,17 @@ def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
     for check, s in (("determinism", 1), ("sstep-equals-classical", 7)):
         assert found[check, s]["status"] == "VACUOUS"
         assert "drew other coordinates than one another" in found[check, s]["reason"]
+
+
+def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path):
+    path = file(tmp_path, LOGGED + "[conventions]\nsign = -1\n", "log", DRAWS="logged", SEED="3")
+    verify(path, "smoke", tasks=["svm-l1"], s=[1], out=tmp_path / "report")
+    (folder,) = (tmp_path / "report" / "artefacts").glob("*step-replay*")
+    kept = read_artefact(folder)
+    assert kept.case.stream.kind == "file"
+    again = rejudge(kept)
+    assert [one.status for one in again.verdicts] == [Status.FAIL]
+    assert not again.differences
 
 
 # ---- A part of a, and a file. ----------------------------------------------------------------------------

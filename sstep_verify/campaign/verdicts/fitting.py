@@ -1,0 +1,79 @@
+"""Fits a family to a program: what it has fixed, draws and counts, and the checks that can judge it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sstep_verify.solvers.adapters.program import ProgramFile
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.verdicts.family import Family
+
+FROM_ZERO = (
+    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
+    "determinism", "optimum", "rank-coherence", "message-count",
+)  # fmt: skip
+"""Checks of a program that takes no a0, or no index stream either, or makes no runs of any length."""
+
+PRINTED = (
+    "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
+)  # fmt: skip
+"""Checks of a program that prints a rounded result."""
+
+SHOWN = ("window-replay", "residual-gap", "metamorphic-exact")
+"""Checks that need to see, or to be able to give, the weights that a program carries."""
+
+
+def fitted(family: Family, described: ProgramFile) -> Family:
+    """The family with what a program draws and counts itself, and those of its checks that can judge it.
+
+    Parameters
+    ----------
+    family : Family
+        The family.
+    described : ProgramFile
+        The program under test.
+    """
+    wanted = set(family.checks)
+    counts = described.conventions.counts
+    if described.from_zero or counts != "iterations":  # Others make runs that go on, or of any length.
+        wanted &= set(FROM_ZERO)
+        family = replace(family, start=0)
+    if described.rounded or described.ends_apart:
+        wanted &= set(PRINTED)
+    if described.carries:
+        wanted -= set(SHOWN)
+    checks = tuple(one for one in family.checks if one in wanted)
+    family = replace(family, checks=checks, counts=counts)
+    own = described.stream
+    if own is None:
+        return family
+    return replace(family, stream=own.kind, seed=own.seed, replacement=own.replacement)
+
+
+def made_for(family: Family, described: ProgramFile) -> Family:
+    """The family with what a program has fixed; with no task or kernel where it is for none of these.
+
+    One that carries weights has the linear kernel alone.
+    """
+    fixed, names = described.fixed_values, described.fixed_values.names("kernel")
+    allowed = set(fixed.names("task")) & set(described.conventions.tasks)
+    tasks = tuple(task for task in family.task if task in allowed)
+    kernels = [
+        fixed.kernel(one)
+        for one in family.kernel
+        if one.name in names and (one.linear or not described.carries)
+    ]
+    penalty = {fixed.penalty(task) or family.parameter for task in tasks}
+    block = int(fixed.values.get("b", 0))
+    if block > 1 and "krr" not in tasks:
+        tasks = ()
+    return replace(
+        family,
+        task=tasks,
+        kernel=tuple(dict.fromkeys(kernels)),
+        parameter=penalty.pop() if penalty else family.parameter,
+        block=(block,) if block and "krr" in tasks else family.block,
+        iterations=int(fixed.values.get("H", family.iterations)),
+    )
