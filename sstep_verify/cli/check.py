@@ -8,6 +8,7 @@ import sys
 import click
 
 from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.cli.check_final import definition_of_vector, final_options, refuse_options_of_a_vector
 from sstep_verify.cli.completion import complete
 
 
@@ -29,6 +30,7 @@ class Numbers(click.ParamType):
 
 @click.command("check")
 @click.argument("solver", required=False, metavar="[MODULE:OBJECT|PROGRAM.toml]")
+@final_options
 @click.option(
     "--exec", "command_line", metavar="COMMAND", help="Arguments of a program, such as './solver {dir}'."
 )
@@ -91,12 +93,13 @@ class Numbers(click.ParamType):
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
 @click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
 def command(solver, command_line, out, only, jobs, resume, force, list_cases, **options):
-    """Judge a solver of your own: a program of any language, or a Python object.
+    """Judge a solver of your own: a program of any language, a Python object, or the vector that it left.
 
     \b
       sstep-verify check --exec 'mpiexec -n {np} ./my_solver {dir}' --np 1,2,4
       sstep-verify check my_program.toml --profile smoke
       sstep-verify check my_module:my_solver
+      sstep-verify check --final alpha.txt --data train.svm --task svm-l1 --kernel rbf --C 10
 
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
@@ -105,57 +108,59 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
     """  # noqa: D301
     from sstep_verify.cli.run import Asked, judge
 
-    definition = _definition(solver, command_line, **options)
+    definition = _definition(solver, command_line, options)
     judge(
         definition, Asked(out=out, only=only, jobs=jobs, resume=resume, force=force, list_cases=list_cases)
     )
 
 
-def _definition(
-    solver,
-    command_line,
-    setup,
-    writes,
-    declare,
-    time_limit,
-    ranks,
-    s_values,
-    data,
-    tasks,
-    kernels,
-    profile,
-    witness,
-):
-    """The campaign of the profile, with this solver."""
+def _definition(solver, command_line, given):
+    """The campaign of the profile with this solver, or that of a vector."""
     from sstep_verify.campaign.profile import Selection, profile_of
     from sstep_verify.errors import InputError
-    from sstep_verify.solvers.adapters.program import program_from
 
-    given = {
-        "--setup": setup, "--writes": writes, "--declare": declare, "--time-limit": time_limit,
-        "--witness": witness,
+    again = shlex.join(["sstep-verify", "check", *_without_case(sys.argv[2:])])
+    of_program = {
+        option: given[name]
+        for name, option in {
+            "setup": "--setup", "writes": "--writes", "declare": "--declare", "time_limit": "--time-limit",
+            "witness": "--witness",
+        }.items()
     }  # fmt: skip
+    if given["final"] is not None:
+        ranks = given["ranks"] if given["ranks"] != (1,) else ()
+        runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks}
+        return definition_of_vector(given, {**runs, **of_program}, again)
+    refuse_options_of_a_vector(given)
     if (solver is None) == (command_line is None):
         raise InputError(
-            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec"
+            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec; or a "
+            "vector that one left, with --final"
         )
-    program = None
     if command_line is not None:
-        program = program_from(
-            _words("--exec", command_line),
-            _words("--setup", setup),
-            writes or "log",
-            time_limit or 60.0,
-            declare,
-            witness or "",
-        )
-    elif unused := [name for name, value in given.items() if value]:
+        solver = _program(command_line, given)
+    elif unused := [name for name, value in of_program.items() if value]:
         raise InputError(
             f"{unused[0]} is for --exec; a program file and a Python solver say this themselves"
         )
-    chosen = Selection(ranks, s_values or (), data or "", tasks, kernels)
-    words = ["sstep-verify", "check", *_without_case(sys.argv[2:])]
-    return profile_of(profile, program or solver, chosen, shlex.join(words))
+    chosen = Selection(
+        given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"]
+    )
+    return profile_of(given["profile"], solver, chosen, again)
+
+
+def _program(command_line: str, given):
+    """The program that the options describe."""
+    from sstep_verify.solvers.adapters.program import program_from
+
+    return program_from(
+        _words("--exec", command_line),
+        _words("--setup", given["setup"]),
+        given["writes"] or "log",
+        given["time_limit"] or 60.0,
+        given["declare"],
+        given["witness"] or "",
+    )
 
 
 def _words(option: str, line: str | None) -> tuple[str, ...]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from sstep_verify.checks.registry import PRIMARY, gates_of
+from sstep_verify.checks.answer.told import OVER
+from sstep_verify.checks.optimum import CHECK as ANSWER
+from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Verdict
@@ -23,10 +26,10 @@ def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
     An s is right if a primary check passed its run and no check failed on it or could not decide. Of a
     case that is wrong for another s nothing is said.
     """
-    if case.status in (Status.FAIL, Status.INCONCLUSIVE):
+    own = [verdict for verdict in verdicts if verdict.case == case.id]
+    if case.status in (Status.FAIL, Status.INCONCLUSIVE) or judges_a_vector(own):
         return 0
     largest = 0
-    own = [verdict for verdict in verdicts if verdict.case == case.id]
     gates = gates_of(own)
     for s in sorted(case.s):
         statuses = {verdict.status for verdict in own if verdict.s == s}
@@ -45,6 +48,8 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     cases, verdicts : sequences
         What was done.
     """
+    if cases and judges_a_vector(verdicts):
+        return _vectors(cases, verdicts)
     words = [_right(cases, verdicts)]
     ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
     if ends:
@@ -56,6 +61,20 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
             listed = _first_wrong(named, verdicts) if status is Status.FAIL else listed
             words.append(f"{word} {len(named)}{listed}")
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
+
+
+def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    """What was shown of vectors that were handed over."""
+    words = []
+    for case in cases:
+        found = next(one for one in verdicts if one.case == case.id and one.check == ANSWER)
+        name = "relative error" if case.task == "krr" else "gap over the optimal value"
+        # Of a vector that is not finite nothing is known.
+        over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
+        told = {Status.PASS: "the optimum", Status.FAIL: "not as it must be", Status.VACUOUS: "vacuous"}
+        reached = f"{name} in [{over[0]:.2g}, {over[1]:.2g}]"
+        words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
+    return "; ".join(words)
 
 
 def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:

@@ -78,7 +78,7 @@ def execute_group(
     Finished
         With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict.
     """
-    data = load_data(group.data, directory)
+    data = load_data(group.data, directory, group.specs[0].family.targets)
     solvers = group.specs[0].family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
@@ -111,7 +111,11 @@ def _execute_case(
 ) -> CaseOutcome:
     """The outcome of a case; a check that raises is left out and added to the failures."""
     family, reference = spec.family, shared.reference(case.problem)
-    checks = [check for check in CHECKS.values() if check.all_runs or check.id in family.checks]
+    checks = [
+        check
+        for check in CHECKS.values()
+        if check.id in family.checks or (check.all_runs and not family.is_vector)
+    ]
     ids = [check.id for check in checks]
     limit = family.time_limit if is_foreign(family.solver) else 0.0
     made = make_runs(case, checks, solvers, reference, family.tolerance, limit)

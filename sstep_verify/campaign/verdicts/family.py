@@ -27,6 +27,7 @@ from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
+from sstep_verify.solvers.adapters.stored import StoredVector
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 STREAMS = ("uniform", "cyclic", "epochs", "glibc-rand")
@@ -165,6 +166,18 @@ class Family:
     def is_program(self) -> bool:
         """Whether the solver under test is a program."""
         return isinstance(self.given, ProgramFile) or is_program(self.solver)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether one vector is judged, which was handed over: nothing is run."""
+        return isinstance(self.given, StoredVector)
+
+    @property
+    def targets(self) -> str | None:
+        """What the targets of its data are used for, where the data do not say so themselves."""
+        if not self.is_vector:
+            return None
+        return "regression" if "krr" in self.task else "classification"
 
     @property
     def memory_bytes(self) -> int:

@@ -57,7 +57,8 @@ class Verdicts(Kind):
         for unit in units:
             group = unit.work
             if group.data not in loaded:
-                loaded[group.data] = load_data(group.data, plan.directory)
+                wanted = group.specs[0].family.targets
+                loaded[group.data] = load_data(group.data, plan.directory, wanted)
             data = loaded[group.data]
             declaration = group.specs[0].family.solvers()[""].declaration
             for spec in (spec for spec in group.specs if spec.id in unit.keys):
