@@ -90,6 +90,7 @@ def verify(
     kernels: Sequence[str] = (),
     data: str = "",
     only: str = "",
+    level: int | None = None,
     out: str | Path | None = None,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does, in this process.
@@ -108,6 +109,8 @@ def verify(
         A data set or LIBSVM file instead of the profile's.
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
+    level : {0, 1, 2, 3}, optional
+        Judge up to this level of docs/spec.md, as ``--level`` does; all of it if absent.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
 
@@ -128,7 +131,7 @@ def verify(
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
-    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data)
+    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, level)
     if out is not None:
         check_destination(out)
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -183,9 +186,10 @@ def _definition(
     tasks: tuple[str, ...] = (),
     kernels: tuple[str, ...] = (),
     data: str = "",
+    level: int | None = None,
 ) -> Definition:
     from sstep_verify.campaign.profile import Selection, profile_of
 
     return profile_of(
-        profile, solver, Selection((1,), s, data, tasks, kernels), f"verify(solver, {profile!r})"
+        profile, solver, Selection((1,), s, data, tasks, kernels, level), f"verify(solver, {profile!r})"
     )

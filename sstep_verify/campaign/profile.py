@@ -14,6 +14,7 @@ from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.specification import level_of
 
 FROM_ZERO = (
     "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
@@ -42,6 +43,8 @@ class Selection:
         Data set or file; those of the profile if empty.
     tasks, kernels : tuple of str
         Tasks and kernels by name; all if empty.
+    level : int or None
+        Level of the specification up to which it is judged, 0 to 3; all of it if None.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -49,6 +52,7 @@ class Selection:
     data: str = ""
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
+    level: int | None = None
 
 
 def profile_of(
@@ -132,5 +136,10 @@ def _families(given: tuple[Family, ...], chosen: Selection) -> Iterator[Family]:
         family = replace(family, task=tasks, kernel=kernels, s=chosen.s or family.s)
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
-            checks = tuple(one for one in family.checks if place == 0 or one in ON_RANKS)
-            yield replace(family, ranks=ranks, checks=checks)
+            checks = tuple(
+                one
+                for one in family.checks
+                if (place == 0 or one in ON_RANKS)
+                and (chosen.level is None or level_of(one) <= chosen.level)
+            )
+            yield replace(family, ranks=ranks, checks=checks, level=chosen.level)

@@ -10,7 +10,7 @@ from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
-from sstep_verify.checks.trajectory import ROUNDED
+from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -51,12 +51,16 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Ids of the checks of which one must have passed a run of a case, for its s to be right.
 
     The primary ones, which judge steps; of a program that writes down rounded results, which none of them
-    can judge, the check of the run's ends; of a vector that was handed over, the check of the optimum.
+    can judge, and of a solver judged up to level 0, the check of the run's ends; of a vector that was
+    handed over, the check of the optimum.
     """
     found = list(verdicts)
     if any(one.check == ANSWER and one.evidence.get(ALONE) for one in found):
         return (ANSWER,)
-    return (ENDS,) if any(one.check == ENDS and one.evidence.get(ROUNDED) for one in found) else PRIMARY
+    ends = [one for one in found if one.check == ENDS]
+    stepless = not any(one.check in PRIMARY for one in found)
+    alone = stepless and any(one.evidence.get(ENDS_ALONE) for one in ends)
+    return (ENDS,) if alone or any(one.evidence.get(ROUNDED) for one in ends) else PRIMARY
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:

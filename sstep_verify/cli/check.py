@@ -75,6 +75,11 @@ class Numbers(click.ParamType):
     help="Only these kernels; repeatable.",
 )
 @click.option(
+    "--level",
+    type=click.Choice(["L0", "L1", "L2", "L3"]),
+    help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
+)
+@click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
     default="ci",
@@ -129,7 +134,8 @@ def _definition(solver, command_line, given):
     }  # fmt: skip
     if given["final"] is not None:
         ranks = given["ranks"] if given["ranks"] != (1,) else ()
-        runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks}
+        runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
+                "--level": given["level"]}  # fmt: skip
         return definition_of_vector(given, {**runs, **of_program}, again)
     refuse_options_of_a_vector(given)
     if (solver is None) == (command_line is None):
@@ -144,8 +150,9 @@ def _definition(solver, command_line, given):
             f"{unused[0]} is for --exec; a program file and a Python solver say this themselves"
         )
     chosen = Selection(
-        given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"]
-    )
+        given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"],
+        level=int(given["level"][1]) if given["level"] else None,
+    )  # fmt: skip
     return profile_of(given["profile"], solver, chosen, again)
 
 

@@ -103,6 +103,8 @@ class Family:
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
+    level : int or None
+        Level of the specification up to which a solver is judged, where that is not all of it.
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
     """
@@ -138,6 +140,7 @@ class Family:
     time_limit: float = 600.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
+    level: int | None = None
     given: ProgramFile | Solver | None = None
 
     @property
@@ -192,6 +195,13 @@ class Family:
         InputError
             If its options do not go together.
         """
+        made = self._solvers()
+        if self.level is not None:
+            for solver in made.values():
+                solver.declaration = solver.declaration.up_to(self.level)
+        return made
+
+    def _solvers(self) -> dict[str, Solver]:
         if isinstance(self.given, ProgramFile):
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:

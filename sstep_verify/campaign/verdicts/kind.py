@@ -17,6 +17,7 @@ from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import Program, ProgramSolver, digests, set_up
+from sstep_verify.specification import LEVELS
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -91,16 +92,20 @@ class Verdicts(Kind):
         short = [line for outcome in state.outcomes for line in outcome.too_few]
         families: tuple[Family, ...] = definition.families
         limited = definition.tolerated_vacuous_per_check
+        summary = summarise(
+            definition,
+            cases,
+            verdicts,
+            planned_cases=sum(len(unit.keys) for unit in units),
+            steps=sum(run.iterations for case in cases for run in case.runs),
+            too_few=short,
+            state=state,
+        )
+        if (level := families[0].level) is not None:
+            judged = f"judged up to level L{level} ({LEVELS[level]})"
+            summary = replace(summary, sentence=f"{judged}: {summary.sentence}")
         return Assembled(
-            summary=summarise(
-                definition,
-                cases,
-                verdicts,
-                planned_cases=sum(len(unit.keys) for unit in units),
-                steps=sum(run.iterations for case in cases for run in case.runs),
-                too_few=short,
-                state=state,
-            ),
+            summary=summary,
             cases=cases,
             verdicts=verdicts,
             notes=[f"too few comparisons: {line}" for line in short],
