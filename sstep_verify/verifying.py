@@ -91,6 +91,7 @@ def verify(
     data: str = "",
     only: str = "",
     level: int | None = None,
+    shrink: float = 0.0,
     out: str | Path | None = None,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does, in this process.
@@ -99,8 +100,9 @@ def verify(
     ----------
     solver : Solver or str
         A solver, ``module:object``, or the path of a program file (docs/exchange.md).
-    profile : {"smoke", "ci", "nightly"}
-        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded.
+    profile : {"smoke", "ci", "nightly", "deep"}
+        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded; 87
+        problems of four shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.
     tasks, kernels : sequence of str
@@ -111,6 +113,8 @@ def verify(
         Run only the cases whose id this selects, as ``--only`` does.
     level : {0, 1, 2, 3}, optional
         Judge up to this level of docs/spec.md, as ``--level`` does; all of it if absent.
+    shrink : float
+        Seconds that a smaller problem which fails alike is looked for, per failing problem; 0 for none.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
 
@@ -131,7 +135,7 @@ def verify(
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
-    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, level)
+    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, level, shrink)
     if out is not None:
         check_destination(out)
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -187,9 +191,13 @@ def _definition(
     kernels: tuple[str, ...] = (),
     data: str = "",
     level: int | None = None,
+    shrink: float = 0.0,
 ) -> Definition:
     from sstep_verify.campaign.profile import Selection, profile_of
 
     return profile_of(
-        profile, solver, Selection((1,), s, data, tasks, kernels, level), f"verify(solver, {profile!r})"
+        profile,
+        solver,
+        Selection((1,), s, data, tasks, kernels, level, shrink),
+        f"verify(solver, {profile!r})",
     )

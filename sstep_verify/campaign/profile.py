@@ -45,6 +45,8 @@ class Selection:
         Tasks and kernels by name; all if empty.
     level : int or None
         Level of the specification up to which it is judged, 0 to 3; all of it if None.
+    shrink : float
+        Seconds that a smaller problem is looked for on which it fails alike; 0 for none.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -53,6 +55,7 @@ class Selection:
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     level: int | None = None
+    shrink: float = 0.0
 
 
 def profile_of(
@@ -142,4 +145,4 @@ def _families(given: tuple[Family, ...], chosen: Selection) -> Iterator[Family]:
                 if (place == 0 or one in ON_RANKS)
                 and (chosen.level is None or level_of(one) <= chosen.level)
             )
-            yield replace(family, ranks=ranks, checks=checks, level=chosen.level)
+            yield replace(family, ranks=ranks, checks=checks, level=chosen.level, shrink=chosen.shrink)

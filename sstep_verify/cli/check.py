@@ -80,6 +80,10 @@ class Numbers(click.ParamType):
     help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
 )
 @click.option(
+    "--shrink", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="Look so long, per failing problem, for a smaller one that fails alike.",
+)  # fmt: skip
+@click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
     default="ci",
@@ -135,7 +139,7 @@ def _definition(solver, command_line, given):
     if given["final"] is not None:
         ranks = given["ranks"] if given["ranks"] != (1,) else ()
         runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
-                "--level": given["level"]}  # fmt: skip
+                "--level": given["level"], "--shrink": given["shrink"]}  # fmt: skip
         return definition_of_vector(given, {**runs, **of_program}, again)
     refuse_options_of_a_vector(given)
     if (solver is None) == (command_line is None):
@@ -151,7 +155,7 @@ def _definition(solver, command_line, given):
         )
     chosen = Selection(
         given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"],
-        level=int(given["level"][1]) if given["level"] else None,
+        level=int(given["level"][1]) if given["level"] else None, shrink=given["shrink"] or 0.0,
     )  # fmt: skip
     return profile_of(given["profile"], solver, chosen, again)
 

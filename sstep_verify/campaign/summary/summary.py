@@ -36,7 +36,7 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """
     status = worst(verdict.status for verdict in verdicts)
     if status in (Status.FAIL, Status.INCONCLUSIVE):
-        told = _telling([verdict for verdict in verdicts if verdict.status is status])
+        told = telling([verdict for verdict in verdicts if verdict.status is status])
         return status, f"{told.check}, s = {told.s}: {told.reason}"
     gates = gates_of(verdicts)
     primary = [verdict for verdict in verdicts if verdict.check in gates]
@@ -55,7 +55,7 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     return Status.PASS, reason
 
 
-def _telling(verdicts: Sequence[Verdict]) -> Verdict:
+def telling(verdicts: Sequence[Verdict]) -> Verdict:
     """One that explains the whole answer; the first that breaks a sentence on one part; else the first.
 
     What relates two runs tells less than what a run itself breaks.

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from sstep_verify.campaign.artefact_keep import keep_artefacts
+from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
-from sstep_verify.campaign.summary.summary import roll_up
+from sstep_verify.campaign.summary.summary import roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
+from sstep_verify.campaign.verdicts.minimal.example import example_of
 from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, too_few
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
@@ -129,6 +130,9 @@ def _execute_case(
             verdicts += keep_artefacts(check, case, made.trajectories, message.outcome, artefacts)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
+    if status is Status.FAIL and family.shrink and not family.is_vector:
+        tell(case.id, 1.0, "a smaller problem")
+        reason += _smaller(spec, case, solvers, verdicts, artefacts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
     sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
@@ -168,6 +172,22 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle) -> list[Ve
         for s in case.s_values
         if s not in kept and check.applies(case, s) and check.affordable(case, s)
     ]
+
+
+def _smaller(
+    spec: CaseSpec,
+    case: Case,
+    solvers: dict[str, Solver],
+    verdicts: list[Verdict],
+    artefacts: Path | None,
+) -> str:
+    """What is told of a smaller problem that fails alike; the verdicts stay as they are."""
+    failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
+    kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
+    if kept is not None and not kept.is_dir():
+        kept = None
+    told = example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
+    return f" {told}" if told else ""
 
 
 def _counts(declared: Declaration) -> dict[str, int]:

@@ -105,6 +105,8 @@ class Family:
         Ids of the checks that judge the runs; all by default.
     level : int or None
         Level of the specification up to which a solver is judged, where that is not all of it.
+    shrink : float
+        Seconds that a smaller problem which fails alike is looked for, of a case that failed; 0 for none.
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
     """
@@ -141,6 +143,7 @@ class Family:
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
     level: int | None = None
+    shrink: float = 0.0
     given: ProgramFile | Solver | None = None
 
     @property
