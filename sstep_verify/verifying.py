@@ -7,10 +7,11 @@ import html
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, require
+from sstep_verify.errors import FailedError, InputError, require
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -135,6 +136,10 @@ def verify(
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
+    given: Sequence[Any] = s
+    for one in given:
+        if isinstance(one, bool) or not isinstance(one, Integral):
+            raise InputError(f"s = {list(given)!r:.80}: {one!r:.40} is no whole number, as 4 is")
     definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, level, shrink)
     if out is not None:
         check_destination(out)

@@ -184,12 +184,16 @@ def _words(option: str, line: str | None) -> tuple[str, ...]:
 
 
 def _without_case(words: list[str]) -> list[str]:
-    """Arguments without those that name cases, a folder or what is kept: a replay names its own."""
-    kept, skip = [], False
+    """Arguments without those that name cases or what is kept: whoever runs a case again names its own.
+
+    The folder of the report is that of a part, as without ``--out``: the report itself stays.
+    """
+    kept, named, folder = [], "", ""
     for word in words:
-        name, equals, _ = word.partition("=")
-        if skip or name in ("--only", "--out", "--resume", "--force", "--list"):
-            skip = not skip and name in ("--only", "--out") and not equals
+        name, equals, value = word.partition("=")
+        if named or name in ("--only", "--out", "--resume", "--force", "--list"):
+            folder = word if named == "--out" else value if name == "--out" and not named else folder
+            named = name if not named and name in ("--only", "--out") and not equals else ""
             continue
         kept.append(word)
-    return kept
+    return [*kept, "--out", f"{folder.rstrip('/')}-part"] if folder else kept

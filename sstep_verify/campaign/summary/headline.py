@@ -16,7 +16,6 @@ from sstep_verify.verdict import Status, Verdict
 WORDS = (
     (Status.FAIL, "wrong on"),
     (Status.INCONCLUSIVE, "inconclusive on"),
-    (Status.VACUOUS, "vacuous on"),
 )
 
 
@@ -57,9 +56,9 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     for status, word in WORDS:
         named = [case.id for case in cases if case.status == status]
         if named:
-            listed = f" ({', '.join(named)})" if status is Status.VACUOUS else ""
-            listed = _first_wrong(named, verdicts) if status is Status.FAIL else listed
+            listed = _first_wrong(named, verdicts) if status is Status.FAIL else ""
             words.append(f"{word} {len(named)}{listed}")
+    words += _vacuous(cases, verdicts)
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
 
 
@@ -75,6 +74,18 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         reached = f"{name} in [{over[0]:.2g}, {over[1]:.2g}]"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
+
+
+def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
+    """The cases that showed nothing, apart by the s up to which they are right all the same."""
+    found: dict[int, list[str]] = {}
+    for case in cases:
+        if case.status == Status.VACUOUS:
+            found.setdefault(right_up_to(case, verdicts), []).append(case.id)
+    return [
+        f"vacuous{f' for s > {s}' if s else ''} on {len(named)} ({', '.join(named)})"
+        for s, named in sorted(found.items())
+    ]
 
 
 def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
