@@ -70,7 +70,8 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, trajectory.length):
         worst, allowed = 0.0, (np.inf, np.inf)
     below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
-    above = np.maximum(alphas - upper, 0.0)
+    with np.errstate(invalid="ignore"):
+        above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
     ends = {
         LOWER: _finding(case, trajectory, below, allowed[0], "below 0"),

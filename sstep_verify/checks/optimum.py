@@ -23,7 +23,7 @@ from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
 from sstep_verify.checks.answer.achieved import relative_to, violation_of, written_with
-from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, reached
+from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, out_of_range, reached
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
@@ -98,7 +98,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     problem, optimum = case.problem, oracle.svm_optimum(case.problem)
     point = np.clip(trajectory.final, 0.0, problem.hinge.upper)
     alpha = point.astype(np.float64)
-    if not np.isfinite(alpha).all():
+    if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
     values = optimum_svm.svm_values(problem, case.declaration, alpha)
     best = max(optimum.value_upper, 0.0)
@@ -162,7 +162,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
 def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
     problem, optimum = case.problem, oracle.ridge_optimum(case.problem)
     alpha = trajectory.final.astype(np.float64)
-    if not np.isfinite(alpha).all():
+    if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
     values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
@@ -226,7 +226,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
 
 
 def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
-    finding = Finding(f"the final a of {case.declaration.name} is not finite", math.inf, math.inf, 0.0)
+    what = f"the final a of {case.declaration.name} is not finite, or of a size that no optimum has"
+    finding = Finding(what, math.inf, math.inf, 0.0)
     return record(
         CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
         causes="a division by 0, a number out of range, an increment that was not formed",

@@ -70,10 +70,14 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         name = "relative error" if case.task == "krr" else "gap over the optimal value"
         # Of a vector that is not finite nothing is known.
         over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
-        told = {Status.PASS: "the optimum", Status.FAIL: "not as it must be", Status.VACUOUS: "vacuous"}
+        told = {Status.PASS: "the optimum", Status.FAIL: _wrong(found), Status.VACUOUS: "vacuous"}
         reached = f"{name} in [{over[0]:.2g}, {over[1]:.2g}]"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
+
+
+def _wrong(found: Verdict) -> str:
+    return "not the optimum" if found.status is Status.FAIL else "outside its box"
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:

@@ -87,7 +87,10 @@ def make_runs(
         trajectory = make_run(solver, request, monitor)
         seconds = time.perf_counter() - begin
         if trajectory.stopped in ("tolerance", GIVEN):
-            monitor.close(trajectory.length, trajectory.final)
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # A vector that was handed over may be anything.
+                monitor.close(trajectory.length, trajectory.final)
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
         runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))

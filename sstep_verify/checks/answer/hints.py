@@ -16,11 +16,16 @@ from sstep_verify.errors import InputError
 
 Readings = Callable[[Answer], Iterator[Reading]]
 
-HINTS: dict[str, Readings] = {
+CONVENTIONS: dict[str, Readings] = {
     "signed by the labels": conventions.signed_by_labels,
     "scaled": conventions.scaled,
     "grouped by class": conventions.grouped_by_class,
     "shifted by one place": conventions.shifted_by_one,
+    "in another order": conventions.in_another_order,
+}
+"""By name: readings of a vector as the optimum of the problem itself, written in another way."""
+
+OTHERS: dict[str, Readings] = {
     "lambda in the place of lambda m": conventions.without_mean,
     "m taken as 1": other_problems.m_taken_as_one,
     "no upper end": other_problems.no_upper_end,
@@ -32,9 +37,11 @@ HINTS: dict[str, Readings] = {
     "a regularised bias": other_problems.constant_feature,
     "a free bias": other_problems.free_bias,
     "a feature lost": other_problems.feature_lost,
-    "in another order": conventions.in_another_order,
 }
-"""By name: the readings that are tried, those that say most first."""
+"""By name: readings as the optimum of another problem."""
+
+HINTS = CONVENTIONS | OTHERS
+"""All of them, in the order in which they are tried and told."""
 
 LESS_THAN = {
     "another penalty": ("no upper end",),  # A larger C that no entry reaches is none.
@@ -92,7 +99,9 @@ def explained(answer: Answer, standing: float) -> list[Explained]:
         best = min(_read(answer, readings, name, standing), key=lambda one: one.near, default=None)
         found += [best] if best else []
     least = min((one.near for one in found), default=math.inf)
-    return [one for one in found if one.near <= max(AS_NEAR * least, answer.tolerance)]
+    nearest = [one for one in found if one.near <= max(AS_NEAR * least, answer.tolerance)]
+    # Where the problem itself explains a vector, problems whose optimum is the same say nothing more.
+    return [one for one in nearest if one.hint in CONVENTIONS] or nearest
 
 
 def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Iterator[Explained]:

@@ -26,6 +26,23 @@ OVER = ("gap over the optimal value, enclosure", "error over ||a*||, enclosure")
 """Keys of the evidence on how far a vector is from the optimum, relative to it: K-SVM, K-RR."""
 
 
+FAR = 2.0**400
+"""Size of a value in which sums over the kernel may overflow, and of no optimum whose numbers do not."""
+
+
+def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray) -> bool:
+    """Whether a final a, moved into the box, is not finite; one that was handed over also if it is huge.
+
+    Of a size that float64 cannot evaluate, it is no optimum: beside the certified one it is larger by more
+    than any error could make it.
+    """
+    if trajectory.stopped != GIVEN:
+        return not np.isfinite(point).all()
+    largest = float(np.abs(point).max())
+    far = FAR * max(1.0, float(np.abs(optimum).max()))
+    return not (np.isfinite(trajectory.final).all() and largest <= far)
+
+
 def explanations(
     case: Case, trajectory: Trajectory, optimum: np.ndarray, finding: Finding, standing: float, best: float
 ) -> list[Explained]:

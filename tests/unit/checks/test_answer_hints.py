@@ -16,7 +16,7 @@ from sstep_verify.checks.answer.hints import HINTS
 from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import IndexStream
+from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.stored import StoredVector
 from sstep_verify.verdict import Status
@@ -78,6 +78,20 @@ def test_a_vector_that_is_only_near_is_explained_by_nothing(loss):
     verdict = judged(problem, np.minimum(moved, 0.7) if loss is L1 else moved)
     assert verdict.status is Status.FAIL
     assert EXPLAINED not in verdict.evidence
+
+
+def test_other_problems_of_the_same_optimum_are_not_told_beside_a_convention():
+    problem = small(Hinge(1e6), RBF)
+    verdict = judged(problem, problem.targets * optimum(problem))
+    assert verdict.evidence[EXPLAINED] == ["signed by the labels"]
+
+
+@pytest.mark.parametrize("size", [np.inf, np.nan, 1e300])
+def test_a_vector_that_float64_cannot_evaluate_fails_without_a_warning(size, recwarn):
+    for loss in (L2, KRR):
+        problem = small(loss, RBF)
+        assert judged(problem, np.full(problem.samples, size)).status is Status.FAIL
+    assert not recwarn.list
 
 
 def test_a_hint_breaks_the_sentence_of_its_mistake():
