@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -117,7 +117,7 @@ def convert(values: Any, kind: Any, where: str) -> Any:
     try:
         return msgspec.convert(values, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        raise InputError(f"{where}: {one_line(_worded(str(error), values))}") from error
+        raise InputError(f"{where}: {one_line(_worded(str(error), values, kind))}") from error
     except RecursionError as error:
         raise InputError(f"{where}: is nested too deeply to be one of ours") from error
 
@@ -134,15 +134,28 @@ def one_line(message: str) -> str:
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)
 
 
-def _worded(message: str, values: Any) -> str:
+def _worded(message: str, values: Any, kind: Any) -> str:
     """A message of msgspec, place first, with the value that stands there."""
     found = _AT.fullmatch(message)
     fault, place = (found["fault"], found["place"]) if found else (message, "")
     fault = fault.replace("Object contains unknown field", "unknown field")
     fault = fault.replace("Object missing required field", "missing field")
     if fault.startswith(("Expected", "Invalid", "Number")):
-        fault = f"{_at(values, place)}{fault[0].lower()}{fault[1:]}"
+        fault = f"{_at(values, place)}{fault[0].lower()}{fault[1:]}{_allowed(values, kind, place)}"
     return f"{place}: {fault}" if place else fault
+
+
+def _allowed(values: Any, kind: Any, place: str) -> str:
+    """The values that a field of a record may have, where these are a list; empty elsewhere."""
+    try:
+        hint = typing.get_type_hints(getattr(kind, "stands_for", kind)).get(place)
+    except (TypeError, NameError):
+        return ""
+    if typing.get_origin(hint) is not typing.Literal:
+        return ""
+    known = [str(one) for one in typing.get_args(hint)]
+    value = values.get(place) if isinstance(values, dict) else None
+    return f"{closest(value, known)}; known: {', '.join(known)}"
 
 
 def _at(values: Any, place: str) -> str:

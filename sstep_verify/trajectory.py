@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+GIVEN = "given"
+"""`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -102,8 +105,9 @@ class Trajectory:
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
-    stopped : {"iterations", "observer", "tolerance"}
-        Whether all iterations were made, the observer ended the run, or the solver's own rule did.
+    stopped : {"iterations", "observer", "tolerance", "given"}
+        Whether all iterations were made, the observer ended the run, or the solver's own rule did; or
+        that a was handed over, see `GIVEN`.
     panels : mapping of int to Panel
         Kernel rows used, by the iteration at which their window begins; asked for by
         ``RunRequest.expose_panels``.

@@ -7,10 +7,11 @@ import html
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, require
+from sstep_verify.errors import FailedError, InputError, require
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -91,6 +92,8 @@ def verify(
     kernels: Sequence[str] = (),
     data: str = "",
     only: str = "",
+    level: int | None = None,
+    shrink: float = 0.0,
     out: str | Path | None = None,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does, in this process.
@@ -99,8 +102,9 @@ def verify(
     ----------
     solver : Solver or str
         A solver, ``module:object``, or the path of a program file (docs/adapters.md).
-    profile : {"smoke", "ci", "nightly"}
-        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded.
+    profile : {"smoke", "ci", "nightly", "deep"}
+        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded; 87
+        problems of four shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.
     ranks : sequence of int
@@ -111,6 +115,10 @@ def verify(
         A data set or LIBSVM file instead of the profile's.
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
+    level : {0, 1, 2, 3}, optional
+        Judge up to this level of docs/spec.md, as ``--level`` does; all of it if absent.
+    shrink : float
+        Seconds that a smaller problem which fails alike is looked for, per failing problem; 0 for none.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
 
@@ -131,7 +139,13 @@ def verify(
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
-    definition = _definition(solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks))
+    given: Sequence[Any] = s
+    for one in given:
+        if isinstance(one, bool) or not isinstance(one, Integral):
+            raise InputError(f"s = {list(given)!r:.80}: {one!r:.40} is no whole number, as 4 is")
+    definition = _definition(
+        solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks), level, shrink
+    )
     if out is not None:
         check_destination(out)
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -187,9 +201,14 @@ def _definition(
     kernels: tuple[str, ...] = (),
     data: str = "",
     ranks: tuple[int, ...] = (1,),
+    level: int | None = None,
+    shrink: float = 0.0,
 ) -> Definition:
     from sstep_verify.campaign.profile import Selection, profile_of
 
     return profile_of(
-        profile, solver, Selection(ranks, s, data, tasks, kernels), f"verify(solver, {profile!r})"
+        profile,
+        solver,
+        Selection(ranks, s, data, tasks, kernels, level, shrink),
+        f"verify(solver, {profile!r})",
     )

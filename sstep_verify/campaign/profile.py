@@ -15,6 +15,7 @@ from sstep_verify.campaign.verdicts.fitting import fitted, made_for
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.specification import level_of
 
 ON_RANKS = (
     "contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "rank-coherence",
@@ -37,6 +38,10 @@ class Selection:
         Data set or file; those of the profile if empty.
     tasks, kernels : tuple of str
         Tasks and kernels by name; all if empty.
+    level : int or None
+        Level of the specification up to which it is judged, 0 to 3; all of it if None.
+    shrink : float
+        Seconds that a smaller problem is looked for on which it fails alike; 0 for none.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -44,6 +49,8 @@ class Selection:
     data: str = ""
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
+    level: int | None = None
+    shrink: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,5 +167,10 @@ def _families(given: tuple[Family, ...], chosen: Selection, described: object) -
         family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, described, chosen))
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
-            checks = tuple(one for one in family.checks if place == 0 or one in ON_RANKS)
-            yield replace(family, ranks=ranks, checks=checks)
+            checks = tuple(
+                one
+                for one in family.checks
+                if (place == 0 or one in ON_RANKS)
+                and (chosen.level is None or level_of(one) <= chosen.level)
+            )
+            yield replace(family, ranks=ranks, checks=checks, level=chosen.level, shrink=chosen.shrink)

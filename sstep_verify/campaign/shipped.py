@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-PROFILES = {"smoke": "smoke", "ci": "ci", "nightly": "embedded"}
+PROFILES = {"smoke": "smoke", "ci": "ci", "nightly": "embedded", "deep": "deep"}
 """Profiles of problems on which somebody's solver is judged, and the campaigns that they are."""
 
 

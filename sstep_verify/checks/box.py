@@ -17,6 +17,7 @@ import numpy as np
 
 from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.checks.answer.achieved import written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
@@ -26,7 +27,7 @@ from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.solver import RunRequest
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "box"
@@ -34,6 +35,10 @@ CHECK = "box"
 PROBED = 16
 """Coordinates on the box whose unclipped value is formed, to know what the clip did."""
 
+GIVEN_CAUSES = (
+    "another convention or problem, for which the check optimum looks; a solver that ends outside the box, "
+    "or that has another upper end (C for L1, none for L2)"
+)
 CAUSES = "the clip is missing or is applied to the increment"
 UPPER_CAUSE = ", the box has another upper end (nu = C for L1, none for L2)"
 FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the overlap term"
@@ -58,11 +63,15 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         alphas = alphas.astype(np.float64)  # Not compared with C in float32, where C would be rounded too.
     times = _most_draws(case, s, trajectory)
     allowed = box_bounds(case.problem, case.declaration, s, trajectory.length, times)
+    # What is tolerated by a claim, and the digits that were not written down.
+    beside = case.claims.get("box", 0.0) + float(written_with(trajectory).max(initial=0.0))
+    allowed = (allowed[0] + beside, allowed[1] + beside)
     worst = np.inf
     if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, trajectory.length):
         worst, allowed = 0.0, (np.inf, np.inf)
     below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
-    above = np.maximum(alphas - upper, 0.0)
+    with np.errstate(invalid="ignore"):
+        above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
     ends = {
         LOWER: _finding(case, trajectory, below, allowed[0], "below 0"),
@@ -79,6 +88,9 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
             origin = f"landing error of a sum of up to {times} increments a window (bounds/box.py)"
         case _:
             assert_never(case.declaration.update)
+    causes = CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else "")
+    if beside:
+        origin = f"{beside:.3g} that is tolerated or was rounded away, and {origin}"
     return record(
         CHECK,
         case,
@@ -88,7 +100,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         planned=int(alphas.size),
         executed=int(alphas.size),
         origin=origin,
-        causes=CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else ""),
+        causes=GIVEN_CAUSES if trajectory.stopped == GIVEN else causes,
         terms=(_clip_term(case, trajectory, max(allowed)),),
         evidence=_evidence(trajectory, upper, allowed, below, above),
         signs=passed,
@@ -98,13 +110,14 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
 
 def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: float, where: str) -> Finding:
     row, coordinate = (int(k) for k in np.unravel_index(int(np.argmax(beyond)), beyond.shape))
-    who = (
-        f"{case.declaration.name}, update {case.declaration.update}, {beyond.shape[0]} recorded iterations"
-    )
+    given = trajectory.stopped == GIVEN
+    who = case.declaration.name
+    if not given:
+        who += f", update {case.declaration.update}, {beyond.shape[0]} recorded iterations"
     what = f"{who}: farthest that a lies {where}"
     if beyond[row, coordinate] > 0:
         value, iteration = trajectory.alphas[row, coordinate].item(), int(trajectory.iterations[row])
-        what += f" (coordinate {coordinate} at iteration {iteration}, a = {value!r})"
+        what += f" (coordinate {coordinate}{'' if given else f' at iteration {iteration}'}, a = {value!r})"
     # The difference of two floats of one type is rounded by half an ulp, so its sign is right.
     distance = float(beyond[row, coordinate])
     return Finding(what, distance, distance, bound)
@@ -126,7 +139,8 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     block = case.stream.block
     draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length).ravel()
     drawn, places = np.unique(draws, return_index=True)
-    first = np.full(problem.samples, np.iinfo(np.int64).max)
+    # Nobody knows what a vector that was handed over was drawn from: any of its coordinates may be clipped.
+    first = np.full(problem.samples, -1 if trajectory.stopped == GIVEN else np.iinfo(np.int64).max)
     first[drawn] = places // block
     finite = np.isfinite(trajectory.alphas)
     on_box = (trajectory.alphas <= bound) | (trajectory.alphas >= problem.hinge.upper - bound)

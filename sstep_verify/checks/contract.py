@@ -19,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.contract_items import ITEMS
+from sstep_verify.checks.contract_items import ERROR_RAISED, ITEMS
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import plain_runs
@@ -39,6 +39,9 @@ CAUSES = (
     "a run that ended early, a window lost or made twice, another start, a state that is not written "
     "down, an array of inputs used as work space, a division by 0 or a number out of range"
 )
+
+
+ERROR_CAUSES = "the error that is quoted; an input that the solver cannot take"
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -117,16 +120,28 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
         planned=planned,
         executed=planned,
         origin=origin,
-        causes=CAUSES,
+        causes=ERROR_CAUSES if wrong and all(map(_raised, wrong.values())) else CAUSES,
         terms=(
             planted_term(
                 "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
             ),
         ),
         evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)},
-        signs=dict.fromkeys(item for faults in wrong.values() for item in faults),
+        signs=dict.fromkeys(
+            _sign(item, told) for faults in wrong.values() for item, told in faults.items()
+        ),
         each=True,
     )
+
+
+def _raised(faults: Mapping[str, str]) -> bool:
+    """Whether a run ended by an error, so that nothing else can be said of it."""
+    return faults.get("stop reason", "").startswith(ERROR_RAISED)
+
+
+def _sign(item: str, told: str) -> str:
+    """The item whose sentence a fault breaks: a run that ended by an error has not made its iterations."""
+    return "length" if item == "stop reason" and told.startswith(ERROR_RAISED) else item
 
 
 def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:

@@ -15,6 +15,10 @@ STOPS = ("iterations", "observer", "tolerance")
 """Reasons for stopping, see `Trajectory.stopped`."""
 
 
+ERROR_RAISED = f"the solver {RAISED} "
+"""Begins what is told of a run that ended by an error."""
+
+
 def _length(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     made = trajectory.length
     if trajectory.stopped == "iterations" and made != asked.iterations:
@@ -97,7 +101,7 @@ def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     told, made = trajectory.stopped, trajectory.length
     if str(told).startswith(RAISED):
-        return f"the solver {told}"
+        return f"the solver {told}"  # begins with ERROR_RAISED
     if told not in STOPS:
         return f"the reason for stopping, {told!r}, is none of {', '.join(STOPS)}"
     if asked.ended is not None and (told, made) != ("observer", asked.ended):

@@ -5,6 +5,9 @@ gap of the final a, moved into the box, is at most the claimed one plus what rou
 mistake for it. K-RR: the distance from the certified a* is at most the claimed one plus the same. Values
 are enclosed in float64 first, and in balls where float64 cannot decide.
 
+Where values were rounded when they were written down, what that may change is added to the bound. A vector
+that fails is read in other conventions and as the optimum of other problems; what explains it is named.
+
 For K-SVM-L1 with a singular Q the solution need not be unique; the gap, and with it the objective, the
 Q-seminorm and the decision values, does not depend on that, and whether a* is proved unique is reported.
 """
@@ -18,6 +21,9 @@ import numpy as np
 
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
+from sstep_verify.bounds.optimum.written import written_gap
+from sstep_verify.checks.answer.achieved import relative_to, violation_of, written_with
+from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, out_of_range, reached
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
@@ -92,11 +98,13 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     problem, optimum = case.problem, oracle.svm_optimum(case.problem)
     point = np.clip(trajectory.final, 0.0, problem.hinge.upper)
     alpha = point.astype(np.float64)
-    if not np.isfinite(alpha).all():
+    if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
     values = optimum_svm.svm_values(problem, case.declaration, alpha)
-    claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * max(optimum.value_upper, 0.0))
-    bound = (claimed + values.attainable) * OUTWARD
+    best = max(optimum.value_upper, 0.0)
+    claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * best)
+    written = written_gap(problem, alpha, written_with(trajectory), values)
+    bound = (claimed + values.attainable + written) * OUTWARD
     gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
     what = f"gap of the final a of {case.declaration.name}, claimed {claimed:.3g}, enclosed in"
     # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
@@ -110,7 +118,13 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
             f"{problem.label}: a feasible a has the dual value {dual[0]!r} at least, above the certified "
             f"optimal value of {optimum.value_upper!r} at most"
         )
-    finding = Finding(f"{what} {how} as [{gap[0]:.3g}, {gap[1]:.3g}]", max(gap[0], 0.0), gap[1], bound)
+    over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
+    violation = violation_of(problem, alpha, values)
+    what += f" {how} as [{gap[0]:.3g}, {gap[1]:.3g}]"
+    over_optimum = f"{over[1]:.2g} of the optimal value"
+    what += reached(case, trajectory, over_optimum, f"KKT violation {violation[1]:.2g}")
+    finding = Finding(what, max(gap[0], 0.0), gap[1], bound)
+    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], best)
     start = problem.hinge.C * problem.samples  # a = 0: the primal is C m, the dual 0.
     reason = f"the start a = 0 has a gap of {start:.3g}, within the bound"
     return record(
@@ -122,12 +136,15 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         planned=1,
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=SVM_ORIGIN,
-        causes=SVM_CAUSES,
+        causes=causes(trajectory, hints, SVM_CAUSES),
         terms=(planted_term("no step made", start, bound, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
             "claimed gap": claimed,
             "attainable gap": values.attainable,
+            "gap by rounding of what was written, at most": written,
+            OVER[0]: list(over),
+            "KKT violation, largest, enclosure": list(violation),
             "optimal value, enclosure": [optimum.value_lower, optimum.value_upper],
             "optimal value - dual value, enclosure": [
                 max(optimum.value_lower - dual[1], 0.0) / OUTWARD,
@@ -136,14 +153,16 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
             "distance to a*, at most": optimum_svm.distance_bound(problem, gap[1]),
             "Q-seminorm of the distance, at most": optimum_svm.seminorm_bound(gap[1]),
             "solution": optimum_svm.uniqueness(problem, values),
+            **notes(trajectory, hints),
         },
+        signs=[one.sign for one in hints if one.sign],
     )
 
 
 def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
     problem, optimum = case.problem, oracle.ridge_optimum(case.problem)
     alpha = trajectory.final.astype(np.float64)
-    if not np.isfinite(alpha).all():
+    if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
     values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
@@ -162,12 +181,21 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         claimed = case.claims["residual"] / m
     # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
     attainable = values.residual.solver / m + gamma(m + 8, u) * distance + optimum.error
-    bound = (claimed + attainable) * OUTWARD
+    written = float(np.linalg.norm(written_with(trajectory))) * (1 + gamma(m + 8, unit_roundoff("float64")))
+    bound = (claimed + attainable + written) * OUTWARD
+    upper = min(upper, farthest + stored)
+    over = relative_to(
+        (lower, upper), (max(norm / OUTWARD - optimum.error, 0.0), norm * OUTWARD + optimum.error)
+    )
+    largest = np.abs(values.entries)
+    violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
     what = (
         f"distance of the final a of {case.declaration.name} from a*, claimed {claimed:.3g}, enclosed as "
-        f"[{lower:.3g}, {min(upper, farthest + stored):.3g}]"
+        f"[{lower:.3g}, {upper:.3g}]"
     )
-    finding = Finding(what, lower, min(upper, farthest + stored), bound)
+    what += reached(case, trajectory, f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}")
+    finding = Finding(what, lower, upper, bound)
+    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], norm)
     start = max(norm / OUTWARD - optimum.error, 0.0)
     reason = f"the start a = 0 is {start:.3g} away from a*, within the bound"
     return record(
@@ -179,25 +207,31 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         planned=1,
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=RIDGE_ORIGIN,
-        causes=RIDGE_CAUSES,
+        causes=causes(trajectory, hints, RIDGE_CAUSES),
         terms=(planted_term("no step made", start, bound, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
             "claimed distance": claimed,
             "attainable distance": attainable,
+            "distance by rounding of what was written, at most": written,
+            OVER[1]: list(over),
+            "residual, largest entry, enclosure": [max(violation[0], 0.0), violation[1]],
             "residual, 2-norm": values.residual.value,
             "distance to a* by the residual, at most": farthest,
             "reference solution": optimum.how,
+            **notes(trajectory, hints),
         },
+        signs=[one.sign for one in hints if one.sign],
     )
 
 
 def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
-    finding = Finding(f"the final a of {case.declaration.name} is not finite", math.inf, math.inf, 0.0)
+    what = f"the final a of {case.declaration.name} is not finite, or of a size that no optimum has"
+    finding = Finding(what, math.inf, math.inf, 0.0)
     return record(
         CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
         causes="a division by 0, a number out of range, an increment that was not formed",
-        evidence={"iterations": trajectory.length},
+        evidence={"iterations": trajectory.length, **notes(trajectory, [])},
     )  # fmt: skip
 
 
@@ -208,5 +242,5 @@ DECLARED = Check(
     planted="a run that made no step at all",
     runs=runs,
     judge=judge,
-    bounds=("optimum/svm", "optimum/ridge"),
+    bounds=("optimum/svm", "optimum/ridge", "optimum/written"),
 )

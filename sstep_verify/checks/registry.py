@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from sstep_verify.checks.answer.told import ALONE
+from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
-from sstep_verify.checks.trajectory import ROUNDED
+from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -49,9 +51,16 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Ids of the checks of which one must have passed a run of a case, for its s to be right.
 
     The primary ones, which judge steps; of a program that writes down rounded results, which none of them
-    can judge, the check of the run's ends.
+    can judge, and of a solver judged up to level 0, the check of the run's ends; of a vector that was
+    handed over, the check of the optimum.
     """
-    return (ENDS,) if any(one.check == ENDS and ROUNDED in one.evidence for one in verdicts) else PRIMARY
+    found = list(verdicts)
+    if any(one.check == ANSWER and one.evidence.get(ALONE) for one in found):
+        return (ANSWER,)
+    ends = [one for one in found if one.check == ENDS]
+    stepless = not any(one.check in PRIMARY for one in found)
+    alone = stepless and any(one.evidence.get(ENDS_ALONE) for one in ends)
+    return (ENDS,) if alone or any(ROUNDED in one.evidence for one in ends) else PRIMARY
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:
@@ -67,6 +76,11 @@ def checks_of(ids: Sequence[str]) -> list[Check]:
         known = ", ".join(sorted(CHECKS))
         raise InputError(f"check {unknown[0]!r} is unknown{closest(unknown[0], CHECKS)}; known: {known}")
     return [CHECKS[name] for name in ids]
+
+
+def judges_a_vector(verdicts: Iterable[Verdict]) -> bool:
+    """Whether the verdicts on a case are on a vector that was handed over, not on runs."""
+    return gates_of(verdicts) == (ANSWER,)
 
 
 def continued_runs(

@@ -25,6 +25,7 @@ from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.own_step import own_step
 from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
@@ -97,7 +98,8 @@ def _judge_run(
     found = decisive(findings)
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
     at_fault = corrections(case, trajectory, judged)
-    reason = _reason(case, judged, found, status, terms, unseen, at_fault)
+    first = _first_wrong(case, trajectory, judged, judges[0])
+    reason = _reason(case, judged, found, status, terms, unseen, _diagnosis(judged, at_fault, first))
     evidence = _evidence(judged, judged.steps)
     evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
     return verdict_on(
@@ -176,7 +178,25 @@ def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
     }
 
 
-def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen, at_fault) -> str:
+def _first_wrong(case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> str:
+    """The first step over its bound, with the solver's value and the judge's own."""
+    first = judged.first_wrong
+    if first is None or trajectory.log is None:
+        return ""
+    position = trajectory.start + first.iteration
+    draws = case.stream.blocks(position, position + 1)[0]
+    alpha = judge.alpha_before(trajectory, first.iteration)
+    logged = np.asarray(trajectory.log[first.iteration], dtype=np.float64)
+    own = own_step(case.problem, alpha, draws)
+    place = int(np.argmax(np.nan_to_num(np.abs(logged - own), nan=np.inf)))
+    before = float(alpha[draws[place]])
+    return (
+        f"step {first.iteration + 1}, coordinate {draws[place]}: from a = {before!r} the "
+        f"solver logged {float(logged[place])!r}, the judge's own value is {float(own[place])!r}"
+    )
+
+
+def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen, diagnosis) -> str:
     words = [
         f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
         f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
@@ -191,7 +211,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
     if status is Status.FAIL:
-        words.append(_diagnosis(judged, at_fault))
+        words.append(diagnosis)
     hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
     if status is Status.VACUOUS:
         words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
@@ -200,12 +220,11 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     return " ".join(words)
 
 
-def _diagnosis(judged: JudgedRun, at_fault: list[str]) -> str:
+def _diagnosis(judged: JudgedRun, at_fault: list[str], wrong: str) -> str:
     failed = int(judged.tally.failed[0])
     if judged.first_wrong is None:
         return "The judge's float64 step is within its bound; the exact step is not."
-    first = judged.first_wrong
-    words = f"{failed} steps are over their bound, the first is step {first.iteration + 1}."
+    words = f"{failed} steps are over their bound, the first is {wrong}."
     names = reproducing(judged)
     if names:
         return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."

@@ -37,6 +37,9 @@ CHECK = "trajectory"
 ROUNDED = "written down with rounding"
 """Key of the evidence on a run whose values were rounded when they were written down."""
 
+ENDS_ALONE = "judged by the ends of its runs alone"
+"""Key of the evidence on a solver of level 0, of which no step is judged."""
+
 CORRECTION = (
     "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
     "it fails too, "
@@ -91,6 +94,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         if run.rounding is not None:
             largest = float(np.max(run.rounding, initial=0.0))
             verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})
+        if case.declaration.level == 0:
+            verdict = replace(verdict, evidence={**verdict.evidence, ENDS_ALONE: True})
         verdicts.append(verdict)
     return verdicts
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-
 import click
 
 from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.cli.check_final import definition_of_vector, final_options, refuse_options_of_a_vector
+from sstep_verify.cli.check_solver import command_again, definition_of_solver, options_of_a_program
 from sstep_verify.cli.completion import complete
 from sstep_verify.cli.expected import expected_options
 from sstep_verify.launch.interposer import NEMESES
@@ -31,6 +30,7 @@ class Numbers(click.ParamType):
 
 @click.command("check")
 @click.argument("solver", required=False, metavar="[MODULE:OBJECT|PROGRAM.toml]")
+@final_options
 @click.option(
     "--exec", "command_line", metavar="COMMAND", help="Arguments of a program, such as './solver {dir}'."
 )
@@ -75,6 +75,15 @@ class Numbers(click.ParamType):
     help="Only these kernels; repeatable.",
 )
 @click.option(
+    "--level",
+    type=click.Choice(["L0", "L1", "L2", "L3"]),
+    help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
+)
+@click.option(
+    "--shrink", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="Look so long, per failing problem, for a smaller one that fails alike.",
+)  # fmt: skip
+@click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
     default="ci",
@@ -118,12 +127,13 @@ def command(
     write_xfails,
     **options,
 ):
-    """Judge a solver of your own: a program of any language, or a Python object.
+    """Judge a solver of your own: a program of any language, a Python object, or the vector that it left.
 
     \b
       sstep-verify check --exec 'mpiexec -n {np} ./my_solver {dir}' --np 1,2,4
       sstep-verify check my_program.toml --profile smoke
       sstep-verify check my_module:my_solver
+      sstep-verify check --final alpha.txt --data train.svm --task svm-l1 --kernel rbf --C 10
 
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
@@ -132,7 +142,7 @@ def command(
     """  # noqa: D301
     from sstep_verify.cli.run import Asked, judge
 
-    definition = _definition(solver, command_line, **options)
+    definition = _definition(solver, command_line, options)
     judge(
         definition,
         Asked(
@@ -162,71 +172,12 @@ def _stating(path, definition, only, xfails):
     return lambda results, runs: state(definition, only, results, runs, path)
 
 
-def _definition(
-    solver,
-    command_line,
-    setup,
-    writes,
-    declare,
-    time_limit,
-    ranks,
-    s_values,
-    data,
-    tasks,
-    kernels,
-    profile,
-    witness,
-    nemesis=None,
-):
-    """The campaign of the profile, with this solver."""
-    from sstep_verify.campaign.profile import Selection, profile_of
-    from sstep_verify.errors import InputError
-    from sstep_verify.solvers.adapters.program import program_from
-
-    given = {
-        "--setup": setup, "--writes": writes, "--declare": declare, "--time-limit": time_limit,
-        "--witness": witness, "--nemesis": nemesis,
-    }  # fmt: skip
-    if (solver is None) == (command_line is None):
-        raise InputError(
-            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec"
-        )
-    program = None
-    if command_line is not None:
-        program = program_from(
-            _words("--exec", command_line),
-            _words("--setup", setup),
-            writes or "log",
-            time_limit or 60.0,
-            declare,
-            witness or "",
-            nemesis or "",
-        )
-    elif unused := [name for name, value in given.items() if value]:
-        raise InputError(
-            f"{unused[0]} is for --exec; a program file and a Python solver say this themselves"
-        )
-    chosen = Selection(ranks, s_values or (), data or "", tasks, kernels)
-    words = ["sstep-verify", "check", *_without_case(sys.argv[2:])]
-    return profile_of(profile, program or solver, chosen, shlex.join(words))
-
-
-def _words(option: str, line: str | None) -> tuple[str, ...]:
-    from sstep_verify.errors import InputError
-
-    try:
-        return tuple(shlex.split(line or ""))
-    except ValueError as error:
-        raise InputError(f"{option} {line!r}: {error}") from error
-
-
-def _without_case(words: list[str]) -> list[str]:
-    """Arguments without those that name cases, a folder or what is kept: a replay names its own."""
-    kept, skip = [], False
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if skip or name in ("--only", "--out", "--resume", "--force", "--list"):
-            skip = not skip and name in ("--only", "--out") and not equals
-            continue
-        kept.append(word)
-    return kept
+def _definition(solver, command_line, given):
+    """The campaign of the profile with this solver, or that of a vector."""
+    if given["final"] is None:
+        refuse_options_of_a_vector(given)
+        return definition_of_solver(solver, command_line, given)
+    ranks = given["ranks"] if given["ranks"] != (1,) else ()
+    runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
+            "--level": given["level"], "--shrink": given["shrink"]}  # fmt: skip
+    return definition_of_vector(given, {**runs, **options_of_a_program(given)}, command_again())

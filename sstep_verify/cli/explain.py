@@ -54,6 +54,7 @@ def _is_path(word: str, checks: tuple[str, ...]) -> bool:
 
 
 def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bool) -> None:
+    from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.explanations import explain
 
     kept = _read(check, folder)
@@ -75,7 +76,7 @@ def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bo
     click.echo(f"\nAgain\n  offline: {replay}" if in_full else f"Again\n  offline: {replay}")
     click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
     if not in_full:
-        for line in glossary():
+        for line in glossary() if kept.check != CONTRACT else ():
             click.echo(line)
         click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
 

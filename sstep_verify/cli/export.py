@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli import check
+from sstep_verify.cli.check_solver import definition_of_solver
 
 SHARED = (
     "solver", "command_line", "setup", "writes", "declare", "time_limit", "ranks", "s_values", "data",
@@ -38,7 +39,7 @@ def command(folder, only, solver, command_line, **options):
     from sstep_verify.solvers.adapters.program import ProgramFile
 
     require("flint", "exact")
-    definition = check._definition(solver, command_line, **options)
+    definition = definition_of_solver(solver, command_line, options)
     described = definition.families[0].given
     if not isinstance(described, ProgramFile):
         raise InputError(f"{solver}: is a Python object, which is judged where it runs; use check")

@@ -14,6 +14,12 @@ MEANS = {
     "INCONCLUSIVE": "neither right nor wrong could be shown",
 }
 
+NOT_COMPARED = {
+    True: "the solver ended with an error before its run was made, so there was nothing to compare",
+    False: "the run is not what was asked for, so nothing of it was compared with the truth",
+}
+"""What a FAIL of the check contract means: whether an error was raised."""
+
 WORDS = {
     "window": "s iterations in a row, whose kernel rows are formed and communicated at once",
     "overlap": "a coordinate drawn again in the same window: its earlier increments belong to its value",
@@ -48,6 +54,13 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         What its check claims.
     """
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
+    from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.contract_items import ERROR_RAISED
+
+    if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
+        yield filled(f"{NOT_COMPARED[ERROR_RAISED in verdict['reason']]}.")
+        yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
+        return
     yield filled(f"{MEANS[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     sections = {

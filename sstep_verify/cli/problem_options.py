@@ -21,9 +21,23 @@ USED_BY = {
 
 def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
     """Decorate a command with the options of a problem: task, kernel, parameters, bias."""
+
+    def decorate(function: Callable) -> Callable:
+        named = (
+            click.option("--task", type=click.Choice(TASKS), required=required, help="What to solve."),
+            click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
+        )
+        function = parameter_options(function)
+        for option in reversed(named):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def parameter_options(function: Callable) -> Callable:
+    """Decorate a command with the options of a problem whose task and kernel it names by itself."""
     options = (
-        click.option("--task", type=click.Choice(TASKS), required=required, help="What to solve."),
-        click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
         click.option("--sigma", type=float, help="rbf: inverse squared width  [default: 1.0]"),
         click.option("--degree", type=int, help="polynomial: exponent  [default: 3]"),
         click.option("--offset", type=float, help="polynomial: constant  [default: 0.0]"),
@@ -34,13 +48,9 @@ def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
             help="Append a constant feature of this value  [default: none]",
         ),
     )  # fmt: skip
-
-    def decorate(function: Callable) -> Callable:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:

@@ -97,7 +97,7 @@ def test_a_fail_prints_commands_that_work(tmp_path):
     (anew,) = [line.removeprefix("run it again: ") for line in lines if line.startswith("run it again")]
     assert shlex.split(anew)[:3] == ["sstep-verify", "check", "--exec"]
     assert "--only" in anew
-    assert "--out" not in anew
+    assert "--out report-part" in anew
 
 
 def test_a_python_object_is_judged_on_the_same_problems(tmp_path):

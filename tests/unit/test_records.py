@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.records import convert, decode, json_schema, one_line, strict
 
@@ -104,6 +105,13 @@ def test_a_schema_has_version_descriptions_and_no_room_for_more():
         ["size"],
         False,
     )
+
+
+def test_a_value_beside_a_list_of_allowed_ones_is_refused_with_the_list():
+    with pytest.raises(InputError) as caught:
+        convert({"name": "mine", "update": "frozn"}, Declaration, "declared")
+    assert "'frozn' is refused" in str(caught.value)
+    assert "(did you mean 'frozen'?); known: in-place, added, frozen" in str(caught.value)
 
 
 def test_messages_stay_in_one_line():

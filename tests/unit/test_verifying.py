@@ -62,6 +62,8 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
         ({"profile": "smoke", "tasks": ["svm-l2"]}, "no problem of it goes with"),
         ({"profile": "smoke", "only": "nothing"}, "nothing"),
         ({"profile": "smoke", "s": [0]}, "s = 0"),
+        ({"profile": "smoke", "s": ["4"]}, "'4' is no whole number"),
+        ({"profile": "smoke", "s": [2.0]}, "2.0 is no whole number"),
         ({"profile": "smoke", "s": [1000]}, "a window holds no more"),
         ({"profile": "smoke", "data": "no such file"}, "no such file"),
     ],

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from sstep_verify.checks.registry import PRIMARY, gates_of
+from sstep_verify.checks.answer.told import OVER
+from sstep_verify.checks.optimum import CHECK as ANSWER
+from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Verdict
@@ -13,7 +16,6 @@ from sstep_verify.verdict import Status, Verdict
 WORDS = (
     (Status.FAIL, "wrong on"),
     (Status.INCONCLUSIVE, "inconclusive on"),
-    (Status.VACUOUS, "vacuous on"),
 )
 
 
@@ -23,10 +25,10 @@ def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
     An s is right if a primary check passed its run and no check failed on it or could not decide. Of a
     case that is wrong for another s nothing is said.
     """
-    if case.status in (Status.FAIL, Status.INCONCLUSIVE):
+    own = [verdict for verdict in verdicts if verdict.case == case.id]
+    if case.status in (Status.FAIL, Status.INCONCLUSIVE) or judges_a_vector(own):
         return 0
     largest = 0
-    own = [verdict for verdict in verdicts if verdict.case == case.id]
     gates = gates_of(own)
     for s in sorted(case.s):
         statuses = {verdict.status for verdict in own if verdict.s == s}
@@ -45,6 +47,8 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     cases, verdicts : sequences
         What was done.
     """
+    if cases and judges_a_vector(verdicts):
+        return _vectors(cases, verdicts)
     words = [_right(cases, verdicts)]
     ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
     if ends:
@@ -52,10 +56,40 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     for status, word in WORDS:
         named = [case.id for case in cases if case.status == status]
         if named:
-            listed = f" ({', '.join(named)})" if status is Status.VACUOUS else ""
-            listed = _first_wrong(named, verdicts) if status is Status.FAIL else listed
+            listed = _first_wrong(named, verdicts) if status is Status.FAIL else ""
             words.append(f"{word} {len(named)}{listed}")
+    words += _vacuous(cases, verdicts)
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
+
+
+def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    """What was shown of vectors that were handed over."""
+    words = []
+    for case in cases:
+        found = next(one for one in verdicts if one.case == case.id and one.check == ANSWER)
+        name = "relative error" if case.task == "krr" else "gap over the optimal value"
+        # Of a vector that is not finite nothing is known.
+        over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
+        told = {Status.PASS: "the optimum", Status.FAIL: _wrong(found), Status.VACUOUS: "vacuous"}
+        reached = f"{name} in [{over[0]:.2g}, {over[1]:.2g}]"
+        words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
+    return "; ".join(words)
+
+
+def _wrong(found: Verdict) -> str:
+    return "not the optimum" if found.status is Status.FAIL else "outside its box"
+
+
+def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
+    """The cases that showed nothing, apart by the s up to which they are right all the same."""
+    found: dict[int, list[str]] = {}
+    for case in cases:
+        if case.status == Status.VACUOUS:
+            found.setdefault(right_up_to(case, verdicts), []).append(case.id)
+    return [
+        f"vacuous{f' for s > {s}' if s else ''} on {len(named)} ({', '.join(named)})"
+        for s, named in sorted(found.items())
+    ]
 
 
 def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:

@@ -13,7 +13,8 @@ from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.campaign.summary.expected import meet
 from sstep_verify.campaign.summary.headline import headline, right_up_to
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
-from sstep_verify.checks.registry import PRIMARY, gates_of
+from sstep_verify.checks.answer.told import ALONE, EXPLAINED
+from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import names_a_part
@@ -36,7 +37,7 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """
     status = worst(verdict.status for verdict in verdicts)
     if status in (Status.FAIL, Status.INCONCLUSIVE):
-        told = _telling([verdict for verdict in verdicts if verdict.status is status])
+        told = telling([verdict for verdict in verdicts if verdict.status is status])
         return status, f"{told.check}, s = {told.s}: {told.reason}"
     gates = gates_of(verdicts)
     primary = [verdict for verdict in verdicts if verdict.check in gates]
@@ -45,6 +46,8 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     stepped = [verdict for verdict in primary if verdict.s > 1] or primary
     if not any(verdict.status is Status.PASS for verdict in stepped):
         return Status.VACUOUS, stepped[-1].reason
+    if judges_a_vector(verdicts):
+        return Status.PASS, f"the optimum: {primary[0].reason}"
     right = sorted({verdict.s for verdict in primary if verdict.status is Status.PASS})
     vacuous = sorted({verdict.s for verdict in primary} - set(right))
     reason = f"right for s in {{{', '.join(map(str, right))}}}"
@@ -53,13 +56,14 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     return Status.PASS, reason
 
 
-def _telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """The first verdict that breaks a sentence on one part of a solver; else the first.
+def telling(verdicts: Sequence[Verdict]) -> Verdict:
+    """One that explains the whole answer; the first that breaks a sentence on one part; else the first.
 
     What relates two runs tells less than what a run itself breaks.
     """
+    named = (one for one in verdicts if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
     telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
-    return next(telling, verdicts[0])
+    return next(named, next(telling, verdicts[0]))
 
 
 def summarise(

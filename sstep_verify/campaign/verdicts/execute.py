@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from sstep_verify.campaign.artefact_keep import keep_artefacts, keep_runs
+from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
-from sstep_verify.campaign.summary.summary import roll_up
+from sstep_verify.campaign.summary.summary import roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
+from sstep_verify.campaign.verdicts.minimal.example import example_of
 from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, too_few
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
@@ -87,7 +88,7 @@ def execute_group(
     Finished
         With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict.
     """
-    data = load_data(group.data, directory)
+    data = load_data(group.data, directory, group.specs[0].family.targets)
     solvers = group.specs[0].family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     oracle: Oracle | None = None
@@ -122,7 +123,11 @@ def _execute_case(
 ) -> CaseOutcome:
     """The outcome of a case; a check that raises is left out and added to the failures."""
     family, reference = spec.family, shared.reference(case.problem)
-    checks = [check for check in CHECKS.values() if check.all_runs or check.id in family.checks]
+    checks = [
+        check
+        for check in CHECKS.values()
+        if check.id in family.checks or (check.all_runs and not family.is_vector)
+    ]
     ids = [check.id for check in checks]
     limit = family.time_limit if is_foreign(family.solver) else 0.0
     made = make_runs(case, checks, solvers, reference, family.tolerance, limit)
@@ -132,6 +137,9 @@ def _execute_case(
         verdicts += _checked(check, case, made, oracle, solvers[""], artefacts, failures)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
+    if status is Status.FAIL and family.shrink and not family.is_vector:
+        tell(case.id, 1.0, "a smaller problem")
+        reason += _smaller(spec, case, solvers, verdicts, artefacts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
     sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
@@ -210,6 +218,22 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
 
 def _judgeable(check: Check, case: Case) -> list[int]:
     return [s for s in case.s_values if check.applies(case, s) and check.affordable(case, s)]
+
+
+def _smaller(
+    spec: CaseSpec,
+    case: Case,
+    solvers: dict[str, Solver],
+    verdicts: list[Verdict],
+    artefacts: Path | None,
+) -> str:
+    """What is told of a smaller problem that fails alike; the verdicts stay as they are."""
+    failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
+    kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
+    if kept is not None and not kept.is_dir():
+        kept = None
+    told = example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
+    return f" {told}" if told else ""
 
 
 def _counts(declared: Declaration) -> dict[str, int]:

@@ -31,6 +31,7 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.solvers.adapters.stored import StoredVector
 
 STREAMS = ("uniform", "cyclic", "epochs", "logged", *GENERATORS)
 COUNTS = ("iterations", "windows", "epochs")
@@ -119,6 +120,10 @@ class Family:
         Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
+    level : int or None
+        Level of the specification up to which a solver is judged, where that is not all of it.
+    shrink : float
+        Seconds that a smaller problem which fails alike is looked for, of a case that failed; 0 for none.
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
     source : Source or None
@@ -158,6 +163,8 @@ class Family:
     time_limit: float = 600.0
     bias: float = 0.0
     checks: tuple[str, ...] = tuple(CHECKS)
+    level: int | None = None
+    shrink: float = 0.0
     given: ProgramFile | Solver | None = None
     source: Source | None = None
 
@@ -189,6 +196,18 @@ class Family:
         return isinstance(self.given, ProgramFile) or is_program(self.solver)
 
     @property
+    def is_vector(self) -> bool:
+        """Whether one vector is judged, which was handed over: nothing is run."""
+        return isinstance(self.given, StoredVector)
+
+    @property
+    def targets(self) -> str | None:
+        """What the targets of its data are used for, where the data do not say so themselves."""
+        if not self.is_vector:
+            return None
+        return "regression" if "krr" in self.task else "classification"
+
+    @property
     def memory_bytes(self) -> int:
         """Bytes that a process may take for a case."""
         return int(self.memory * 2**30)
@@ -201,6 +220,13 @@ class Family:
         InputError
             If its options do not go together.
         """
+        made = self._solvers()
+        if self.level is not None:
+            for solver in made.values():
+                solver.declaration = solver.declaration.up_to(self.level)
+        return made
+
+    def _solvers(self) -> dict[str, Solver]:
         if self.source is not None:
             return {"": self.source.solver(self.ranks)}
         if isinstance(self.given, ProgramFile):

@@ -17,6 +17,7 @@ from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import Program, ProgramSolver, digests, set_up
+from sstep_verify.specification import LEVELS
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -57,7 +58,8 @@ class Verdicts(Kind):
         for unit in units:
             group = unit.work
             if group.data not in loaded:
-                loaded[group.data] = load_data(group.data, plan.directory)
+                wanted = group.specs[0].family.targets
+                loaded[group.data] = load_data(group.data, plan.directory, wanted)
             data = loaded[group.data]
             declaration = group.specs[0].family.solvers()[""].declaration
             for spec in (spec for spec in group.specs if spec.id in unit.keys):
@@ -90,16 +92,20 @@ class Verdicts(Kind):
         short = [line for outcome in state.outcomes for line in outcome.too_few]
         families: tuple[Family, ...] = definition.families
         limited = definition.tolerated_vacuous_per_check
+        summary = summarise(
+            definition,
+            cases,
+            verdicts,
+            planned_cases=sum(len(unit.keys) for unit in units),
+            steps=sum(run.iterations for case in cases for run in case.runs),
+            too_few=short,
+            state=state,
+        )
+        if (level := families[0].level) is not None:
+            judged = f"judged up to level L{level} ({LEVELS[level]})"
+            summary = replace(summary, sentence=f"{judged}: {summary.sentence}")
         return Assembled(
-            summary=summarise(
-                definition,
-                cases,
-                verdicts,
-                planned_cases=sum(len(unit.keys) for unit in units),
-                steps=sum(run.iterations for case in cases for run in case.runs),
-                too_few=short,
-                state=state,
-            ),
+            summary=summary,
             cases=cases,
             verdicts=verdicts,
             notes=[f"too few comparisons: {line}" for line in short],

@@ -19,7 +19,7 @@ from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Solver
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import GIVEN, Trajectory
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,11 @@ def make_runs(
     plain = {run_key(s): s for s in case.s_values}
     solver = solvers[""]
 
+    held = any(check.all_runs for check in checks)  # A vector that was handed over is no run.
+
     def keep(key: str, trajectory: Trajectory) -> None:
         trajectories[key] = trajectory
-        if fault := contract.broken(case, key, trajectory):
+        if held and (fault := contract.broken(case, key, trajectory)):
             broken[key] = fault
 
     requests = merge_requests(check.runs(case) for check in checks)
@@ -84,14 +86,18 @@ def make_runs(
         begin = time.perf_counter()
         trajectory = make_run(solver, request, monitor)
         seconds = time.perf_counter() - begin
-        if trajectory.stopped == "tolerance":
-            monitor.close(trajectory.length, trajectory.final)
+        if trajectory.stopped in ("tolerance", GIVEN):
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # A vector that was handed over may be anything.
+                monitor.close(trajectory.length, trajectory.final)
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
         runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))
-        series.append(
-            report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
-        )
+        if trajectory.stopped != GIVEN:
+            series.append(
+                report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
+            )
     sound = [(check, sound_case(check, case, trajectories, broken)) for check in checks]
     continued = merge_requests(check.continued(part, trajectories) for check, part in sound if part)
     for key, request in continued.items():
@@ -138,9 +144,8 @@ def sound_case(
 
 def _run(s: int, trajectory: Trajectory, monitor: Monitor, seconds: float, reference, solver) -> report.Run:
     last = monitor.values[-1] if monitor.values else None
-    return report.Run(
-        s, trajectory.length, monitor.stop, seconds, last, reference.name, solver.declaration.name
-    )
+    stop = "nothing was run: the vector was handed over" if trajectory.stopped == GIVEN else monitor.stop
+    return report.Run(s, trajectory.length, stop, seconds, last, reference.name, solver.declaration.name)
 
 
 def drift_series(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import sys
+import traceback
+from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
@@ -37,6 +41,43 @@ class ForeignSolver:
         return self._inner.run(request, observe)
 
 
+def _imported(name: str, where: str) -> ModuleType:
+    """A module, imported as one that has no arguments: those of our own command are none of its business.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, or ends the program while it is, as a script does.
+    """
+    arguments, printed = sys.argv, io.StringIO()
+    sys.argv = [name]
+    try:
+        with contextlib.redirect_stderr(printed):  # A parser of arguments prints its usage there.
+            found = importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        places = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(f"{name}.py")]
+        at = f" (line {places[-1].lineno} of {os.path.basename(places[-1].filename)})" if places else ""
+        if isinstance(error, SystemExit):
+            said = printed.getvalue().strip().splitlines()
+            told = f"it ends the program while it is imported{at}: {said[-1] if said else _told(error)}"
+        else:
+            told = f"it cannot be imported: {_told(error)}{at}"
+        script = isinstance(error, SystemExit) or "sys.argv" in (places[-1].line or "" if places else "")
+        more = "; put what runs it as a program under: if __name__ == '__main__'" if script else ""
+        raise InputError(f"{where} cannot be had: {told}{more}") from error
+    finally:
+        sys.argv = arguments
+    sys.stderr.write(printed.getvalue())
+    return found
+
+
+def _told(error: BaseException) -> str:
+    """Type and first line of an error."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+
+
 def load_solver(name: str) -> Solver:
     """The solver that a Python object is, or makes when called without arguments.
 
@@ -57,8 +98,8 @@ def load_solver(name: str) -> Solver:
         raise InputError(f"{where}: needed is module:object, such as my_solver:solver")
     if (folder := os.getcwd()) not in sys.path:
         sys.path.append(folder)
+    found: Any = _imported(module_name, where)
     try:
-        found: Any = importlib.import_module(module_name)
         for attribute in path.split("."):
             found = getattr(found, attribute)
         if not isinstance(found, Solver) or isinstance(found, type):
@@ -66,8 +107,7 @@ def load_solver(name: str) -> Solver:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        told = str(error).splitlines()[0] if str(error) else "no message"
-        raise InputError(f"{where} cannot be had: {type(error).__name__}: {told}") from error
+        raise InputError(f"{where} cannot be had: {_told(error)}") from error
     if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
         raise InputError(
             f"{where} is a {type(found).__name__}; needed is a solver, with a Declaration as "

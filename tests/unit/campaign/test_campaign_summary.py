@@ -136,6 +136,12 @@ def test_vacuous_cases_are_tolerated_by_id_and_listed():
     assert summary.vacuous == ("1", "2")
 
 
+def test_a_case_that_is_right_up_to_some_s_is_vacuous_beyond_it_only():
+    verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
+    sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
+    assert sentence.startswith("right for s <= 1 on 1 of 1 problems, vacuous for s > 1 on 1 (a);")
+
+
 def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence

@@ -19,6 +19,21 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
     assert ("none: K is the identity" if status is Status.VACUOUS else "down to 3e-13") in shown
 
 
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("run s=1: the solver raised ValueError: no", "ended with an error before its run was made"),
+        ("run s=1: 3 of 4 iterations were made", "is not what was asked for"),
+    ],
+)
+def test_of_a_broken_contract_no_rounding_is_told(reason, words):
+    told = verdict("a/b", Status.FAIL, check="contract", reason=reason).as_dict()
+    lines = "\n".join(in_short(told, "A run is what was asked for."))
+    assert words in lines
+    assert "than any correct implementation" not in lines
+    assert "relative errors" not in lines
+
+
 def test_the_glossary_has_every_word_once():
     text = "\n".join(glossary())
     assert all(text.count(f"    {word}: ") == 1 for word in WORDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import warnings
 
 import numpy as np
@@ -60,6 +61,31 @@ def test_what_is_no_solver_is_refused_in_one_line(name, words):
         load_solver(name)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("import sys\nn = int(sys.argv[1])", "IndexError: list index out of range (line 2 of script"),
+        ("import sys\nsys.exit('usage: script FILE')", "ends the program while it is imported (line 2"),
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('file')\np.parse_args()",
+            "the following arguments are required: file",
+        ),
+    ],
+)
+def test_a_module_that_is_a_script_is_told_so_in_one_line(tmp_path, monkeypatch, capsys, content, words):
+    name = f"script{abs(hash(content))}"
+    (tmp_path / f"{name}.py").write_text(content, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = list(sys.argv)
+    with pytest.raises(InputError) as caught:
+        load_solver(f"{name}:solver")
+    assert words in str(caught.value)
+    assert "if __name__ == '__main__'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert sys.argv == before
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

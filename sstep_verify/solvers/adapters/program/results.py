@@ -77,7 +77,7 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
     words = content.split()
     if len(words) != count:
         raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
-    return _printed(words, f"{name}.txt", shape)
+    return shown_numbers(words, f"{name}.txt", shape)
 
 
 def _whole(folder: Path, name: str, count: int, what: str) -> tuple[Path | None, bytes]:
@@ -139,7 +139,7 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     return drawn.reshape(shape)
 
 
-def _printed(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
+def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
     """Numbers in text, and whether they are what the program had.
 
     Whoever prints 17 digits, or the shortest text that is read back, shows 16 or more in some number,

@@ -1,0 +1,114 @@
+"""The campaign that judges one final vector, which somebody's solver left in a file; nothing is run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.verdicts.family import Family, refuse_unusable
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Kernel, Problem
+from sstep_verify.problems.bias import require_usable, with_constant_feature
+from sstep_verify.problems.losses import Loss
+from sstep_verify.problems.scales import scale_from
+from sstep_verify.solvers.adapters.stored import StoredVector, read_vector
+
+CHECKS = ("optimum", "box")
+"""Checks that can judge an a of which nobody knows where it comes from."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A vector in a file, and how it is to be read.
+
+    Parameters
+    ----------
+    path : str
+        The file, see `read_vector`.
+    scale : str
+        The file holds c a: c, or its name in `problems.scales`; a itself if empty.
+    signed : bool
+        Whether its entries are ``y_i a_i`` (K-SVM).
+    """
+
+    path: str
+    scale: str = ""
+    signed: bool = False
+
+
+def final_vector(
+    written: Written,
+    data: str,
+    kernel: Kernel,
+    loss: Loss,
+    *,
+    tolerance: float = Family.tolerance,
+    bias: float = 0.0,
+    command: str = "",
+) -> Definition:
+    """The campaign of one vector: whether it is the optimum of a problem.
+
+    Parameters
+    ----------
+    written : Written
+        The vector.
+    data : str
+        Data set or LIBSVM file.
+    kernel, loss : Kernel, Loss
+        The problem.
+    tolerance : float
+        Relative duality gap (K-SVM) or error ``||a - a*|| / ||a*||`` (K-RR) up to which it is the optimum;
+        what leaves the box of a K-SVM may do so by that times C.
+    bias : float
+        Value of a constant feature that is appended to the data; 0 for none.
+    command : str
+        The command that was given, for replay commands.
+
+    Raises
+    ------
+    InputError
+        If file, data or a value cannot be used, or do not fit each other.
+    """
+    require_usable(bias, kernel)
+    loaded = load_data(data, None, "regression" if loss.task == "krr" else "classification")
+    values = with_constant_feature(loaded.data, bias)
+    problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
+    alpha, rounding = read_vector(written.path, problem.samples)
+    if written.signed:
+        if not problem.is_svm:
+            raise InputError("--signed says that entries are y_i a_i, as those of a K-SVM may be; drop it")
+        alpha = alpha * problem.targets
+    if written.scale:
+        factor = scale_from(problem, written.scale)
+        # The division rounds what was written, and 1/lambda and the like are rounded themselves.
+        alpha = alpha / factor
+        rounding = rounding / abs(factor) + 2.0**-50 * np.abs(alpha) * np.isfinite(alpha)
+    name = Path(written.path).name
+    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(written.path).stem).strip("-._")[:48] or "vector"
+    family = Family(
+        data=(data,),
+        task=(loss.task,),
+        kernel=(kernel,),
+        s=(1,),
+        parameter=(loss.parameter,),
+        iterations=1,
+        tolerance=tolerance,
+        bias=bias,
+        solver=stem,
+        checks=CHECKS if problem.is_svm else CHECKS[:1],
+        given=StoredVector(name, alpha, rounding),
+    )
+    refuse_unusable(family, "--final")
+    return Definition(
+        name=f"{stem}-final",
+        title=f"{name}: is it the optimum?",
+        description=f"One vector, {name}, read as the a of {problem.label}; nothing was run.",
+        families=(family,),
+        source="--final",
+        command=command,
+    )

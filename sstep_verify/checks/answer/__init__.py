@@ -1,0 +1,1 @@
+"""What explains a final vector that is not the optimum: another convention, or another problem."""

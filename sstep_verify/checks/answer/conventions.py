@@ -1,0 +1,110 @@
+"""Conventions in which an optimum is written down elsewhere: scale, signs, order of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.answer.reading import Answer, Reading, as_it_is
+from sstep_verify.checks.window.mistaken import OVER_LAMBDA, TIMES_M
+from sstep_verify.problems import Problem, Ridge
+from sstep_verify.problems.scales import scales
+
+SIGNS = {"m": TIMES_M, "1/lambda": OVER_LAMBDA}
+"""Scales of a K-RR that are mistakes of the specification, by name."""
+
+SAME = 1e-6
+"""Relative difference of two factors that are told as one."""
+
+
+def scaled(answer: Answer) -> Iterator[Reading]:
+    """C a, with c one of the known factors, or whatever it is."""
+    known = scales(answer.problem)
+    told: list[float] = []
+    for value in known.values():
+        if value == 1.0 or any(abs(value - other) <= SAME * abs(value) for other in told):
+            continue
+        told.append(value)
+        names = [name for name, one in known.items() if abs(one - value) <= SAME * abs(value)]
+        yield _by_factor(answer, value, f"c = {' = '.join(names)} = {value:.6g}", SIGNS.get(names[0], ""))
+    fitted = _fitted(answer)
+    if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*told, 1.0)):
+        yield _by_factor(answer, fitted, f"c = {fitted:.6g}, which is none of {', '.join(known)}")
+
+
+def _fitted(answer: Answer) -> float:
+    """The factor that brings the optimum nearest to the vector; of a single sample any would."""
+    if answer.problem.samples < 3:
+        return 0.0
+    return float(answer.vector @ answer.optimum) / max(float(answer.optimum @ answer.optimum), 5e-324)
+
+
+def _by_factor(answer: Answer, factor: float, words: str, sign: str = "") -> Reading:
+    told = f"proportional to the optimum: c a with {words} (undo it with --scale)"
+    rounding = float(answer.rounding.max()) / abs(factor)
+    return Reading(told, answer.problem, answer.vector / factor, rounding, sign)
+
+
+def signed_by_labels(answer: Answer) -> Iterator[Reading]:
+    """The sign of the label on every entry, as solvers have it that write the weights of the samples."""
+    vector, words = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
+    if words:
+        told = f"the optimum with the signs of the labels: its entries are {words} (undo it with --signed)"
+        yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+
+
+def grouped_by_class(answer: Answer) -> Iterator[Reading]:
+    """Samples grouped by class, as LIBLINEAR and LIBSVM hold them while they train."""
+    if not answer.problem.is_svm:
+        return
+    labels = answer.problem.targets
+    for first in (1.0, -1.0):
+        order = np.argsort(labels != first, kind="stable")
+        if (order == np.arange(order.size)).all():
+            continue
+        which = f"class {first:+.0f} first"
+        which += ", the order of first appearance" if labels[0] == first else ""
+        told = f"the optimum with the samples grouped by class ({which}), as LIBLINEAR groups them"
+        made = as_it_is(replace(answer, problem=_in_order(answer.problem, order)), told)
+        vector = np.empty_like(made.vector)
+        vector[order] = made.vector
+        yield replace(made, problem=answer.problem, vector=vector)
+
+
+def _in_order(problem: Problem, order: np.ndarray) -> Problem:
+    return replace(problem, data=problem.data[order], targets=problem.targets[order])
+
+
+def in_another_order(answer: Answer) -> Iterator[Reading]:
+    """The optimum's numbers in another order: each put where the optimum's number of its rank stands."""
+    vector = np.empty_like(answer.vector)
+    vector[np.argsort(answer.optimum, kind="stable")] = np.sort(answer.vector)
+    told = "a permutation of the optimum: its samples stand in another order than in the data"
+    yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+
+
+def shifted_by_one(answer: Answer) -> Iterator[Reading]:
+    """Numbered from 1 where 0 was meant, or the reverse: one entry is lost, and is not looked at."""
+    if answer.problem.samples < 4:
+        return
+    for step, missing, words in ((-1, -1, "one place late"), (1, 0, "one place early")):
+        vector = np.roll(answer.vector, step)
+        vector[missing] = answer.optimum[missing]
+        told = f"the optimum, every entry {words}: samples numbered from 1 here and from 0 there"
+        yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+
+
+def without_mean(answer: Answer) -> Iterator[Reading]:
+    """K-RR without the mean over the samples: lambda/m in the place of lambda, in either scale."""
+    if answer.problem.is_svm:
+        return
+    m, penalty = answer.problem.samples, answer.problem.ridge.penalty
+    if m == 1 or not penalty / m > 0:
+        return
+    other = replace(answer.problem, loss=Ridge(penalty / m))
+    told = "the optimum of K + lambda I in the place of K + lambda m I: lambda m was meant"
+    rounding = float(answer.rounding.max())
+    for factor, scale in ((m / penalty, "d with (K + lambda I) d = y"), (1.0, "a = (lambda/m) d of it")):
+        yield Reading(f"{told} ({scale})", other, answer.vector / factor, rounding / factor)

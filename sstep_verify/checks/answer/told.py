@@ -1,0 +1,75 @@
+"""What is told of a final vector: what it reaches, what explains one that fails."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.checks.answer.achieved import written_with
+from sstep_verify.checks.answer.hints import Explained, explained, in_words
+from sstep_verify.checks.answer.reading import Answer
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.trajectory import GIVEN, Trajectory
+from sstep_verify.verdict import Status
+
+ALONE = "judged by its final a alone"
+"""Key of the evidence on a vector that was handed over: nothing was run, and no step can be judged."""
+
+EXPLAINED = "explained by"
+"""Key of the evidence on what explains a final a that failed: hints of checks/answer/hints.py."""
+
+UNEXPLAINED = (
+    "none of the known conventions and other problems explains it; where its solver stops at a tolerance, "
+    "say which (--tolerance)"
+)
+OVER = ("gap over the optimal value, enclosure", "error over ||a*||, enclosure")
+"""Keys of the evidence on how far a vector is from the optimum, relative to it: K-SVM, K-RR."""
+
+
+FAR = 2.0**400
+"""Size of a value in which sums over the kernel may overflow, and of no optimum whose numbers do not."""
+
+
+def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray) -> bool:
+    """Whether a final a, moved into the box, is not finite; one that was handed over also if it is huge.
+
+    Of a size that float64 cannot evaluate, it is no optimum: beside the certified one it is larger by more
+    than any error could make it.
+    """
+    if trajectory.stopped != GIVEN:
+        return not np.isfinite(point).all()
+    largest = float(np.abs(point).max())
+    far = FAR * max(1.0, float(np.abs(optimum).max()))
+    return not (np.isfinite(trajectory.final).all() and largest <= far)
+
+
+def explanations(
+    case: Case, trajectory: Trajectory, optimum: np.ndarray, finding: Finding, standing: float, best: float
+) -> list[Explained]:
+    """What explains a final a that failed; nothing is looked for where it did not."""
+    if finding.status is not Status.FAIL:
+        return []
+    vector = trajectory.final.astype(np.float64)
+    claimed = case.claims.get("tolerance", finding.bound / best if best > 0 else 0.0)
+    return explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), standing)
+
+
+def reached(case: Case, trajectory: Trajectory, over: str, violation: str) -> str:
+    """What a vector that was handed over reaches, in words; nothing of a run."""
+    if trajectory.stopped != GIVEN:
+        return ""
+    tolerance = case.claims.get("tolerance", 0.0)
+    return f", {over} at most (tolerance {tolerance:g}), {violation} at most"
+
+
+def causes(trajectory: Trajectory, hints: list[Explained], known: str) -> str:
+    """Likely causes of a failure: what explains it, or those that are known of a run."""
+    if hints:
+        return in_words(hints)
+    return f"{UNEXPLAINED}; {known}" if trajectory.stopped == GIVEN else known
+
+
+def notes(trajectory: Trajectory, hints: list[Explained]) -> dict[str, object]:
+    """Evidence on hints, and on a vector that was handed over."""
+    told: dict[str, object] = {EXPLAINED: [one.hint for one in hints]} if hints else {}
+    return told | ({ALONE: True} if trajectory.stopped == GIVEN else {})

@@ -1,0 +1,101 @@
+"""``sstep-verify check`` and ``export``: the solver that options describe, and its campaign."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+OF_A_PROGRAM = {
+    "setup": "--setup", "writes": "--writes", "declare": "--declare", "time_limit": "--time-limit",
+    "witness": "--witness", "nemesis": "--nemesis",
+}  # fmt: skip
+"""Options that only a program has, by the names of their values."""
+
+
+def options_of_a_program(given):
+    """Values of the options that only a program has, by option."""
+    return {option: given.get(name) for name, option in OF_A_PROGRAM.items()}
+
+
+def command_again():
+    """The command that was given, but for what names a case or a report."""
+    return shlex.join(["sstep-verify", *sys.argv[1:2], *_without_case(sys.argv[2:])])
+
+
+def definition_of_solver(solver, command_line, given):
+    """The campaign of a profile with a solver.
+
+    Parameters
+    ----------
+    solver : str or None
+        ``MODULE:OBJECT`` or the path of a program file.
+    command_line : str or None
+        A program's command instead.
+    given : dict
+        Values of the other options of ``check``; nemesis, level and shrink may be absent.
+
+    Raises
+    ------
+    InputError
+        If there is no solver or two of them, or the options do not go together.
+    """
+    from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.errors import InputError
+
+    if (solver is None) == (command_line is None):
+        raise InputError(
+            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec; or a "
+            "vector that one left, with --final"
+        )
+    if command_line is not None:
+        solver = _program(command_line, given)
+    elif unused := [name for name, value in options_of_a_program(given).items() if value]:
+        raise InputError(
+            f"{unused[0]} is for --exec; a program file and a Python solver say this themselves"
+        )
+    level = given.get("level")
+    chosen = Selection(
+        given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"],
+        level=int(level[1]) if level else None, shrink=given.get("shrink") or 0.0,
+    )  # fmt: skip
+    return profile_of(given["profile"], solver, chosen, command_again())
+
+
+def _program(command_line: str, given):
+    """The program that the options describe."""
+    from sstep_verify.solvers.adapters.program import program_from
+
+    return program_from(
+        _words("--exec", command_line),
+        _words("--setup", given["setup"]),
+        given["writes"] or "log",
+        given["time_limit"] or 60.0,
+        given["declare"],
+        given["witness"] or "",
+        given.get("nemesis") or "",
+    )
+
+
+def _words(option: str, line: str | None) -> tuple[str, ...]:
+    from sstep_verify.errors import InputError
+
+    try:
+        return tuple(shlex.split(line or ""))
+    except ValueError as error:
+        raise InputError(f"{option} {line!r}: {error}") from error
+
+
+def _without_case(words: list[str]) -> list[str]:
+    """Arguments without those that name cases or what is kept: whoever runs a case again names its own.
+
+    The folder of the report is that of a part, as without ``--out``: the report itself stays.
+    """
+    kept, named, folder = [], "", ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if named or name in ("--only", "--out", "--resume", "--force", "--list"):
+            folder = word if named == "--out" else value if name == "--out" and not named else folder
+            named = name if not named and name in ("--only", "--out") and not equals else ""
+            continue
+        kept.append(word)
+    return [*kept, "--out", f"{folder.rstrip('/')}-part"] if folder else kept

@@ -1,0 +1,141 @@
+"""A final vector that somebody's solver left in a file, as a solver that gives it whatever it is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
+from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.solvers.adapters.program.results import TEXT_BYTES, ProgramError, shown_numbers
+from sstep_verify.trajectory import GIVEN, Trajectory
+
+HEADER = 1 << 12
+"""Bytes that the header of a ``.npy`` file may take."""
+
+BESIDE = bytes.maketrans(b",;[]", b"    ")
+"""What may stand between numbers in text, beside white space: lists as many languages print them."""
+
+
+def read_vector(path: str | Path, samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of a file, and how far each may be from the solver's own.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``NAME.bin``: float64, little-endian, without a header; ``NAME.npy``: NumPy's format, real numbers;
+        any other: text, decimal or hexadecimal as C prints with ``%a``.
+    samples : int
+        How many numbers there must be (m).
+
+    Returns
+    -------
+    values, rounding : ndarray, shape (m,)
+        Float64. The rounding is 0 where the digits are those of a float64; else half a unit of the last
+        digit shown, by the rules of `_rounding`.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, holds another number of numbers, or something that is no number.
+    """
+    place = Path(path)
+    what = f"{samples} numbers"
+    if place.suffix == ".bin":
+        content = read_whole(place, 8 * (samples + 1), what)
+        if len(content) != 8 * samples:
+            raise InputError(
+                f"{path}: has {len(content)} bytes, but {samples} float64, one for each sample, "
+                f"have {8 * samples}"
+            )
+        return np.frombuffer(content, dtype="<f8").astype(np.float64), np.zeros(samples)
+    if place.suffix == ".npy":
+        return _numpy(read_whole(place, 16 * (samples + 1) + HEADER, what), path, samples), np.zeros(
+            samples
+        )
+    content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
+    words = content.translate(BESIDE).split()
+    if len(words) != samples:
+        raise InputError(
+            f"{path}: holds {len(words)} numbers, but the data have {samples} samples, each with one a_i"
+            + ("; the coefficients of support vectors alone are not enough" if len(words) < samples else "")
+        )
+    try:
+        numbers = shown_numbers(words, str(path), (samples,))
+    except ProgramError as error:
+        raise InputError(str(error)) from error
+    return numbers.values, np.zeros(samples) if numbers.exact else _rounding(words, numbers.values)
+
+
+def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, OSError, MemoryError) as error:
+        raise InputError(f"{path}: cannot be read as a .npy file: {str(error).splitlines()[0]}") from error
+    if not isinstance(found, np.ndarray) or found.size != samples or found.dtype.kind not in "fiu":
+        shape = getattr(found, "shape", None)
+        raise InputError(
+            f"{path}: holds an array of shape {shape} and type {getattr(found, 'dtype', type(found))}, but "
+            f"the data have {samples} samples, each with one real a_i"
+        )
+    return found.ravel().astype(np.float64)
+
+
+def _rounding(words: list[bytes], values: np.ndarray) -> np.ndarray:
+    """Half a unit of the last digit that each number was rounded to.
+
+    Trailing zeros are often left out (``%g``, printed arrays), so a number's own digits do not tell it:
+    numbers were rounded either to as many decimals as the one that shows most of them, or to as many
+    significant digits. The larger of the two is taken.
+    """
+    shown = [Decimal(word.decode()) for word in words]
+    finite = [one for one in shown if one.is_finite()]
+    decimals = min((int(one.as_tuple().exponent) for one in finite), default=0)
+    digits = max((len(one.as_tuple().digits) for one in finite if one), default=1)
+    found = np.zeros(len(words))
+    scientific = any(b"e" in word.lower() for word in words)
+    for place, one in enumerate(shown):
+        if one.is_finite():
+            own = one.adjusted() - digits + 1 if one else decimals
+            last = own if scientific and one else max(own, decimals)
+            found[place] = (0.5 * 10.0**last + math.ulp(values[place])) * (1 + 2.0**-50)
+    return found
+
+
+class StoredVector:
+    """A solver of level 0 that gives one vector, whatever it is asked for; nothing is run.
+
+    Parameters
+    ----------
+    name : str
+        Name for tables and messages.
+    alpha : ndarray, shape (m,)
+        The vector.
+    rounding : ndarray, shape (m,)
+        Largest error of writing each value down.
+    """
+
+    def __init__(self, name: str, alpha: np.ndarray, rounding: np.ndarray):
+        self._alpha, self._rounding = alpha, rounding
+        self.declaration = Declaration(name, level=0)
+
+    def __repr__(self) -> str:
+        content = self._alpha.tobytes() + self._rounding.tobytes()
+        return f"StoredVector({self.declaration.name!r}, sha256={hashlib.sha256(content).hexdigest()})"
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """The vector; `observe` is not called, for there is no run to be ended."""
+        return Trajectory(
+            s=request.s,
+            start=request.start,
+            iterations=np.zeros(1, dtype=np.int64),
+            alphas=self._alpha[None].copy(),
+            rounding=self._rounding[None].copy() if self._rounding.any() else None,
+            stopped=GIVEN,
+        )

@@ -1,0 +1,154 @@
+"""``check --final``: one vector of somebody's solver, judged without running anything."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+
+from sstep_verify.cli.main import main
+from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
+from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems.data.datasets import load
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "kernel_ridge" / "fit.py"
+RIDGE = ["--data", "small_regression", "--task", "krr", "--lambda", "0.1"]
+SVM = ["--data", "small", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.5", "--C", "2"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs ``check --final`` on a vector in the test's folder; exit code, output, verdicts."""
+    monkeypatch.chdir(tmp_path)
+
+    def on(vector, *words, form="%.17g"):
+        np.savetxt("alpha.txt", vector, fmt=form)
+        monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--final", "alpha.txt", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        results = Path("sstep-verify-out/alpha-final/results.json")
+        found = json.loads(results.read_text("utf-8")) if results.exists() else {}
+        told = capsys.readouterr()
+        return ended.value.code, told.out + told.err, found
+
+    return on
+
+
+def ridge():
+    data = load("small_regression")
+    problem = Problem("small", data.data, data.targets, LinearKernel(), Ridge(0.1))
+    return ridge_optimum(problem)[0.1].alpha
+
+
+def svm():
+    data = load("small")
+    return svm_optimum(Problem("small", data.data, data.targets, RBFKernel(0.5), Hinge(2.0))).alpha
+
+
+def test_the_optimum_passes_and_what_it_reaches_is_said(run):
+    code, told, found = run(ridge(), *RIDGE)
+    assert code == 0, told
+    assert told.startswith("alpha-final: the optimum, relative error in [0, ")
+    assert [one["check"] for one in found["verdicts"]] == ["optimum"]
+    assert "right for s" not in told
+
+
+def test_printed_decimals_enter_the_bound(run):
+    code, told, _ = run(svm(), *SVM, form="%.6f")
+    assert code == 0, told
+    code, told, found = run(svm() * (1 + 1e-4), *SVM, form="%.6f")
+    assert code == 1
+    assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}
+
+
+def test_a_stated_tolerance_is_what_is_held_against(run):
+    near = svm() * (1 - 1e-4)
+    assert run(near, *SVM)[0] == 1
+    assert run(near, *SVM, "--tolerance", "0.001")[0] == 0
+    code, told, _ = run(near, *SVM, "--tolerance", "1e6")
+    assert code == 3
+    assert "a = 0 has a gap" in told
+
+
+def test_a_convention_is_named_and_undone(run):
+    code, told, _ = run(ridge() / 0.1, *RIDGE)
+    assert code == 1
+    assert "c a with c = 1/lambda = 10" in told
+    assert run(ridge() / 0.1, *RIDGE, "--scale", "1/lambda")[0] == 0
+    labels = load("small").targets
+    code, told, _ = run(labels * svm(), *SVM)
+    assert code == 1
+    assert "its entries are y_i a_i" in told.split("Likely causes")[1]
+    assert run(labels * svm(), *SVM, "--signed")[0] == 0
+
+
+def test_the_artefact_of_a_vector_is_judged_again_and_explained(run, monkeypatch, capsys):
+    run(2 * ridge(), *RIDGE)
+    (folder,) = Path("sstep-verify-out/alpha-final/artefacts").iterdir()
+    for command in ("replay", "explain"):
+        monkeypatch.setattr(sys, "argv", ["sstep-verify", command, str(folder)])
+        with contextlib.suppress(SystemExit):
+            main()
+        told = capsys.readouterr().out
+        assert "c = 2" in told
+
+
+def test_a_vector_that_is_not_finite_fails(run):
+    vector = ridge()
+    vector[3] = np.nan
+    code, told, _ = run(vector, *RIDGE)
+    assert code == 1
+    assert "is not finite" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--task", "krr"], "needs --data"),
+        (["--data", "small"], "one --task"),
+        ([*RIDGE, "--s", "4"], "--s goes with a solver"),
+        ([*RIDGE, "--exec", "x"], "--exec goes with a solver"),
+        ([*RIDGE, "--C", "4"], "--C 4.0"),
+        ([*RIDGE, "--scale", "1/lambd"], "did you mean '1/lambda'"),
+        ([*RIDGE, "--signed"], "those of a K-SVM"),
+        (["--data", "wide", "--task", "svm-l1"], "holds 32 numbers, but the data have 150 samples"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(run, words, told):
+    code, output, _ = run(ridge(), *words)
+    assert code == 2
+    assert told in output
+
+
+def test_options_of_a_vector_need_one(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--exec", "x", "--lambda", "2"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "--lambda is for --final" in capsys.readouterr().err
+
+
+def test_kernel_ridge_of_scikit_learn_is_another_convention(run, tmp_path):
+    pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [peers]")
+    data = load("small_regression")
+    rows = [
+        f"{y!r} " + " ".join(f"{j + 1}:{float(x)!r}" for j, x in enumerate(row) if x)
+        for y, row in zip(data.targets.tolist(), np.asarray(data.data), strict=True)
+    ]
+    (tmp_path / "train.svm").write_text("\n".join(rows) + "\n", "utf-8")
+    words = ["train.svm", "0.1", "0.5", "coefficients.txt"]
+    subprocess.run([sys.executable, str(EXAMPLE), *words], check=True, timeout=100)
+    vector = np.loadtxt("coefficients.txt")
+    asked = ["--data", "train.svm", "--task", "krr", "--lambda", "0.1", "--kernel", "rbf", "--sigma", "0.5"]
+    code, told, _ = run(vector, *asked)
+    assert code == 1
+    assert "c = 1/lambda = 10" in told
+    assert run(vector, *asked, "--scale", "1/lambda")[0] == 0

@@ -1,0 +1,111 @@
+"""Planted final vectors: each the certified optimum in another convention, or of another problem."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
+from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.problems.bias import with_constant_feature
+from sstep_verify.problems.data.generated import generate
+
+L1, L2, KRR = Hinge(0.7), SquaredHinge(0.7), Ridge(0.15)
+RBF, POLY, LINEAR = RBFKernel(0.3), PolynomialKernel(2, 0.5), LinearKernel()
+
+
+def small(loss, kernel) -> Problem:
+    """A problem of 32 samples."""
+    data, targets, _, _ = generate("small" if loss.boxed else "small_regression")
+    return Problem("small", data, targets, kernel, loss)
+
+
+def optimum(problem: Problem) -> np.ndarray:
+    """Its certified optimum."""
+    found = svm_optimum(problem) if problem.is_svm else ridge_optimum(problem)[problem.ridge.penalty]
+    return found.alpha
+
+
+def with_free_bias(problem: Problem) -> np.ndarray:
+    """The optimum with a bias that is not regularised, by SMO steps on the most violating pair."""
+    y, C, shift = problem.targets, problem.hinge.upper, problem.hinge.shift
+    distances = ((problem.dense[:, None] - problem.dense) ** 2).sum(axis=2)
+    matrix = y[:, None] * y * np.exp(-problem.kernel.sigma * distances) + shift * np.eye(y.size)
+    alpha, gradient = np.zeros(y.size), -np.ones(y.size)
+    for _ in range(20_000):
+        score = -y * gradient
+        up = ((y > 0) & (alpha < C)) | ((y < 0) & (alpha > 0))
+        down = ((y < 0) & (alpha < C)) | ((y > 0) & (alpha > 0))
+        i, j = int(np.where(up, score, -np.inf).argmax()), int(np.where(down, score, np.inf).argmin())
+        if score[i] - score[j] < 1e-12:
+            break
+        curvature = matrix[i, i] + matrix[j, j] - 2 * y[i] * y[j] * matrix[i, j]
+        step = (score[i] - score[j]) / curvature
+        room_i = C - alpha[i] if y[i] > 0 else alpha[i]
+        room_j = alpha[j] if y[j] > 0 else C - alpha[j]
+        step = min(step, room_i, room_j)
+        alpha[i] += y[i] * step
+        alpha[j] -= y[j] * step
+        gradient += step * (y[i] * matrix[:, i] - y[j] * matrix[:, j])
+    return alpha
+
+
+def _grouped(problem: Problem) -> np.ndarray:
+    return optimum(problem)[np.argsort(problem.targets != problem.targets[0], kind="stable")]
+
+
+def _shuffled(problem: Problem) -> np.ndarray:
+    return np.random.Generator(np.random.PCG64(3)).permutation(optimum(problem))
+
+
+def _changed(problem: Problem, **changes) -> np.ndarray:
+    return optimum(replace(problem, **changes))
+
+
+PLANTED = {
+    "m": (KRR, RBF, "scaled", "c = m = 32", lambda p: 32 * optimum(p)),
+    "1/lambda": (KRR, POLY, "scaled", "c = 1/lambda", lambda p: optimum(p) / 0.15),
+    "m lambda": (KRR, LINEAR, "scaled", "c = m*lambda", lambda p: 32 * 0.15 * optimum(p)),
+    "-1": (L2, RBF, "scaled", "c = -1", lambda p: -optimum(p)),
+    "1/C": (L1, RBF, "scaled", "c = 1/C", lambda p: optimum(p) / 0.7),
+    "1/(m C)": (L2, LINEAR, "scaled", "c = 1/(m*C)", lambda p: optimum(p) / 0.7 / 32),
+    "half": (KRR, RBF, "scaled", "c = 1/2", lambda p: optimum(p) / 2),
+    "any": (KRR, RBF, "scaled", "none of", lambda p: 0.377 * optimum(p)),
+    "signed": (L1, RBF, "signed by the labels", "y_i a_i", lambda p: p.targets * optimum(p)),
+    "signed-": (L2, POLY, "signed by the labels", "-y_i a_i", lambda p: -p.targets * optimum(p)),
+    "grouped": (L1, RBF, "grouped by class", "order of first appearance", _grouped),
+    "shuffled": (L2, RBF, "in another order", "permutation", _shuffled),
+    "shuffled-krr": (KRR, RBF, "in another order", "permutation", _shuffled),
+    "shifted": (KRR, RBF, "shifted by one place", "late", lambda p: np.append(0.0, optimum(p)[:-1])),
+    "no mean": (KRR, RBF, "lambda in the place of lambda m", "(K + lambda I) d = y",
+                lambda p: _changed(p, loss=Ridge(0.15 / 32)) * 32 / 0.15),
+    "m lost": (KRR, POLY, "m taken as 1", "K/lambda + I", lambda p: 32 * _changed(p, loss=Ridge(0.15 / 32))),
+    "upper": (L1, RBF, "no upper end", "without the upper end", lambda p: _changed(p, loss=Hinge(1e9))),
+    "L2 for L1": (L1, RBF, "the other loss", "svm-l2", lambda p: _changed(p, loss=L2)),
+    "L1 for L2": (L2, RBF, "the other loss", "svm-l1", lambda p: _changed(p, loss=L1)),
+    "C doubled": (L2, RBF, "another penalty", "2*C", lambda p: _changed(p, loss=SquaredHinge(1.4))),
+    "C / m": (L1, RBF, "another penalty", "C/m", lambda p: _changed(p, loss=Hinge(0.7 / 32))),
+    "lambda m": (KRR, RBF, "another penalty", "m*lambda", lambda p: _changed(p, loss=Ridge(0.15 * 32))),
+    "inside": (L1, RBF, "labels inside the kernel", "K(y_i x_i, y_j x_j)",
+               lambda p: _changed(p, data=p.targets[:, None] * p.dense, targets=np.ones(32))),
+    "labels out": (L2, RBF, "labels left out", "K in the place of Q", lambda p: _changed(p, targets=np.ones(32))),
+    "width": (L1, RBFKernel(1.5), "another kernel", "1/(2*sigma^2)", lambda p: _changed(p, kernel=RBFKernel(2 / 9))),
+    "degree": (KRR, POLY, "another kernel", "degree = 3", lambda p: _changed(p, kernel=PolynomialKernel(3, 0.5))),
+    "offset": (L2, POLY, "another kernel", "offset = 0", lambda p: _changed(p, kernel=PolynomialKernel(2, 0.0))),
+    "bias": (L1, LINEAR, "a regularised bias", "--bias 1",
+             lambda p: _changed(p, data=with_constant_feature(p.data, 1.0))),
+    "LIBSVM": (L1, RBF, "a free bias", "LIBSVM", with_free_bias),
+    "LIBSVM, signed": (L2, RBF, "a free bias", "y_i a_i", lambda p: p.targets * with_free_bias(p)),
+    "feature": (KRR, RBF, "a feature lost", "first feature", lambda p: _changed(p, data=p.dense[:, 1:])),
+}  # fmt: skip
+"""By name: loss, kernel, the hint that must be given, words of its message, and the vector."""

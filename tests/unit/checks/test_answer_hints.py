@@ -1,0 +1,99 @@
+"""A final vector in another convention, or of another problem, is explained by exactly one hint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from answer_vectors import KRR, L1, L2, LINEAR, PLANTED, POLY, RBF, optimum, small
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstep_verify.checks import optimum as check
+from sstep_verify.checks.answer.hints import HINTS
+from sstep_verify.checks.answer.told import EXPLAINED
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, IndexStream
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.stored import StoredVector
+from sstep_verify.verdict import Status
+
+ORACLES: dict = {}
+
+
+def judged(problem, vector, tolerance=1e-8, rounding=None):
+    stored = StoredVector("alpha.txt", vector, np.zeros(vector.size) if rounding is None else rounding)
+    stream = IndexStream("uniform", problem.samples, 1, 1, 0)
+    claims = {"tolerance": tolerance}
+    case = Case("case", problem, stream, (1,), 1, stored.declaration, claims=claims)
+    oracle = ORACLES.setdefault(problem.digest, Oracle(problem))
+    (verdict,) = check.judge(case, {"s=1": stored.run(RunRequest(problem, stream, 1, 1))}, oracle)
+    return verdict
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_vector_is_explained_by_its_hint_and_no_other(name):
+    loss, kernel, hint, words, plant = PLANTED[name]
+    problem = small(loss, kernel)
+    verdict = judged(problem, plant(problem))
+    assert verdict.status is Status.FAIL
+    assert verdict.evidence[EXPLAINED] == [hint]
+    assert words in verdict.reason
+
+
+def test_every_hint_has_a_planted_vector():
+    assert {hint for _, _, hint, _, _ in PLANTED.values()} == set(HINTS)
+
+
+@pytest.mark.parametrize("loss", [L1, L2, KRR])
+@pytest.mark.parametrize("kernel", [RBF, POLY, LINEAR])
+def test_a_right_vector_passes_and_is_not_explained(loss, kernel):
+    problem = small(loss, kernel)
+    verdict = judged(problem, optimum(problem))
+    assert verdict.status is Status.PASS, verdict.reason
+    assert EXPLAINED not in verdict.evidence
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.sampled_from([L1, L2, KRR]), st.integers(0, 2**32), st.sampled_from([1e-3, 1.0, 1e3]), st.booleans()
+)
+def test_garbage_is_explained_by_nothing(loss, seed, size, positive):
+    problem = small(loss, RBF)
+    vector = size * np.random.Generator(np.random.PCG64(seed)).standard_normal(problem.samples)
+    verdict = judged(problem, np.abs(vector) if positive else vector)
+    assert verdict.status is Status.FAIL
+    assert EXPLAINED not in verdict.evidence
+    assert "none of the known conventions" in verdict.reason
+
+
+@pytest.mark.parametrize("loss", [L1, L2, KRR])
+def test_a_vector_that_is_only_near_is_explained_by_nothing(loss):
+    problem = small(loss, RBF)
+    best = optimum(problem)
+    moved = best * (1 + 1e-3 * np.cos(np.arange(best.size)))
+    verdict = judged(problem, np.minimum(moved, 0.7) if loss is L1 else moved)
+    assert verdict.status is Status.FAIL
+    assert EXPLAINED not in verdict.evidence
+
+
+def test_other_problems_of_the_same_optimum_are_not_told_beside_a_convention():
+    problem = small(Hinge(1e6), RBF)
+    verdict = judged(problem, problem.targets * optimum(problem))
+    assert verdict.evidence[EXPLAINED] == ["signed by the labels"]
+
+
+@pytest.mark.parametrize("size", [np.inf, np.nan, 1e300])
+def test_a_vector_that_float64_cannot_evaluate_fails_without_a_warning(size, recwarn):
+    for loss in (L2, KRR):
+        problem = small(loss, RBF)
+        assert judged(problem, np.full(problem.samples, size)).status is Status.FAIL
+    assert not recwarn.list
+
+
+def test_a_hint_breaks_the_sentence_of_its_mistake():
+    problem = small(KRR, RBF)
+    assert judged(problem, 32 * optimum(problem)).sentences == ("S-1.4",)

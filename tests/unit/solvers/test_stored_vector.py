@@ -1,0 +1,85 @@
+"""A vector in a file: every format, what its digits show, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Ridge
+from sstep_verify.problems.scales import scale_from, scales
+from sstep_verify.solvers.adapters.stored import read_vector
+
+VALUES = np.random.Generator(np.random.PCG64(0)).standard_normal(20) / 3
+
+
+def written(folder, text):
+    path = folder / "alpha.txt"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ["{:.17g}", "{!r}", "{}", "{:.17e}"])
+def test_what_shows_all_digits_is_exact(tmp_path, form):
+    values, rounding = read_vector(
+        written(tmp_path, "\n".join(form.format(float(x)) for x in VALUES)), VALUES.size
+    )
+    assert (values == VALUES).all()
+    assert not rounding.any()
+
+
+def test_hexadecimal_binary_and_numpy_files_are_exact(tmp_path):
+    np.save(tmp_path / "alpha.npy", VALUES[:, None])
+    VALUES.tofile(tmp_path / "alpha.bin")
+    hexadecimal = written(tmp_path, ", ".join(float(x).hex() for x in VALUES))
+    for path in (tmp_path / "alpha.npy", tmp_path / "alpha.bin", hexadecimal):
+        values, rounding = read_vector(path, VALUES.size)
+        assert (values == VALUES).all()
+        assert not rounding.any()
+
+
+@pytest.mark.parametrize("form", ["{:.6f}", "{:.6e}", "{:.6g}", "{:.3f}", "{:.4g}"])
+def test_rounding_holds_what_was_rounded_away_and_little_more(tmp_path, form):
+    mixed = np.concatenate([VALUES, [0.0, 0.5, 12.25, 1e-9, 3.0], VALUES * 1e-3])
+    values, rounding = read_vector(written(tmp_path, "\n".join(form.format(x) for x in mixed)), mixed.size)
+    assert (np.abs(values - mixed) <= rounding).all()
+    assert rounding.max() <= 1e-2
+
+
+def test_zeros_that_were_left_out_do_not_widen_the_rounding(tmp_path):
+    _, rounding = read_vector(written(tmp_path, "[0.333333, 0.5; 1 0.25 0 0.142857 0.1 0.2 0.111111]"), 9)
+    assert rounding.max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("alpha.txt", b"1 2", "holds 2 numbers, but the data have 3 samples"),
+        ("alpha.txt", b"1 2 3 4", "holds 4 numbers"),
+        ("alpha.txt", b"1 2 x", "'x' is no number"),
+        ("alpha.bin", b"12345678", "3 float64, one for each sample, have 24"),
+        ("alpha.npy", b"nonsense", r"cannot be read as a \.npy file"),
+    ],
+)
+def test_what_is_no_vector_is_refused(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        read_vector(tmp_path / name, 3)
+
+
+def test_pickled_arrays_are_refused(tmp_path):
+    np.save(tmp_path / "alpha.npy", np.array([{}, 1, 2], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_vector(tmp_path / "alpha.npy", 3)
+
+
+def test_scales_have_names_and_numbers():
+    from toy_problem import problem
+
+    ridge = problem(loss=Ridge(0.25), targets=np.arange(4.0))
+    assert scales(ridge)["1/lambda"] == 4.0
+    assert scale_from(ridge, "m * lambda") == 1.0
+    assert scale_from(ridge, "-2.5") == -2.5
+    for text in ("0", "nan", "1/lambd", "C"):
+        with pytest.raises(InputError, match="one of -1, 2"):
+            scale_from(ridge, text)
