@@ -99,8 +99,8 @@ def command(solver, command_line, out, only, jobs, resume, force, list_cases, **
       sstep-verify check my_module:my_solver
 
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
-    docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started. A program
-    that cannot be changed is reached by a file, see docs/adapters.md.
+    docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
+    A program that cannot be changed is reached by a file, see docs/adapters.md.
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
