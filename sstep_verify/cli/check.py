@@ -137,6 +137,7 @@ def command(
 
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
+    A program that cannot be changed is reached by a file, see docs/adapters.md.
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301

@@ -22,6 +22,9 @@ from sstep_verify.verdict import Status, Verdict
 HINTED = (*PRIMARY, ENDS)
 """Checks whose failures may come from a convention."""
 
+WORK = 1 << 25
+"""Kernel entries of a run's steps (H b m) up to which its checks are made again: a second or so each."""
+
 
 def name_conventions(
     check: Check,
@@ -50,6 +53,8 @@ def name_conventions(
     """
     failed = next((one for one in verdicts if one.status is Status.FAIL), None)
     if failed is None or check.id not in HINTED or not isinstance(solver, ProgramSolver):
+        return list(verdicts)
+    if case.iterations * case.stream.block * case.problem.samples > WORK:
         return list(verdicts)
     alone = replace(case, s_values=(failed.s,))
     found = _right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sstep_verify import bounds, checks
-from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of
+from sstep_verify.campaign.verdicts.minimums import nothing_compared
+from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of, gates_of
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.trajectory import ROUNDED
 from sstep_verify.errors import InputError
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import Declaration
 
+PROBLEM = Problem("p", np.eye(2), [1.0, -1.0], LinearKernel(), Hinge(1.0))
 PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"
 
 
@@ -57,3 +65,21 @@ def test_checks_come_in_the_order_asked_for_and_an_unknown_one_is_named():
         InputError, match=r"'bix' is unknown \(did you mean 'box'\?\); known: box, .*window-replay"
     ):
         checks_of(("bix",))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gates"),
+    [({ROUNDED: 0.0}, ("trajectory",)), ({ROUNDED: 1e-7}, ("trajectory",)), ({}, PRIMARY)],
+)
+def test_what_is_printed_to_the_last_bit_is_judged_by_its_ends_all_the_same(evidence, gates):
+    verdict = replace(
+        nothing_compared(
+            "trajectory",
+            Case("c", PROBLEM, IndexStream("cyclic", 2, 1, 4), (1,), 4, Declaration("d")),
+            1,
+            1,
+            "",
+        ),
+        evidence=evidence,
+    )
+    assert gates_of([verdict]) == gates

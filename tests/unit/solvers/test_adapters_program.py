@@ -9,12 +9,14 @@ import os
 import struct
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -24,6 +26,7 @@ from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import (
+    Conventions,
     Program,
     ProgramFile,
     ProgramSolver,
@@ -548,3 +551,67 @@ def test_a_problem_that_does_not_go_with_a_convention_is_refused(tmp_path, line,
     tested = leaving("", f"{RESULT}[conventions]\n{line}\n", tmp_path)
     with pytest.raises(RefusedError, match=words):
         tested.run(RunRequest(problem, IndexStream("cyclic", 6, 1, 4), 2, 4))
+
+
+WORDS = [
+    Conventions(),
+    Conventions(scale=0.25, sign=-1),
+    Conventions(sign="labels", order="by-class"),
+    Conventions(scale=8, sign="labels", order="by-class"),
+    Conventions(scale="1/C", order="by-class"),
+]
+UNSORTED = Problem("p", DATA, [-1.0, 1.0, -1.0, -1.0, 1.0, 1.0], LinearKernel(), Hinge(0.5))
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_start_in_the_program_s_words_is_the_same_in_ours(words):
+    taken, alpha = words.of(UNSORTED), np.random.default_rng(3).random(6)
+    back, errors = taken.ours(taken.theirs(alpha)[np.argsort(taken.order)], np.arange(6))
+    np.testing.assert_array_equal(back, alpha)
+    assert (errors == 0).all()  # 1/C is a power of two here
+    drawn = np.array([[5], [0], [2]])
+    np.testing.assert_array_equal(taken.order[taken.numbers(drawn)], drawn)
+    if words.order == "by-class":
+        assert taken.order.tolist() == [1, 4, 5, 0, 2, 3]
+
+
+@pytest.mark.parametrize("first", WORDS)
+@pytest.mark.parametrize("second", WORDS)
+def test_what_one_convention_made_of_words_another_makes_anew(first, second):
+    one, other, own = first.of(UNSORTED), second.of(UNSORTED), np.random.default_rng(4).random(6)
+
+    def ours(taken):
+        return taken.ours(own[np.argsort(taken.order)], np.arange(6))[0]
+
+    change = one.into(other)
+    np.testing.assert_array_equal(change.ours(ours(one)[change.order], np.arange(6))[0], ours(other))
+
+
+def test_a_scale_that_is_no_power_of_two_rounds_once():
+    taken, own = Conventions(scale=0.1).of(UNSORTED), np.random.default_rng(5).standard_normal(6)
+    values, errors = taken.ours(own, np.arange(6))
+    for value, error, mine in zip(values.tolist(), errors.tolist(), own.tolist(), strict=True):
+        assert abs(Fraction(value) - Fraction(mine) * Fraction(0.1)) <= Fraction(error) / 2
+        assert error <= 2.0**-52 * abs(value)
+
+
+@pytest.mark.parametrize("value", [1e308, 5e-324])
+def test_a_value_that_a_power_of_two_scales_out_of_range_is_told(value):
+    taken = Conventions(scale=2.0**40 if value > 1 else 2.0**-40).of(UNSORTED)
+    with pytest.raises(ProgramError, match="leaves the range of float64"):
+        taken.ours(np.full(6, value), np.arange(6))
+
+
+def test_a_campaign_file_fits_its_problems_to_the_program(tmp_path):
+    program = tmp_path / "mine.toml"
+    program.write_text(
+        GOOD + '[stream]\nkind = "numpy-pcg64"\nseed = 9\n[conventions]\ncounts = "epochs"\n'
+    )
+    (tmp_path / "c.toml").write_text(
+        '[campaign]\nname = "c"\ntitle = "c"\ndescription = "c"\n[[family]]\ndata = ["small"]\ntask = ["svm-l1"]\n'
+        f'kernel = [{{ name = "linear" }}]\ns = [1]\nstart = 5\nsolver = {json.dumps(str(program))}\n'
+    )
+    (family,) = read_definition(tmp_path / "c.toml").families
+    assert (family.stream, family.seed, family.counts, family.start) == ("numpy-pcg64", 9, "epochs", 0)
+    assert "step-replay" in family.checks
+    assert not {"metamorphic-exact", "residual-gap"} & set(family.checks)

@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify import verify
-from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
@@ -47,32 +48,28 @@ def file(folder: Path, tables: str = "", writes: str = "final", **variables: str
     return str(path)
 
 
-def judged(
-    path: str,
-    task: str = "svm-l1",
-    check: str = "trajectory",
-    s: int = 7,
-    short: int = 21,
-    hinted: bool = False,
-):
-    """The verdict of one check on the problem of a task that profile smoke has for a program."""
+def ran(path: str, task: str, check: str, s: int = 7, short: int = 21):
+    """Case, runs and solver of one check on the problem of a task that profile smoke has for a program."""
     definition = profile_of("smoke", path, Selection(s=(s,), tasks=(task,)), "")
     (group,) = expand(definition)
     (spec,) = group.specs
     assert check in spec.family.checks
-    solvers = spec.family.solvers()
-    case = make_case(spec, load_data(group.data, None), {"": solvers[""].declaration}, "", "")
+    solver = spec.family.solvers()[""]
+    case = make_case(spec, load_data(group.data, None), {"": solver.declaration}, "", "")
     case = replace(case, short=max(short // case.unit, 1) * case.unit)
-    requests = CHECKS[check].runs(case)
-    runs = {key: make_run(solvers[""], request) for key, request in requests.items()}
+    runs = {key: make_run(solver, request) for key, request in CHECKS[check].runs(case).items()}
     assert not [told for key in runs if (told := contract.broken(case, key, runs[key]))]
     ((case, same),) = cases_to_judge(CHECKS[check], case, runs)
     assert same
-    oracle = Oracle(case.problem, (spec.parameter,))
+    return case, runs, solver
+
+
+def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: bool = False, **sizes):
+    """The verdict of one check on such a problem."""
+    case, runs, solver = ran(path, task, check, **sizes)
+    oracle = Oracle(case.problem)
     found = CHECKS[check].judge(case, runs, oracle)
-    (verdict,) = (
-        name_conventions(CHECKS[check], case, runs, solvers[""], found, oracle) if hinted else found
-    )
+    (verdict,) = name_conventions(CHECKS[check], case, runs, solver, found, oracle) if hinted else found
     return verdict
 
 
@@ -118,7 +115,8 @@ def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
 def test_a_convention_that_is_not_declared_or_not_kept_fails(tmp_path, name, kept):
     task, line, variables = CASES[name]
     tables = PRINTED if kept else f"{PRINTED}[conventions]\n{line}\n"
-    assert judged(file(tmp_path, tables, **(variables if kept else {})), task).status is Status.FAIL
+    path = file(tmp_path, tables, **(variables if kept else {}))
+    assert judged(path, task, short=7).status is Status.FAIL
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,7 @@ def test_a_failure_names_the_convention_that_would_have_been_right(tmp_path, nam
 def test_iterations_taken_for_something_longer_are_too_many(tmp_path, name):
     task, _, variables = CASES[name]
     drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = 5\n'
-    verdict = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="5", **variables), task)
+    verdict = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="5", **variables), task, short=7)
     assert verdict.status is Status.FAIL
 
 
@@ -221,9 +219,10 @@ def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
 
 def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path):
     path = file(tmp_path, LOGGED + "[conventions]\nsign = -1\n", "log", DRAWS="logged", SEED="3")
-    verify(path, "smoke", tasks=["svm-l1"], s=[1], out=tmp_path / "report")
-    (folder,) = (tmp_path / "report" / "artefacts").glob("*step-replay*")
-    kept = read_artefact(folder)
+    case, runs, _ = ran(path, "svm-l1", "step-replay")
+    check = CHECKS["step-replay"]
+    found = check.judge(case, runs, Oracle(case.problem))
+    kept = read_artefact(write_artefact(artefact_of(check, case, 7, runs, found), tmp_path))
     assert kept.case.stream.kind == "file"
     again = rejudge(kept)
     assert [one.status for one in again.verdicts] == [Status.FAIL]
