@@ -78,7 +78,8 @@ def final_vector(
     loaded = load_data(data, None, "regression" if loss.task == "krr" else "classification")
     values = with_constant_feature(loaded.data, bias)
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
-    alpha, rounding = read_vector(written.path, problem.samples)
+    ends = (problem.hinge.C,) if problem.is_svm else ()
+    alpha, rounding = read_vector(written.path, problem.samples, ends)
     if written.signed:
         if not problem.is_svm:
             raise InputError("--signed says that entries are y_i a_i, as those of a K-SVM may be; drop it")

@@ -18,6 +18,7 @@ import numpy as np
 from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.answer.achieved import written_with
+from sstep_verify.checks.answer.told import notes
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
@@ -102,7 +103,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         origin=origin,
         causes=GIVEN_CAUSES if trajectory.stopped == GIVEN else causes,
         terms=(_clip_term(case, trajectory, max(allowed)),),
-        evidence=_evidence(trajectory, upper, allowed, below, above),
+        evidence=_evidence(trajectory, upper, allowed, below, above) | notes(trajectory, []),
         signs=passed,
         each=True,
     )

@@ -14,6 +14,12 @@ MEANS = {
     "INCONCLUSIVE": "neither right nor wrong could be shown",
 }
 
+OF_A_VECTOR = {
+    "PASS": "the vector is what it should be, up to the tolerance that was stated",
+    "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
+}
+"""The same of a vector that was handed over, where nothing was run."""
+
 NOT_COMPARED = {
     True: "the solver ended with an error before its run was made, so there was nothing to compare",
     False: "the run is not what was asked for, so nothing of it was compared with the truth",
@@ -54,6 +60,7 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         What its check claims.
     """
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
+    from sstep_verify.checks.answer.told import ALONE
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.contract_items import ERROR_RAISED
 
@@ -61,7 +68,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         yield filled(f"{NOT_COMPARED[ERROR_RAISED in verdict['reason']]}.")
         yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
         return
-    yield filled(f"{MEANS[verdict['status']]}.")
+    means = MEANS | (OF_A_VECTOR if verdict["evidence"].get(ALONE) else {})
+    yield filled(f"{means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     sections = {
         "Claim": claim,

@@ -14,6 +14,7 @@ from sstep_verify.campaign.summary.expected import meet
 from sstep_verify.campaign.summary.headline import headline, right_up_to
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks.answer.told import ALONE, EXPLAINED
+from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
@@ -61,7 +62,8 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
 
     What relates two runs tells less than what a run itself breaks.
     """
-    named = (one for one in verdicts if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
+    answers = (one for one in verdicts if one.check == ANSWER)
+    named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
     telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
     return next(named, next(telling, verdicts[0]))
 

@@ -13,7 +13,13 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.program.results import TEXT_BYTES, ProgramError, shown_numbers
+from sstep_verify.solvers.adapters.program.results import (
+    EXACT_DIGITS,
+    TEXT_BYTES,
+    Numbers,
+    ProgramError,
+    shown_numbers,
+)
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 HEADER = 1 << 12
@@ -23,7 +29,9 @@ BESIDE = bytes.maketrans(b",;[]", b"    ")
 """What may stand between numbers in text, beside white space: lists as many languages print them."""
 
 
-def read_vector(path: str | Path, samples: int) -> tuple[np.ndarray, np.ndarray]:
+def read_vector(
+    path: str | Path, samples: int, ends: tuple[float, ...] = ()
+) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of a file, and how far each may be from the solver's own.
 
     Parameters
@@ -33,6 +41,8 @@ def read_vector(path: str | Path, samples: int) -> tuple[np.ndarray, np.ndarray]
         any other: text, decimal or hexadecimal as C prints with ``%a``.
     samples : int
         How many numbers there must be (m).
+    ends : tuple of float
+        Numbers that a vector may well hold exactly, however few digits they show: the ends of its box.
 
     Returns
     -------
@@ -70,7 +80,23 @@ def read_vector(path: str | Path, samples: int) -> tuple[np.ndarray, np.ndarray]
         numbers = shown_numbers(words, str(path), (samples,))
     except ProgramError as error:
         raise InputError(str(error)) from error
-    return numbers.values, np.zeros(samples) if numbers.exact else _rounding(words, numbers.values)
+    exact = numbers.exact and _is_exact(words, numbers, ends)
+    return numbers.values, np.zeros(samples) if exact else _rounding(words, numbers.values)
+
+
+def _is_exact(words: list[bytes], numbers: Numbers, ends: tuple[float, ...]) -> bool:
+    """Whether numbers are exact, be they few or of few digits: not if zeros were filled in (``%.2f``).
+
+    Of few digits those are exact that float64 holds as they are shown, such as 0.75, and ends of the box.
+    """
+    if numbers.digits >= EXACT_DIGITS - 1:
+        return True
+    pairs = zip(words, numbers.values.tolist(), strict=True)
+    finite = [(Decimal(word.decode()), value) for word, value in pairs if math.isfinite(value)]
+    filled = any(
+        int(shown.as_tuple().exponent) < -1 and shown.as_tuple().digits[-1] == 0 for shown, _ in finite
+    )
+    return not filled and all(Decimal(value) == shown or value in ends for shown, value in finite)
 
 
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:

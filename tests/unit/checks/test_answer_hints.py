@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,8 +19,9 @@ from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.stored import StoredVector
+from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solvers.adapters.stored import StoredVector, read_vector
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 
 ORACLES: dict = {}
@@ -92,6 +95,29 @@ def test_a_vector_that_float64_cannot_evaluate_fails_without_a_warning(size, rec
         problem = small(loss, RBF)
         assert judged(problem, np.full(problem.samples, size)).status is Status.FAIL
     assert not recwarn.list
+
+
+def test_the_answer_of_an_ordinary_run_that_fails_is_explained_too():
+    problem = small(KRR, RBF)
+    stream = IndexStream("uniform", 32, 1, 4, 0)
+    wrong = Trajectory(1, 0, np.array([0, 4]), np.array([np.zeros(32), 32 * optimum(problem)]))
+    wrong = replace(wrong, stopped="tolerance")
+    case = Case("case", problem, stream, (1,), 4, Declaration("mine"), claims={"tolerance": 1e-8})
+    (verdict,) = check.judge(case, {"s=1": wrong}, Oracle(problem))
+    assert verdict.evidence[EXPLAINED] == ["scaled"]
+    assert "Likely causes: it is proportional to the optimum" in verdict.reason
+    right = replace(wrong, alphas=wrong.alphas / 32)
+    (verdict,) = check.judge(case, {"s=1": right}, Oracle(problem))
+    assert verdict.status is Status.PASS
+
+
+@pytest.mark.parametrize("loss", [L1, L2, KRR])
+@pytest.mark.parametrize("form", ["%.2f", "%.3g", "%.6f", "%.5e", "%g"])
+def test_no_printed_optimum_fails(loss, form, tmp_path):
+    problem = small(loss, RBF)
+    np.savetxt(tmp_path / "alpha.txt", optimum(problem), fmt=form)
+    values, rounding = read_vector(tmp_path / "alpha.txt", problem.samples)
+    assert judged(problem, values, rounding=rounding).status in (Status.PASS, Status.VACUOUS)
 
 
 def test_a_hint_breaks_the_sentence_of_its_mistake():

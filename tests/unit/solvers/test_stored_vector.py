@@ -46,6 +46,20 @@ def test_rounding_holds_what_was_rounded_away_and_little_more(tmp_path, form):
     assert rounding.max() <= 1e-2
 
 
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("0 0.7 0.25 0.7 1", True),  # an end of the box, and what float64 holds as it is shown
+        ("0.0 0.7 0.5 0.0 0.7", True),
+        ("0.00 0.70 0.25 0.70 1.00", False),
+        ("0 0.71 0.25 0.7 1", False),
+    ],
+)
+def test_few_digits_are_exact_where_nothing_was_rounded(tmp_path, text, exact):
+    _, rounding = read_vector(written(tmp_path, text), 5, (0.7,))
+    assert (not rounding.any()) == exact
+
+
 def test_zeros_that_were_left_out_do_not_widen_the_rounding(tmp_path):
     _, rounding = read_vector(written(tmp_path, "[0.333333, 0.5; 1 0.25 0 0.142857 0.1 0.2 0.111111]"), 9)
     assert rounding.max() < 1e-5
