@@ -10,6 +10,7 @@ import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options, programs
 from drawn_programs import results
+from drawn_published import batches, finals, statements
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
@@ -76,16 +77,19 @@ def conducts(draw: Draw) -> Try:
 
 
 KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
-    "files": (files, 17),
-    "options": (options, 14),
-    "campaigns": (campaigns, 12),
-    "artefacts": (artefacts, 10),
-    "certificates": (certificates, 9),
-    "checkpoints": (checkpoints, 7),
+    "files": (files, 14),
+    "options": (options, 11),
+    "campaigns": (campaigns, 9),
+    "artefacts": (artefacts, 8),
+    "certificates": (certificates, 7),
+    "checkpoints": (checkpoints, 6),
     "vectors": (vectors, 6),
     "results": (results, 9),
     "programs": (programs, 9),
-    "destinations": (destinations, 6),
+    "statements": (statements, 6),
+    "batches": (batches, 5),
+    "finals": (finals, 4),
+    "destinations": (destinations, 5),
     "solvers": (conducts, 1),
 }
 """Kinds of tries, with their shares in a hundred."""

@@ -69,6 +69,20 @@ def _relative_gap(matrix, labels, alpha, task, parameter) -> float:
     return float((primal - dual) / max(abs(dual), np.finfo(float).tiny))
 
 
+def wrong_answer(
+    file: Path, data: np.ndarray, targets: np.ndarray, task: str, parameter: float, kernel: dict
+) -> str:
+    """Why a vector of a K-SVM that passed alone, at the usual tolerance, is not the optimum; empty if it is."""
+    try:
+        alpha = np.array([float(word) for word in file.read_text("utf-8", "replace").split()])
+    except (OSError, ValueError):
+        return ""  # another form than the plain one, such as a list in brackets
+    if alpha.shape != targets.shape:
+        return f"{alpha.size} numbers passed for {targets.size}"
+    gap = _relative_gap(kernel_matrix(data, data, kernel), targets, alpha, task, parameter)
+    return "" if gap <= 1e-7 else f"a vector with relative gap {gap!r} passed"
+
+
 def wrong_optimum(
     said: str, data: np.ndarray, targets: np.ndarray, task: str, parameter: float, kernel: dict
 ) -> str:

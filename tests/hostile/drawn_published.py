@@ -1,0 +1,153 @@
+"""Tries of what comes back from elsewhere: statements, batches of runs and vectors alone, spoilt."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import nasty
+import numpy as np
+from attempt import Try, asked
+from nasty import Draw, pick
+from statements import wrong_answer
+
+
+def _spoil(draw: Draw, file: Path) -> None:
+    """Change a file, or put something else in its place."""
+    content, way = file.read_bytes(), int(draw.integers(10))
+    if way == 0:
+        file.unlink()
+        pick(
+            draw,
+            (lambda: None, file.mkdir, lambda: os.mkfifo(file), lambda: os.symlink("/dev/zero", file),
+             lambda: os.symlink(Path("good").absolute(), file)),
+        )()  # fmt: skip
+    elif file.suffix == ".npz":
+        nasty.spoil_arrays(draw, file)
+    elif file.suffix == ".json" and way < 8:
+        document = json.loads(content)
+        nasty.spoil_document(draw, document)
+        try:
+            file.write_text(json.dumps(document), "utf-8", "replace")
+        except RecursionError:
+            file.write_text("[" * 5000 + "]" * 5000)
+    elif file.suffix == ".txt" and way < 8:
+        file.write_bytes(nasty.spoil_lines(draw, content.decode("utf-8", "replace")))
+    else:
+        file.write_bytes(nasty.spoil_bytes(draw, content))
+
+
+def _unpacked(name: str) -> list[Path]:
+    """Files of what lies packed in ``NAME.tar``."""
+    with tarfile.open(f"{name}.tar") as archive:
+        archive.extractall(filter="data")
+        return sorted(Path(member.name) for member in archive if member.isfile())
+
+
+def _content(file: Path) -> object:
+    """What a file says: of JSON its values, of others their bytes; None if it is no regular file."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    content = file.read_bytes()
+    try:
+        return json.loads(content) if file.suffix == ".json" else content
+    except (ValueError, RecursionError):
+        return content
+
+
+def statements(draw: Draw) -> Try:
+    """A statement with one field, file or byte changed."""
+    files = _unpacked("st")
+    file = pick(draw, files if draw.random() < 0.4 else [Path("st.json")])
+    before = _content(file)
+    _spoil(draw, file)
+    same = json.dumps(_content(file), default=str) == json.dumps(before, default=str)
+    words = ("statement", "st.json", "--jobs", "1", *(["--verify"] if draw.random() < 0.8 else []))
+    untrue = (lambda _: "a changed statement was proved") if not same else (lambda _: "")
+    return Try(f"statement {file}", words, (), untrue if "--verify" in words else (lambda _: ""))
+
+
+def batches(draw: Draw) -> Try:
+    """A batch of runs with one file changed."""
+    files = _unpacked("bt")
+    runs = [file for file in files if file.name in ("log.bin", "exit", "stdout", "final.bin")]
+    file = pick(draw, runs if draw.random() < 0.7 else files)
+    before = file.read_bytes()
+    _spoil(draw, file)
+    gone = file.is_symlink() or not file.is_file()
+    what = None if gone else file.read_bytes()
+    # Of the runs beside the plain one only the ends are compared, so a value that is drawn again may be any.
+    whole = file.name == "exit" or len(before) == max(one.stat().st_size for one in runs if one != file)
+    said = file.name in ("log.bin", "exit") and whole and not _same_numbers(before, what, file.name)
+    untrue = (lambda _: f"{file} was changed, but the report is green") if said else (lambda _: "")
+    return Try(f"batch {file}", ("judge", "bt", "--out", "rep"), ("rep", "rep.partial", "bt"), untrue)
+
+
+def _same_numbers(before: bytes, after: bytes | None, name: str) -> bool:
+    """Whether a result says the same as before, as far as the bound of a step can tell."""
+    if after is None or len(after) != len(before):
+        return after is not None and after.strip() == before.strip() and name == "exit"
+    if name == "exit":
+        return after.strip() == before.strip()
+    one, other = np.frombuffer(before, "<f8"), np.frombuffer(after, "<f8")
+    return bool(np.abs(one - other).max(initial=0.0) <= 1e-12 * np.abs(one).max())
+
+
+def finals(draw: Draw) -> Try:
+    """A vector alone, of a problem that it is or is not the optimum of."""
+    with np.load("c.npz") as arrays:
+        alpha = arrays["alpha"].copy()
+    words = ["check", "--final", "f.txt", "--data", "good", "--task", "svm-l1", "--out", "rep"]
+    way = int(draw.integers(6))
+    if way == 0:
+        alpha = alpha * pick(draw, (2.0, -1.0, 24.0, 1 / 24, 1e300, 1e-300))
+    elif way == 1:
+        alpha[int(draw.integers(alpha.size))] = pick(draw, (0.0, 1e308, np.inf, np.nan, -1e-9, 0.5))
+    elif way == 2:
+        alpha = alpha[: int(draw.integers(alpha.size + 1))]
+    text = "".join(f"{value:.17g}\n" for value in alpha.tolist())
+    Path("f.txt").write_bytes(nasty.spoil_lines(draw, text) if way == 3 and text else text.encode())
+    if way == 4:
+        name = pick(draw, ("--C", "--scale", "--tolerance", "--bias", "--kernel", "--sigma", "--lambda"))
+        words += [name, pick(draw, nasty.NUMBERS).replace("\0", "") or "0"]
+    if way == 5:
+        words[2] = pick(draw, ("good", "c.npz", "gone", ".", "/dev/zero", "c.json", "v", ""))
+    plain = not {"--scale", "--tolerance", "--bias"} & set(words)
+    judge = (
+        (lambda _: wrong_answer(Path(words[2]), *asked(("check", "good", *words[5:])))) if plain else None
+    )
+    return Try("vector alone", tuple(words), ("rep", "rep.partial"), judge or (lambda _: ""))
+
+
+def make_packed(command) -> None:
+    """Leave ``st.tar`` and ``bt.tar``: a statement, and a batch whose runs are made."""
+    program = Path(__file__).parents[1] / "conformance" / "numpy_program.py"
+    line = shlex.join([sys.executable, str(program), "{dir}"])
+    small = ("--profile", "smoke", "--task", "krr", "--s", "7", "--level", "L1")
+    for words, expected in (
+        (("check", "--exec", line, *small, "--out", "seen", "--statement", "st.json"), 0),
+        (("export", "bt", "--exec", line, *small[:-2]), 0),
+    ):
+        code, said = command(*words)
+        if code != expected:
+            raise RuntimeError(f"{words} ended with {code}:\n{said}")
+    while True:
+        subprocess.run(["sh", "bt/solve.sh"], check=True, capture_output=True)
+        code, said = command("judge", "bt", "--out", "seen2")
+        if code != 3 or "solve.sh" not in said:
+            break
+    if code:
+        raise RuntimeError(f"judge ended with {code}:\n{said}")
+    for name, parts in (("st", ("st.json", "st.svg", "st.runs")), ("bt", ("bt",))):
+        with tarfile.open(f"{name}.tar", "w") as archive:
+            for part in parts:
+                archive.add(part)
+                shutil.rmtree(part) if Path(part).is_dir() else Path(part).unlink()
+    for folder in ("seen", "seen2"):
+        shutil.rmtree(folder, ignore_errors=True)
