@@ -83,6 +83,10 @@ def test_a_convention_is_named_and_undone(run):
     code, told, _ = run(ridge() / 0.1, *RIDGE)
     assert code == 1
     assert "c a with c = 1/lambda = 10" in told
+    assert "s = 1" not in told
+    page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
+    assert "Likely cause: <strong>proportional to the optimum" in page
+    assert "first at s" not in page
     assert run(ridge() / 0.1, *RIDGE, "--scale", "1/lambda")[0] == 0
     labels = load("small").targets
     code, told, _ = run(labels * svm(), *SVM)
