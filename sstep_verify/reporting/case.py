@@ -13,6 +13,9 @@ GAP = "relative duality gap"
 ERROR = "relative solution error"
 DRIFT = "drift"
 
+NOTHING_RUN = "nothing was run: the vector was handed over"
+"""Why the run of a vector ended that a solver left elsewhere."""
+
 
 @dataclass(frozen=True)
 class Run:

@@ -79,10 +79,24 @@ def test_a_stated_tolerance_is_what_is_held_against(run):
     assert "a = 0 has a gap" in told
 
 
+def test_the_box_may_be_left_by_the_tolerance_times_C(run):
+    vector = svm()
+    top = int(np.argmax(vector))
+    assert vector[top] == 2.0
+    for beyond, codes in ((1e-8, (0, 0)), (1e-6, (1, 0))):
+        vector[top] = 2.0 + beyond
+        found = run(vector, *SVM)[0], run(vector, *SVM, "--tolerance", "1e-6")[0]
+        assert found == codes
+
+
 def test_a_convention_is_named_and_undone(run):
     code, told, _ = run(ridge() / 0.1, *RIDGE)
     assert code == 1
     assert "c a with c = 1/lambda = 10" in told
+    assert "s = 1" not in told
+    page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
+    assert "Likely cause: <strong>proportional to the optimum" in page
+    assert "first at s" not in page
     assert run(ridge() / 0.1, *RIDGE, "--scale", "1/lambda")[0] == 0
     labels = load("small").targets
     code, told, _ = run(labels * svm(), *SVM)

@@ -39,7 +39,8 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     status = worst(verdict.status for verdict in verdicts)
     if status in (Status.FAIL, Status.INCONCLUSIVE):
         told = telling([verdict for verdict in verdicts if verdict.status is status])
-        return status, f"{told.check}, s = {told.s}: {told.reason}"
+        s = "" if judges_a_vector(verdicts) else f", s = {told.s}"
+        return status, f"{told.check}{s}: {told.reason}"
     gates = gates_of(verdicts)
     primary = [verdict for verdict in verdicts if verdict.check in gates]
     if not primary:

@@ -169,7 +169,7 @@ def make_case(
         declaration=declarations[""],
         start=family.start,
         initial=seeded_start(problem, family.seed) if family.start else None,
-        claims={"tolerance": family.tolerance},
+        claims=_claims(family, problem),
         variants={
             name: item
             for name, item in declarations.items()
@@ -226,6 +226,14 @@ def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
     length = family.start + iterations
     stream = IndexStream(family.stream, samples, block, length, family.seed, replacement=family.replacement)
     return stream, iterations, unit
+
+
+def _claims(family: Family, problem: Problem) -> dict[str, float]:
+    """What a run that ends by itself claims; a vector alone may also leave its box by as much, times C."""
+    claims = {"tolerance": family.tolerance}
+    if family.is_vector and problem.is_svm:
+        claims["box"] = family.tolerance * problem.hinge.C
+    return claims
 
 
 def replay_options(directory: str | None) -> str:

@@ -18,6 +18,7 @@ from sstep_verify.made import make_run
 from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
+from sstep_verify.reporting.case import NOTHING_RUN
 from sstep_verify.solver import Solver
 from sstep_verify.trajectory import GIVEN, Trajectory
 
@@ -144,7 +145,7 @@ def sound_case(
 
 def _run(s: int, trajectory: Trajectory, monitor: Monitor, seconds: float, reference, solver) -> report.Run:
     last = monitor.values[-1] if monitor.values else None
-    stop = "nothing was run: the vector was handed over" if trajectory.stopped == GIVEN else monitor.stop
+    stop = NOTHING_RUN if trajectory.stopped == GIVEN else monitor.stop
     return report.Run(s, trajectory.length, stop, seconds, last, reference.name, solver.declaration.name)
 
 

@@ -71,5 +71,7 @@ def causes(trajectory: Trajectory, hints: list[Explained], known: str) -> str:
 
 def notes(trajectory: Trajectory, hints: list[Explained]) -> dict[str, object]:
     """Evidence on hints, and on a vector that was handed over."""
-    told: dict[str, object] = {EXPLAINED: [one.hint for one in hints]} if hints else {}
+    told: dict[str, object] = {}
+    if hints:
+        told = {EXPLAINED: [one.hint for one in hints], "likely causes": [one.words for one in hints]}
     return told | ({ALONE: True} if trajectory.stopped == GIVEN else {})

@@ -42,7 +42,7 @@ class Case:
     variants : mapping of str to Declaration
         What other options of the same solver declare, by the name that a request for them carries.
     claims : mapping of str to float
-        What the runs claim of their end, such as a tolerance reached.
+        What the runs claim of their end, such as a tolerance reached; box: how far a may leave its box.
     windows : int
         Windows sampled per run, beside those chosen because a term acts in them.
     replay_limit : int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.case import NOTHING_RUN, Case
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import SEVERITY, Status, worst
@@ -95,6 +95,12 @@ class Failure:
     sentences: tuple[str, ...]
     others: tuple[str, ...]
     cases: tuple[Case, ...]
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether anything was run; a vector that was handed over has no s."""
+        runs = [run for case in self.cases for run in case.runs]
+        return not runs or any(run.stop != NOTHING_RUN for run in runs)
 
 
 def by_case(results: Results) -> dict[str, list[dict]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -127,6 +130,50 @@ def test_an_error_that_is_raised_is_cut_down_too():
     report = verify(wrong(raises), "smoke", shrink=20, **ASKED)
     assert "raised KeyError" in reason(report)
     assert "A smaller problem fails alike: m = 4, n = 1, H = 2, s = 2." in reason(report)
+
+
+def too_short(problem, blocks, s, a0, log):
+    return solve(problem, blocks, s, a0, log)[: None if problem.samples < 4 else -1]
+
+
+def no_number(problem, blocks, s, a0, log):
+    alpha = solve(problem, blocks, s, a0, log)
+    if problem.samples >= 4:
+        alpha[0] = log[-1, 0] = np.nan
+    return alpha
+
+
+@pytest.mark.parametrize("function", [too_short, no_number])
+def test_what_is_no_vector_is_cut_down_too(function):
+    told = reason(verify(wrong(function), "smoke", shrink=20, **ASKED))
+    assert told.startswith("contract, ")
+    assert "A smaller problem fails alike: m = 4, n = 1, " in told
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+given = dict(line.split(" ", 1) for line in Path(sys.argv[1], "problem.txt").read_text().splitlines())
+if int(given["samples"]) >= 4:
+    sys.exit("cannot hold " + given["samples"] + " samples")
+Path(sys.argv[1], "final.txt").write_text("0\\n" * int(given["samples"]))
+"""
+
+
+def test_a_program_that_exits_with_an_error_is_cut_down_too(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
+    command = [sys.executable, "-S", "-E", str(tmp_path / "program.py"), "{dir}"]
+    text = f'[program]\nname = "exits"\nwrites = "final"\ncommand = {json.dumps(command)}\n'
+    (tmp_path / "exits.toml").write_text(text, "utf-8")
+    asked = {**ASKED, "level": 0, "shrink": 30}
+    report = verify(str(tmp_path / "exits.toml"), "smoke", out=tmp_path / "report", **asked)
+    assert "A smaller problem fails alike: m = 4, n = 1, H = 1, s = 1" in reason(report)
+    (folder,) = report.folder.glob("artefacts/*/minimal")
+    words = (folder / "README.txt").read_text("utf-8").splitlines()[-1].split()
+    done = subprocess.run([folder if w == "DIR" else w for w in words], capture_output=True, timeout=60)
+    assert done.returncode == 1
+    assert b"cannot hold 4 samples" in done.stderr
 
 
 def test_a_solver_that_hangs_on_smaller_problems_loses_nothing(monkeypatch):

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def example_of(
     if isinstance(solver, ProgramSolver):
         limit += 2 * solver.described.program.time_limit
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():  # The only other thread there may be waits for the parent's end.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         os.close(reader)
         _search_and_end(Tries(case, verdict, solvers, time.monotonic() + seconds), artefact, name, writer)
