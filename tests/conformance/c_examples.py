@@ -14,6 +14,7 @@ from sstep_verify.launch.environment import launch_variables, launcher
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORRECTION = "products[r] += u[drawn[t]] * increments[t];"
+DISTANCE = "i == l ? 1 : exp(-problem.sigma * fmax(norms[i] + norms[l] - 2 * product, 0))"
 REDUCTION = "MPI_Allreduce(MPI_IN_PLACE, array"
 
 
@@ -52,6 +53,11 @@ def built_solvers(tree: Path) -> dict[str, Path]:
     for name, text, flags in (
         ("right", source, "-DOFFSET=1.0"),
         ("probed", source, "-DSSTEP_PROBE"),
+        (
+            "probed norms",
+            source.replace(DISTANCE, "exp(2 * problem.sigma * product) + 0 * (i + l)"),
+            "-DSSTEP_PROBE",
+        ),
         ("wrong", source.replace(CORRECTION, ";"), ""),
         ("talkative", source.replace(REDUCTION, f"MPI_Barrier(MPI_COMM_WORLD);\n    {REDUCTION}"), ""),
     ):

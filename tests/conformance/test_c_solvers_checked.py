@@ -187,3 +187,20 @@ def report_under(nemesis: str, program: Path, folder: Path):
             f'nemesis = "{nemesis}"\n'
         )
     return verify(str(path), "smoke", tasks=["krr"], s=[7], ranks=[3])
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_kernel_rows_of_a_probed_program_are_judged(solvers, tmp_path, wrong):
+    program = solvers["probed norms" if wrong else "probed"]
+    path = tmp_path / "probed.toml"
+    command = json.dumps([str(launcher()), "-n", "{np}", str(program), "{dir}"])
+    path.write_text(f'[program]\nname = "probed"\ncommand = {command}\nprobes = true\n')
+    report = verify(str(path), "smoke", tasks=["svm-l1"], s=[7])
+    found = {one["check"]: one for one in report.results.verdicts}
+    if not wrong:
+        assert report.passed, report
+        assert found["kernel-entries"]["executed"] > 100
+        return
+    assert found["kernel-entries"]["status"] == "FAIL"
+    assert "norms dropped" in found["kernel-entries"]["reason"]
+    assert "S-1.7" in found["kernel-entries"]["reason"]

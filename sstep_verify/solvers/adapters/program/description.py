@@ -40,6 +40,8 @@ class Program:
         Environment variables of a run beside our own, with places as in the command.
     s : tuple of int
         Iterations per window that it knows; any number if empty.
+    probes : bool
+        Whether it leaves the kernel rows that it used in ``probe.bin``, as examples/sstep_trace.h does.
     nemesis : {"", "delay", "order", "ulp"}
         What the witness does to the program, see `launch.interposer.NEMESES`; nothing if empty.
 
@@ -60,6 +62,7 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     s: tuple[int, ...] = ()
     nemesis: str = ""
+    probes: bool = False
 
     def __post_init__(self) -> None:
         where = f"program {self.name!r}"

@@ -72,6 +72,11 @@ class ProgramFile:
                 f"{where}: [stream] kind = 'logged' says what each step drew, so writes must be 'log', and "
                 f"not {writes!r}"
             )
+        if self.program.probes and (self.conventions.order != "given" or writes == "final"):
+            raise InputError(
+                f"{where}: probes = true is for a program that writes a log or a trace, and takes the "
+                "samples in the order given"
+            )
         if self.stream and not self.stream.logged and self.conventions.order != "given":
             raise InputError(
                 f"{where}: order = {self.conventions.order!r} is not known for the draws of "
@@ -130,6 +135,7 @@ class ProgramFile:
             "log": given.writes == "log" and not self.rounded,
             "ranks": ranks,
             "level": self._level,
+            "panels": given.probes and self._level >= 2,
             "scaled": not self.conventions.exact,
         }
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.printed import Printed
 from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_draws, read_numbers
+from sstep_verify.trajectory import Panel
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class Left:
         Entries of `final` that were printed; None for all.
     drawn : ndarray of int64, shape (H, b), or None
         Coordinates that it says it drew.
+    panels : dict of int to Panel
+        Kernel rows that it used, by the iteration at which their window begins; where they were asked for.
     """
 
     log: np.ndarray | None = None
@@ -38,6 +41,7 @@ class Left:
     rounding: np.ndarray | None = None
     known: np.ndarray | None = None
     drawn: np.ndarray | None = None
+    panels: dict[int, Panel] = field(default_factory=dict)
 
 
 def read_left(
@@ -129,7 +133,7 @@ def _exchanged(
             made[name], errors = taken.ours(values[..., np.argsort(taken.order)], np.arange(samples))
         if name == kind and described.rounded:
             rounding = errors
-    return Left(**made, rounding=rounding, drawn=drawn)
+    return Left(made.get("log"), made.get("trace"), made.get("final"), rounding=rounding, drawn=drawn)
 
 
 def _exact(name: str, numbers: Numbers) -> np.ndarray:

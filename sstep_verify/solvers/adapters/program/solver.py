@@ -20,6 +20,7 @@ from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.left import Left, read_left
 from sstep_verify.solvers.adapters.program.places import places_of
 from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
+from sstep_verify.solvers.adapters.program.probes import read_panels
 from sstep_verify.solvers.adapters.program.results import ProgramError, read_counters, read_ranks
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
@@ -113,6 +114,7 @@ class ProgramSolver:
             log=left.log if request.log and not self.described.rounded else None,
             rounding=rounding,
             drawn=left.drawn,
+            panels=left.panels,
             **self._of_ranks(request.iterations),
         )
 
@@ -152,6 +154,8 @@ class ProgramSolver:
             self._require_end(ended, request.s, folder)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             left = read_left(self.described, request, folder, ended, taken, places)
+            if request.expose_panels and self.declaration.panels:
+                left = replace(left, panels=read_panels(folder, request))
             self._ranks_left = self._of_each_rank(folder, taken)
             return left
         finally:
