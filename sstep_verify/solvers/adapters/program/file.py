@@ -128,9 +128,11 @@ class ProgramFile:
 
     @property
     def _level(self) -> int:
-        """Weights that are carried are not shown, so that windows of such a program cannot be replayed."""
+        """What it shows: no window where values are rounded, or weights are carried and not shown."""
+        if self.rounded:
+            return 0
         shown = self.program.writes in ("log", "trace") and not self.carries
-        return 2 if shown and not self.rounded else 1
+        return 2 if shown else 1
 
     def _require_state(self, made: Declaration, where: str) -> None:
         if made.state and made.state != ("weights",):
