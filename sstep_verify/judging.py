@@ -41,7 +41,8 @@ def judge(
         Iterations of the run; the whole stream if absent.
     checks : sequence of str, optional
         Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
-        logs its steps, window-replay otherwise. The check contract always comes first.
+        logs its steps, trajectory for one of level 0, window-replay otherwise. The check contract always
+        comes first.
 
     Returns
     -------
@@ -65,7 +66,8 @@ def judge(
     from sstep_verify.verdict import Status
 
     declared = solver.declaration
-    wanted = tuple(checks) or ("step-replay" if declared.log else "window-replay",)
+    ends = "window-replay" if declared.level else "trajectory"
+    wanted = tuple(checks) or ("step-replay" if declared.log else ends,)
     first, *others = checks_of(tuple(dict.fromkeys(("contract", *wanted))))
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared)

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-from sstep_verify import verify
+from sstep_verify import judge, verify
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.campaign.artefact_replay import rejudge
@@ -156,7 +156,7 @@ def test_steps_of_an_exact_convention_are_judged_one_by_one(tmp_path, name):
 def test_of_another_scale_no_step_is_known_to_the_last_bit(tmp_path):
     path = file(tmp_path, "[conventions]\nscale = 3.0\n", "log", SCALE="3.0")
     declared = read_program(path).declared(1)
-    assert (declared.log, declared.scaled, declared.level) == (False, True, 1)
+    assert (declared.log, declared.scaled, declared.level) == (False, True, 0)
     assert judged(path).status is Status.PASS
 
 
@@ -169,6 +169,34 @@ def test_a_program_that_takes_no_start_is_asked_for_none(tmp_path):
     asked = RunRequest(problem, IndexStream("cyclic", 4, 1, 8), 2, 4, initial=np.full(4, 0.5))
     with pytest.raises(RefusedError, match="starts from a = 0"):
         ProgramSolver(read_program(path)).run(asked)
+
+
+@pytest.mark.parametrize(
+    ("tables", "writes", "status"),
+    [("", "log", Status.FAIL), ('[conventions]\nstart = "zero"\n', "log", None)],
+)
+def test_a_start_that_is_not_taken_fails_unless_that_is_said(tmp_path, tables, writes, status):
+    solver = ProgramSolver(read_program(file(tmp_path, tables, writes)))
+    data = np.random.default_rng(2).standard_normal((8, 3))
+    problem = Problem("p", data, np.resize([1.0, -1.0], 8), LinearKernel(), Hinge(1.0))
+    asked = IndexStream("uniform", 8, 1, 16, seed=3), 2
+    if status is None:
+        with pytest.raises(RefusedError, match="takes no a0"):
+            judge(solver, problem, *asked, checks=["metamorphic-exact"])
+        assert [one.status for one in judge(solver, problem, *asked)] == [Status.PASS] * 2
+    else:
+        assert judge(solver, problem, *asked, checks=["metamorphic-exact"])[-1].status is status
+
+
+def test_from_python_a_printed_part_is_judged_by_its_end(tmp_path):
+    solver = ProgramSolver(read_program(file(tmp_path, PRINTED + "first = 6\n", FIRST="6")))
+    data = np.random.default_rng(2).standard_normal((8, 3))
+    problem = Problem("p", data, np.resize([1.0, -1.0], 8), LinearKernel(), Hinge(1.0))
+    found = judge(solver, problem, IndexStream("uniform", 8, 1, 16, seed=3), 2)
+    assert [(one.check, one.status) for one in found] == [
+        ("contract", Status.PASS),
+        ("trajectory", Status.PASS),
+    ]
 
 
 # ---- Draws. ----------------------------------------------------------------------------------------------
