@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.campaign.artefact_arrays import MOST_BYTES, Arrays, array_header, load_arrays
+from sstep_verify.campaign.artefact_arrays import Arrays, array_header, load_arrays
 from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form, from_form, to_plain
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
@@ -119,15 +119,15 @@ def write_artefact(artefact: Artefact, parent: Path) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def read_artefact(folder: str | Path, most: int = MOST_BYTES) -> Artefact:
+def read_artefact(folder: str | Path, most: int | None = None) -> Artefact:
     """Read an artefact after comparing every file with its recorded SHA-256.
 
     Parameters
     ----------
     folder : str or Path
         The artefact's folder.
-    most : int
-        Largest size of the arrays of a file, in bytes.
+    most : int, optional
+        Largest size of the arrays of a file, in bytes; see `load_arrays`.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def read_artefact(folder: str | Path, most: int = MOST_BYTES) -> Artefact:
         raise InputError(f"{path}: cannot be read as an artefact: {one_line(repr(error))}") from error
 
 
-def _read(path: Path, most: int) -> Artefact:
+def _read(path: Path, most: int | None) -> Artefact:
     values = decode(read_whole(path / DOCUMENT, MOST_DOCUMENT, "an artefact", follow=False), DOCUMENT)
     said = values if isinstance(values, dict) else {}
     if said.get("schema") != SCHEMA:

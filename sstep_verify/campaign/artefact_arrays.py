@@ -19,20 +19,20 @@ MOST_BYTES = 4 << 30
 Arrays = dict[str, np.ndarray]
 
 
-def load_arrays(path: Path, most: int = MOST_BYTES) -> Arrays:
+def load_arrays(path: Path, most: int | None = None) -> Arrays:
     """The members of a ``.npz`` file; each header is compared with its member's size before allocation.
 
     Raises
     ------
     InputError
         If it is not a regular file, a member is no array or not as long as it says, or they have more than
-        `most` bytes together.
+        `most` bytes together (`MOST_BYTES` if it is not said).
     zipfile.BadZipFile, EOFError, ValueError
         If it is no such file.
     """
     with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        size = sum(member.file_size for member in members)
+        size, most = sum(member.file_size for member in members), MOST_BYTES if most is None else most
         if size > most:
             raise InputError(f"{path}: holds {size} bytes of arrays, but at most {most} are read")
         found = {}

@@ -99,6 +99,7 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right, proo
     said = {one.number: one.outcome for one in stated.sentences}
     assert said["S-1.2"] == "passed", "labels"
     assert said["S-1.4"] == "not applicable", "K-RR was not asked for"
+    assert (said["S-1.6"], said["S-1.7"]) == ("not applicable", "passed"), "the kernel is RBF"
     assert "failed" not in said.values()
     assert 0 < stated.worst_ratio.value <= 1
     assert 0 < stated.worst_detectable.value < 1e-9
@@ -230,6 +231,7 @@ CHOICES = (
     ("solver.declaration.update", "added"),
     ("solver.declaration.rbf", "difference"),
     ("solver.declaration.ranks", 2),
+    ("solver.name", "/etc/mine.toml"),  # It would be read as a program file.
     ("specification", "0.9"),
 )
 

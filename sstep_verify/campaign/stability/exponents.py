@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 
 from sstep_verify.reporting.stability_document import StabilityRun
 
@@ -47,9 +46,11 @@ def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | Non
     Exponent or None
         None of fewer than two scenarios.
     """
+    from scipy import stats  # Slow to import, and needed where something is fitted.
+
     fitted = [
         [
-            scipy.stats.linregress(np.log(steps), np.log(losses)).slope
+            stats.linregress(np.log(steps), np.log(losses)).slope
             for steps, losses in map(finite_losses, runs)
             if len(steps) > 1
         ]
@@ -58,7 +59,7 @@ def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | Non
     slopes = [float(np.mean(forms)) for forms in fitted if forms]
     if len(slopes) < 2:
         return None
-    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * scipy.stats.sem(slopes)
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * stats.sem(slopes)
     value = float(np.mean(slopes))
     return Exponent(value, value - float(half), value + float(half))
 
@@ -78,10 +79,12 @@ def fitted_exponent(steps: Sequence[int], losses: Sequence[float]) -> Exponent |
     Exponent or None
         None of fewer than three points.
     """
+    from scipy import stats  # Slow to import, and needed where something is fitted.
+
     if len(steps) < 3:
         return None
-    fit = scipy.stats.linregress(np.log(steps), np.log(losses))
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(steps) - 2) * fit.stderr)
+    fit = stats.linregress(np.log(steps), np.log(losses))
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(steps) - 2) * fit.stderr)
     return Exponent(float(fit.slope), float(fit.slope) - half, float(fit.slope) + half)
 
 

@@ -81,7 +81,7 @@ def make_statement(
         largest_s=min(cast("Iterable[int]", summary.right_up_to.values()), default=0),
         worst_ratio=_worst((one["ratio"], one) for one in results.verdicts if one["executed"]),
         worst_detectable=_worst_detectable(results),
-        sentences=sentences_of(results.verdicts, {case.id: case.task for case in cases}),
+        sentences=sentences_of(results.verdicts, cases, solver.declaration.level),
         problems=tuple(
             ProblemSaid(
                 case.id, case.status, cast(int, summary.right_up_to[case.id]), case.s, case.samples,

@@ -16,6 +16,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.records import convert, decode, strict
 from sstep_verify.reporting.plain import plain
+from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
 
 SCHEMA: Literal[1] = 1
@@ -42,7 +43,7 @@ class Judged:
     Raises
     ------
     InputError
-        If it is declared on several ranks.
+        If it is declared on several ranks, or is neither a program nor a name ``module:object``.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Judged:
     declaration: Declaration
 
     def __post_init__(self) -> None:
+        if self.program is None and not is_foreign(self.name):
+            raise InputError(f"name {self.name!r:.60} is no module:object, and no program is described")
         if self.declaration.ranks != 1:
             raise InputError(
                 f"declaration.ranks is {self.declaration.ranks}, but it stands for one rank here"

@@ -1,0 +1,83 @@
+"""The outcome of each sentence: none passes that nothing showed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sstep_verify.campaign.statement.sentences import ABOUT, NOT_TOLD, sentences_of
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.reporting.results import Case
+from sstep_verify.specification import specification
+from sstep_verify.verdict import Status, Term, Verdict
+
+
+def case(task="svm-l1", kernel="rbf sigma=1", block=1, ranks=1) -> Case:
+    return Case(
+        id="a", problem="p", dataset="d", kernel=kernel, loss="l", task=task, samples=2, features=1, block=block,
+        status="PASS", s=(7,), facts={"ranks": ranks},
+    )  # fmt: skip
+
+
+def verdict(status=Status.PASS, check="step-replay", seen=(), sentences=()) -> dict:
+    terms = tuple(Term(name, Status.PASS, 1e-9, 4, 4, 4) for name in seen)
+    return Verdict(
+        check, "a", "p", 7, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, terms, sentences=sentences
+    ).as_dict()  # fmt: skip
+
+
+def outcomes(*verdicts: dict, level: int = 2, **about) -> dict[str, str]:
+    return {one.number: one.outcome for one in sentences_of(verdicts, [case(**about)], level)}
+
+
+def test_the_numbers_named_here_are_those_of_the_specification():
+    assert {*ABOUT, *NOT_TOLD} <= {one.number for one in specification().sentences}
+
+
+def test_every_check_passed_with_nothing_seen_passes_no_sentence_on_a_quantity():
+    found = outcomes(*(verdict(check=check) for check in CHECKS), level=3)
+    for sentence in specification().sentences:
+        if sentence.quantities:
+            assert found[sentence.number] in ("vacuous", "not applicable"), sentence.number
+
+
+@pytest.mark.parametrize(
+    ("number", "about", "other"),
+    [
+        ("S-1.6", {"kernel": "linear"}, {}),
+        ("S-1.7", {}, {"kernel": "polynomial degree=2 offset=1"}),
+        ("S-2.5", {"task": "krr", "block": 3}, {"task": "krr"}),
+        ("S-4.3", {"ranks": 2}, {}),
+        ("S-1.4", {"task": "krr"}, {}),
+    ],
+)
+def test_a_sentence_passes_on_a_problem_that_it_is_about_and_on_no_other(number, about, other):
+    passed = verdict(seen=("samples",))
+    assert outcomes(passed, **about)[number] == "passed"
+    assert outcomes(passed, **other)[number] == "not applicable"
+
+
+def test_a_quantity_must_have_been_seen_all_of_them():
+    assert outcomes(verdict(seen=("write-back",)))["S-3.12"] == "vacuous"
+    both = verdict(seen=("write-back",)), verdict(check="window-replay", seen=("window-boundary",))
+    assert outcomes(*both)["S-3.12"] == "passed"
+    assert outcomes(verdict(Status.VACUOUS, seen=("write-back", "window-boundary")))["S-3.12"] == "vacuous"
+
+
+def test_a_fail_fails_what_it_names_and_an_inconclusive_check_passes_nothing():
+    failed = verdict(Status.FAIL, sentences=("S-3.5", "S-3.1"))
+    found = outcomes(failed, verdict(seen=("kernel-correction",)))
+    assert (found["S-3.5"], found["S-3.1"]) == ("failed", "failed")
+    assert found["S-1.1"] == "passed", "another run passed, and no FAIL names it"
+    assert outcomes(failed)["S-1.1"] == "vacuous"
+    found = outcomes(verdict(), verdict(Status.INCONCLUSIVE))
+    assert set(found.values()) <= {"inconclusive", "vacuous", "not applicable"}
+
+
+def test_what_needs_a_higher_level_is_not_passed_by_a_weaker_check():
+    contract = verdict(check="contract")
+    assert outcomes(contract)["S-2.4"] == "not applicable", "its windows were not counted"
+    assert outcomes(contract, verdict(check="message-count"))["S-2.4"] == "passed"
+
+
+def test_a_step_that_nobody_saw_is_not_said_to_be_right():
+    assert outcomes(*(verdict(check=check) for check in CHECKS))["S-3.10"] == "vacuous"
