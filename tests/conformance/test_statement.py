@@ -15,6 +15,9 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import record, verify
 from sstep_verify.campaign.statement.files import digest_of
 from sstep_verify.campaign.statement.record import digests_of, statement_from
@@ -22,6 +25,7 @@ from sstep_verify.campaign.statement.verify import StatementError, prove_stateme
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.plain import plain
+from sstep_verify.solvers.production import ProductionSolver
 
 MODULE = """
 from dataclasses import replace
@@ -373,3 +377,15 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(proof):
 def test_numbers_are_rounded_up(value, shown):
     assert record.rounded_up(value) == shown >= value
     assert record.rounded_up(float("inf")) is None
+
+
+def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):
+    definition = profile_of("smoke", ProductionSolver(), Selection(s=(7,), tasks=("svm-l1",)), "again")
+    found = []
+    for place, runs in enumerate((False, True, True)):
+        partial = Partial(tmp_path / "kept", resume=place > 0)
+        run_campaign(Plan(definition, partial=partial, artefacts=partial.artefacts, runs=runs))
+        found.append({path: path.stat().st_mtime_ns for path in partial.artefacts.glob("*/artefact.json")})
+        partial.close()
+    assert [len(one) for one in found] == [0, 1, 1]
+    assert found[1] == found[2], "an outcome with its runs is not"
