@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sstep_verify.campaign.shipped import LEVELS
 from sstep_verify.errors import FailedError, InputError, SstepVerifyError
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say what is judged."""
     given = " ".join(
         f"{option} {shlex.quote(str(value))}"
-        for option in ("--sstep-solver", "--sstep-exec", "--sstep-profile", "--sstep-xfails")
+        for option in (
+            "--sstep-solver",
+            "--sstep-exec",
+            "--sstep-profile",
+            "--sstep-level",
+            "--sstep-xfails",
+        )
         if (value := config.getoption(option))
     )
     return f"sstep-verify: {given}"
@@ -123,10 +130,13 @@ def _definition(config: pytest.Config) -> Definition:
         except ValueError as error:
             raise InputError(f"--sstep-exec {line!r}: {error}") from error
         solver = program_from(words, (), "log", 60.0, ())
-    profile = config.getoption("--sstep-profile") or "ci"
-    given = ["--exec", line] if line else [str(solver)]
-    again = shlex.join(["sstep-verify", "check", *given, "--profile", profile])
-    definition = profile_of(profile, solver, Selection(), again)
+    profile, level = config.getoption("--sstep-profile") or "ci", config.getoption("--sstep-level")
+    if level not in (None, *LEVELS):
+        raise InputError(f"--sstep-level {level!r:.40}; known: {', '.join(LEVELS)}")
+    given = [*(["--exec", line] if line else [str(solver)]), "--profile", profile]
+    given += ["--level", level] if level else []
+    chosen = Selection(level=LEVELS.index(level) if level else None)
+    definition = profile_of(profile, solver, chosen, shlex.join(["sstep-verify", "check", *given]))
     listed = config.getoption("--sstep-xfails")
     known = read_expected(listed, cases_of(definition)) if listed else ()
     return replace(definition, expected=known)

@@ -14,3 +14,7 @@ def shipped() -> dict[str, Traversable]:
     folder = resources.files("sstep_verify.campaign") / "campaigns"
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda f: f.name)
     return {item.name.removesuffix(".toml"): item for item in files}
+
+
+LEVELS = ("L0", "L1", "L2", "L3")
+"""Levels of the specification (docs/spec.md), up to which a solver may be judged."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.campaign.shipped import LEVELS, PROFILES
 from sstep_verify.cli.check_final import definition_of_vector, final_options, refuse_options_of_a_vector
 from sstep_verify.cli.check_solver import command_again, definition_of_solver, options_of_a_program
 from sstep_verify.cli.completion import complete
@@ -76,7 +76,7 @@ class Numbers(click.ParamType):
 )
 @click.option(
     "--level",
-    type=click.Choice(["L0", "L1", "L2", "L3"]),
+    type=click.Choice(LEVELS),
     help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
 )
 @click.option(
