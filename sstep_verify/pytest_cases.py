@@ -16,6 +16,7 @@ import pytest
 
 from sstep_verify.campaign.shipped import LEVELS
 from sstep_verify.errors import FailedError, InputError, SstepVerifyError
+from sstep_verify.pytest_plugin import SOLVER_OPTIONS
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -27,13 +28,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say what is judged."""
     given = " ".join(
         f"{option} {shlex.quote(str(value))}"
-        for option in (
-            "--sstep-solver",
-            "--sstep-exec",
-            "--sstep-profile",
-            "--sstep-level",
-            "--sstep-xfails",
-        )
+        for option, *_ in SOLVER_OPTIONS
         if (value := config.getoption(option))
     )
     return f"sstep-verify: {given}"

@@ -139,9 +139,18 @@ def test_one_solver_is_named(options):
     [
         ({"sstep_exec": "./x '{dir}"}, "No closing quotation"),
         ({"sstep_exec": "./x {dir}", "sstep_xfails": "none.toml"}, "none.toml: cannot be read"),
+        ({"sstep_exec": "./x {dir}", "sstep_level": "L9"}, "known: L0, L1, L2, L3"),
         ({"sstep_solver": "no_such_module:solver"}, "cannot be had"),
     ],
 )
 def test_what_cannot_be_used_is_an_input_error(options, told):
     with pytest.raises(InputError, match=told):
         pytest_cases._definition(Given(**options))
+
+
+def test_a_solver_is_judged_up_to_the_level_that_is_named():
+    given = Given(sstep_exec="./x {dir}", sstep_level="L0", sstep_profile="smoke")
+    definition = pytest_cases._definition(given)
+    assert {family.level for family in definition.families} == {0}
+    assert definition.command.endswith("--profile smoke --level L0")
+    assert "--sstep-level L0" in pytest_cases.pytest_report_header(given)
