@@ -10,7 +10,8 @@ from pathlib import Path
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.shipped import PROFILES
-from sstep_verify.campaign.verdicts.family import Family, Source, refuse_unusable
+from sstep_verify.campaign.verdicts.family import Family, Source
+from sstep_verify.campaign.verdicts.family_table import refuse_unusable
 from sstep_verify.campaign.verdicts.fitting import fitted, made_for
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver

@@ -11,7 +11,7 @@ from sstep_verify.cli.check_solver import definition_of_solver
 
 SHARED = (
     "solver", "command_line", "setup", "writes", "declare", "time_limit", "ranks", "s_values", "data",
-    "tasks", "kernels", "profile", "witness",
+    "tasks", "kernels", "profile", "witness", "level",
 )  # fmt: skip
 """Options and arguments of ``check`` that mean the same here."""
 

@@ -12,7 +12,8 @@ from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.summary.summary import summarise
 from sstep_verify.campaign.verdicts.execute import CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
-from sstep_verify.campaign.verdicts.family import Family, read_family
+from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.solvers.adapters.foreign import is_foreign
