@@ -96,7 +96,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         origin=ORIGIN,
         causes=f"{', '.join(suspects)} (reproduces the compared entries)" if suspects else _causes(case),
         terms=_terms(case, oracle, judged, planned, executed),
-        evidence={"panels": [rows.evidence() for rows in judged]},
+        evidence={"panels": [rows.evidence() for rows in judged], "likely causes": suspects},
         signs=suspects,
     )
 

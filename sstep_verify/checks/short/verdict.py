@@ -117,7 +117,7 @@ def verdict_of(
     compared: str,
     origin: str,
     causes: str,
-    mistaken: Callable[[], tuple[str, ...]] = tuple,
+    mistaken: Callable[[], tuple[str, ...]] | None = None,
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -133,7 +133,7 @@ def verdict_of(
         Where the bound comes from.
     causes : str
         Likely causes of a failure.
-    mistaken : callable
+    mistaken : callable, optional
         Names the mistakes that reproduce a failure; asked if there is one.
     """
     finding = max(points, key=lambda point: point.ratio)
@@ -150,7 +150,8 @@ def verdict_of(
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
-    found = mistaken() if status is Status.FAIL else ()
+    tried = mistaken is not None and status is Status.FAIL
+    found = mistaken() if mistaken and tried else ()
     if status is Status.FAIL:
         causes = f"{' or '.join(found)} (alone reproduces the run)" if found else causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
@@ -175,6 +176,7 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [_evidence(point) for point in points],
+            **({"likely causes": list(found)} if tried else {}),
         },
         signs=found or finding.signs,
     )

@@ -87,6 +87,8 @@ class Failure:
         Other checks that fail.
     cases : tuple of Case
         Where.
+    tried : bool
+        Whether known mistakes were compared with what failed.
     """
 
     check: str
@@ -95,6 +97,7 @@ class Failure:
     sentences: tuple[str, ...]
     others: tuple[str, ...]
     cases: tuple[Case, ...]
+    tried: bool = True
 
     @property
     def of_runs(self) -> bool:
@@ -126,7 +129,8 @@ def failures(results: Results) -> list[Failure]:
     for (check, s, causes, sentences), members in alike.items():
         others = dict.fromkeys(v["check"] for _, wrong in members for v in wrong if v["check"] != check)
         cases = tuple(case for case, _ in members)
-        found.append(Failure(check, s, causes, sentences, tuple(others), cases))
+        tried = any("likely causes" in v["evidence"] for _, wrong in members for v in wrong if v["s"] == s)
+        found.append(Failure(check, s, causes, sentences, tuple(others), cases, tried))
     return found
 
 
