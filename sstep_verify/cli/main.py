@@ -88,7 +88,7 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in ``sstep_verify.cli.NAME`` and load at first use."""
+    """A group whose commands live in ``sstep_verify.cli.commands.NAME`` and load at first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
@@ -98,7 +98,7 @@ class LazyGroup(click.Group):
         """Load the command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"sstep_verify.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"sstep_verify.cli.commands.{cmd_name}").command
         if is_silent():
             quietly = functools.partial(_parsed_quietly, command.make_context)
             command.make_context = quietly  # type: ignore[method-assign]

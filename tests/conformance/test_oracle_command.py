@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli.oracle import command
+from sstep_verify.cli.commands.oracle import command
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.file import decode, document_digest, read_certificate
 

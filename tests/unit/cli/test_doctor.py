@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from sstep_verify.cli import doctor_mpi, doctor_parts
-from sstep_verify.cli.doctor import command
-from sstep_verify.cli.doctor_parts import Finding, Package, package
+from sstep_verify.cli.commands.doctor import command
+from sstep_verify.cli.doctor.parts import Finding, Package, package
 from sstep_verify.cli.main import COMMANDS
 from sstep_verify.launch import environment, in_place, pool
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from vector_cases import files_of, made, states_of
 
-from sstep_verify.cli.vectors import command
+from sstep_verify.cli.commands.vectors import command
 from sstep_verify.errors import InputError
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.vectors import layout

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from vector_cases import files_of
 
-from sstep_verify.cli.vectors import command
+from sstep_verify.cli.commands.vectors import command
 from sstep_verify.errors import InputError
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.read import LIMITS, MOST_BYTES, VectorError

@@ -11,8 +11,8 @@ from dataclasses import asdict
 
 import click
 
-from sstep_verify.cli.completion import checks, complete
-from sstep_verify.cli.plain_words import filled, glossary, in_short, number
+from sstep_verify.cli.options.completion import checks, complete
+from sstep_verify.cli.telling.plain_words import filled, glossary, in_short, number
 
 
 @click.command("explain")

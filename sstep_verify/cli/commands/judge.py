@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli.expected import expected_options
+from sstep_verify.cli.options.expected import expected_options
 
 
 @click.command("judge")
@@ -29,7 +29,7 @@ def command(folder, out, jobs, xfails, write_xfails):
 
     from sstep_verify.campaign.batch.collect import StoredRuns, collect, unmade
     from sstep_verify.campaign.batch.manifest import RUNS, read_batch
-    from sstep_verify.cli.run import Asked, judge
+    from sstep_verify.cli.commands.run import Asked, judge
     from sstep_verify.errors import require
 
     require("flint", "exact")

@@ -10,8 +10,8 @@ from dataclasses import asdict, replace
 
 import click
 
-from sstep_verify.cli.completion import complete, data_sets
-from sstep_verify.cli.problem_options import kernel_and_loss, problem_options
+from sstep_verify.cli.options.completion import complete, data_sets
+from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""

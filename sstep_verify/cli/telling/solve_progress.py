@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 from tqdm import tqdm
 
-from sstep_verify.cli.spaced_lines import SpacedLines
+from sstep_verify.cli.telling.spaced_lines import SpacedLines
 from sstep_verify.launch.watchdog import Unwatched
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.training_plan import Measured

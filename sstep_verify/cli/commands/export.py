@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli import check
-from sstep_verify.cli.check_solver import definition_of_solver
+from sstep_verify.cli.options.solver import definition_of_solver
 
 SHARED = (
     "solver", "command_line", "setup", "writes", "declare", "time_limit", "ranks", "s_values", "data",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sstep_verify.cli.problem_options import USED_BY, kernel_and_loss, parameter_options
+from sstep_verify.cli.options.problem import USED_BY, kernel_and_loss, parameter_options
 
 OF_THE_VECTOR = {
     "tolerance": "--tolerance", "scale": "--scale", "signed": "--signed", "bias": "--bias",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-from sstep_verify.cli.doctor_parts import Finding
+from sstep_verify.cli.doctor.parts import Finding
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import LaunchError, environment, in_place, run
 from sstep_verify.launch.monitors import start_monitored

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 
 from sstep_verify.campaign.shipped import shipped
-from sstep_verify.cli.completion import campaigns, complete
-from sstep_verify.cli.expected import expected_options, expecting, write_expected
+from sstep_verify.cli.options.completion import campaigns, complete
+from sstep_verify.cli.options.expected import expected_options, expecting, write_expected
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C where no report was written."""
@@ -199,7 +199,7 @@ def _run(plan):
     from tqdm import tqdm
 
     from sstep_verify.campaign.loop.run import run_campaign
-    from sstep_verify.cli.spaced_lines import SpacedLines
+    from sstep_verify.cli.telling.spaced_lines import SpacedLines
 
     form = "{l_bar}{bar}| {n:.1f} of {total_fmt} [{elapsed} so far, {remaining} left]{postfix}"
     with tqdm(bar_format=form, disable=None, leave=False) as bar, threadpool_limits(1):

@@ -23,8 +23,8 @@ def command(directory: str | None, as_json: bool) -> None:
     Exit codes: 0 nothing is wrong, though optional parts may be missing; 2 something is wrong.
     """
     from sstep_verify import __version__
-    from sstep_verify.cli.doctor_mpi import mpi_findings
-    from sstep_verify.cli.doctor_parts import part_findings
+    from sstep_verify.cli.doctor.mpi import mpi_findings
+    from sstep_verify.cli.doctor.parts import part_findings
     from sstep_verify.launch.environment import is_silent_rank
 
     if is_silent_rank():

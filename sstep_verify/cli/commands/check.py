@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from sstep_verify.campaign.shipped import LEVELS, PROFILES
-from sstep_verify.cli.check_final import definition_of_vector, final_options, refuse_options_of_a_vector
-from sstep_verify.cli.check_solver import command_again, definition_of_solver, options_of_a_program
-from sstep_verify.cli.completion import complete
-from sstep_verify.cli.expected import expected_options
+from sstep_verify.cli.options.completion import complete
+from sstep_verify.cli.options.expected import expected_options
+from sstep_verify.cli.options.solver import command_again, definition_of_solver, options_of_a_program
+from sstep_verify.cli.options.vector import definition_of_vector, final_options, refuse_options_of_a_vector
 from sstep_verify.launch.interposer import NEMESES
 
 
@@ -141,7 +141,7 @@ def command(
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
-    from sstep_verify.cli.run import Asked, judge
+    from sstep_verify.cli.commands.run import Asked, judge
 
     definition = _definition(solver, command_line, options)
     judge(

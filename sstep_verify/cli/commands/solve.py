@@ -7,9 +7,9 @@ import math
 
 import click
 
-from sstep_verify.cli.completion import complete, data_sets
-from sstep_verify.cli.problem_options import kernel_and_loss, problem_options
-from sstep_verify.cli.ranks import on_ranks
+from sstep_verify.cli.options.completion import complete, data_sets
+from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
+from sstep_verify.cli.running.ranks import on_ranks
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE = click.IntRange(min=1)
@@ -93,7 +93,7 @@ def command(**given):
 
 
 def _solve(given, communicator, watchdog) -> None:
-    from sstep_verify.cli.solve_progress import Progress
+    from sstep_verify.cli.telling.solve_progress import Progress
     from sstep_verify.training import solve
     from sstep_verify.training.agreement import on_all_ranks
     from sstep_verify.training.summary import summary_lines

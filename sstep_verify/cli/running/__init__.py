@@ -1,0 +1,1 @@
+"""Running a campaign or a training as a command does."""

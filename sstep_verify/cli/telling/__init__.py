@@ -1,0 +1,1 @@
+"""What is said on a terminal: progress, words in plain language."""
