@@ -141,7 +141,7 @@ def command(
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
-    from sstep_verify.cli.commands.run import Asked, judge
+    from sstep_verify.cli.running.campaign import Asked, judge
 
     definition = _definition(solver, command_line, options)
     judge(

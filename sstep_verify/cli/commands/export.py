@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli import check
+from sstep_verify.cli.commands import check
 from sstep_verify.cli.options.solver import definition_of_solver
 
 SHARED = (

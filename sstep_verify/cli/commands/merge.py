@@ -22,7 +22,8 @@ def command(folders, out):
     Exit codes are those of run.
     """
     from sstep_verify.campaign.loop.merge import merge
-    from sstep_verify.cli.commands.run import finish, write_carefully
+    from sstep_verify.cli.running.campaign import write_carefully
+    from sstep_verify.cli.telling.outcome import finish
     from sstep_verify.reporting import check_destination
 
     folder = check_destination(out)

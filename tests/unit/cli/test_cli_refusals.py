@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli import main, oracle, run, spaced_lines
+from sstep_verify.cli import main
+from sstep_verify.cli.commands import oracle, run
+from sstep_verify.cli.telling import spaced_lines
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import SIZE_VARIABLES
 

@@ -12,8 +12,8 @@ import sysconfig
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli import doctor_mpi, doctor_parts
 from sstep_verify.cli.commands.doctor import command
+from sstep_verify.cli.doctor import mpi, parts
 from sstep_verify.cli.doctor.parts import Finding, Package, package
 from sstep_verify.cli.main import COMMANDS
 from sstep_verify.launch import environment, in_place, pool
@@ -95,10 +95,8 @@ def test_json_holds_the_same_findings(sound):
 
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])
 def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
-    monkeypatch.setattr(doctor_mpi, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
-    monkeypatch.setattr(
-        doctor_parts, "part_findings", lambda folder: [Finding("part", state, "2", "", "x")]
-    )
+    monkeypatch.setattr(mpi, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
+    monkeypatch.setattr(parts, "part_findings", lambda folder: [Finding("part", state, "2", "", "x")])
     result = CliRunner().invoke(command, [])
     assert result.exit_code == code
     assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
@@ -111,15 +109,15 @@ def test_the_command_is_listed():
 def test_no_mpiexec_is_missing_with_the_command_that_installs_it(scripts, monkeypatch):
     monkeypatch.setenv("PATH", str(scripts))
     pytest.importorskip("mpi4py")
-    found = by_part(doctor_mpi.mpi_findings())
+    found = by_part(mpi.mpi_findings())
     assert found["mpiexec"].state == "missing"
     assert found["mpiexec"].advice == "python -m pip install 'sstep-verify[mpich]'"
     assert "MPI trial" not in found
 
 
 def test_no_mpi4py_is_missing(monkeypatch):
-    monkeypatch.setattr(doctor_mpi.importlib.util, "find_spec", lambda name: None)
-    (found,) = doctor_mpi.mpi_findings()
+    monkeypatch.setattr(mpi.importlib.util, "find_spec", lambda name: None)
+    (found,) = mpi.mpi_findings()
     assert (found.part, found.state) == ("mpi4py", "missing")
     assert "pip install" in found.advice
 
@@ -127,7 +125,7 @@ def test_no_mpi4py_is_missing(monkeypatch):
 def test_an_mpiexec_that_cannot_be_run_is_wrong(scripts):
     pytest.importorskip("mpi4py")
     program(scripts, "mpiexec", "no program", 0o644)
-    found = by_part(doctor_mpi.mpi_findings())["mpiexec"]
+    found = by_part(mpi.mpi_findings())["mpiexec"]
     assert found.state == "wrong"
     assert "cannot be run" in found.found
 
@@ -135,7 +133,7 @@ def test_an_mpiexec_that_cannot_be_run_is_wrong(scripts):
 def test_an_mpiexec_of_another_mpi_is_wrong(scripts):
     pytest.importorskip("mpi4py")
     program(scripts, "mpiexec", INDEPENDENT)
-    found = by_part(doctor_mpi.mpi_findings())
+    found = by_part(mpi.mpi_findings())
     assert found["mpiexec"].state == "ok"
     assert found["MPI trial"].state == "wrong"
     assert "each sees a world of 1" in found["MPI trial"].found
@@ -147,7 +145,7 @@ def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch
     beside = mpi_at_hand()
     first = program(tmp_path / "first", "mpiexec", INDEPENDENT)
     monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
-    found = by_part(doctor_mpi.mpi_findings())
+    found = by_part(mpi.mpi_findings())
     assert found["MPI trial"].state == "ok"
     assert found["mpiexec on PATH"].state == "wrong"
     assert first in found["mpiexec on PATH"].found
@@ -161,7 +159,7 @@ def test_another_mpiexec_that_works_is_ok(tmp_path, monkeypatch):
     beside = mpi_at_hand()
     program(tmp_path / "first", "mpiexec", f'#!/bin/sh\nexec {beside} "$@"\n')
     monkeypatch.setenv("PATH", str(tmp_path / "first") + os.pathsep + os.environ["PATH"])
-    assert by_part(doctor_mpi.mpi_findings())["mpiexec on PATH"].state == "ok"
+    assert by_part(mpi.mpi_findings())["mpiexec on PATH"].state == "ok"
 
 
 @pytest.mark.parametrize(("rank", "code"), [("0", 2), ("1", 0)])
@@ -208,14 +206,14 @@ def test_a_package_is_ok_missing_or_wrong(monkeypatch):
 def test_compiled_loops_that_are_switched_off_are_wrong(monkeypatch):
     numba = pytest.importorskip("numba")
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    found = package(doctor_parts.PACKAGES[0])
+    found = package(parts.PACKAGES[0])
     assert (found.state, found.advice) == ("wrong", "unset NUMBA_DISABLE_JIT")
 
 
 def test_packages_named_here_are_in_the_extras_named_here():
     from importlib import metadata
 
-    for wanted in doctor_parts.PACKAGES:
+    for wanted in parts.PACKAGES:
         named = [text for text in metadata.requires("sstep-verify") if text.startswith(wanted.distribution)]
         marks = [f"extra == '{wanted.extra}'" in text.replace('"', "'") for text in named]
         assert any(marks) if wanted.extra else any("extra" not in text for text in named), wanted
@@ -225,7 +223,7 @@ def test_packages_named_here_are_in_the_extras_named_here():
     ("name", "extra"), [("piqp", "peers"), ("osqp", "peers"), ("scikit-learn", "data")]
 )
 def test_a_referee_that_is_absent_is_told_with_the_extra_that_brings_it(monkeypatch, name, extra):
-    (wanted,) = [part for part in doctor_parts.PACKAGES if part.distribution == name]
+    (wanted,) = [part for part in parts.PACKAGES if part.distribution == name]
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     line = package(wanted).line()
     assert line.startswith("missing")
@@ -237,7 +235,7 @@ def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):
     import threadpoolctl
 
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [{"user_api": "openmp"}])
-    found = doctor_parts.blas()
+    found = parts.blas()
     assert found.state == "missing"
     assert found.advice == "export OMP_NUM_THREADS=1"
 
@@ -248,26 +246,26 @@ def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
 
     item = {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": threads}
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [item])
-    found = doctor_parts.blas()
+    found = parts.blas()
     assert (found.state, found.found) == ("ok", f"openblas 0.3, {threads} threads")
     assert bool(found.advice) == advised
 
 
 def test_octave_is_ok_missing_or_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = doctor_parts.octave()
+    found = parts.octave()
     assert (found.state, found.advice) == ("missing", "apt-get install octave")
     program(tmp_path, "octave-cli", "#!/bin/sh\necho library lost >&2\nexit 1\n")
-    found = doctor_parts.octave()
+    found = parts.octave()
     assert found.state == "wrong"
     assert "library lost" in found.found
     program(tmp_path, "octave-cli", "#!/bin/sh\necho GNU Octave, version 1.2\n")
-    assert doctor_parts.octave() == Finding("Octave", "ok", "GNU Octave, version 1.2")
+    assert parts.octave() == Finding("Octave", "ok", "GNU Octave, version 1.2")
 
 
 def test_without_a_data_folder_sets_are_downloaded(monkeypatch):
     monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
-    (found,) = doctor_parts.data_sets(None)
+    (found,) = parts.data_sets(None)
     assert found.state == "missing"
     assert "SSTEP_VERIFY_DATA" in found.advice
 
@@ -275,7 +273,7 @@ def test_without_a_data_folder_sets_are_downloaded(monkeypatch):
 @pytest.mark.parametrize("given", [True, False])
 def test_a_data_folder_that_is_none_is_wrong(tmp_path, monkeypatch, given):
     monkeypatch.setenv("SSTEP_VERIFY_DATA", "" if given else str(tmp_path / "absent"))
-    (found,) = doctor_parts.data_sets(str(tmp_path / "absent") if given else None)
+    (found,) = parts.data_sets(str(tmp_path / "absent") if given else None)
     assert found.state == "wrong"
     assert ("--data" if given else "$SSTEP_VERIFY_DATA") in found.found
 
@@ -285,7 +283,7 @@ def test_files_that_are_not_what_they_are_named_are_wrong(data_directory, tmp_pa
     shutil.copy(data_directory / "bodyfat", tmp_path / "bodyfat")
     (tmp_path / "diabetes").write_bytes((data_directory / "diabetes").read_bytes() + b"1 1:1\n")
     (tmp_path / "abalone").write_bytes(b"1 1:what\n")
-    *faults, summary = doctor_parts.data_sets(str(tmp_path))
+    *faults, summary = parts.data_sets(str(tmp_path))
     assert [fault.state for fault in faults] == ["wrong", "wrong"]
     assert "expected (768, 8), found (769, 8)" in faults[0].found
     assert "line 1: value 'what'" in faults[1].found

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sstep_verify.cli.commands.run import write_carefully
+from sstep_verify.cli.running.campaign import write_carefully
 from sstep_verify.reporting.results import Campaign, Case, Results, Summary
 
 

@@ -1,0 +1,70 @@
+"""What a campaign that has been run showed, said on the terminal, and the exit code."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C where no report was written."""
+
+
+def finish(results, written, named: str | Path) -> None:
+    """Say what was shown, and end with its exit code.
+
+    Parameters
+    ----------
+    results : Results
+        The document.
+    written : Written or None
+        Its report; None if an interruption has left things as they were.
+    named : str or Path
+        The report's folder as its user named it, for commands that work where the user stands.
+    """
+    summary = results.summary
+    click.echo(f"{results.campaign.name}: {summary.sentence}")
+    for case in results.cases:
+        if case.status != "PASS":
+            click.echo(f"  {case.status} {case.id}: {case.reason}")
+            for line in _again(results.verdicts_of(case.id), case.status, Path(named)):
+                click.echo(f"    {line}")
+    for note in results.campaign.notes:
+        if note.startswith(("internal error", "not judged")):
+            click.echo(note, err=True)
+    if written is None:
+        kept = "go on with --resume" if results.cases else "no problem was finished"
+        click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
+        sys.exit(INTERRUPTED)
+    for message in written.messages:
+        click.echo(message, err=True)
+    if summary.steps:
+        click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
+    click.echo(str(written.folder))
+    sys.exit(summary.exit_code)
+
+
+def _again(verdicts, status: str, folder: Path) -> list[str]:
+    """Commands that judge the first unsettled verdict of a case again, and that run its solver again."""
+    verdict = next((one for one in verdicts if one["status"] == status), None)
+    if verdict is None or status == "VACUOUS":
+        return []
+    *words, last = shlex.split(verdict["replay"])
+    if words[1:] != ["replay"]:
+        return [f"run it again: {verdict['replay']}"]
+    lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"]
+    again = verdict["evidence"].get("run again")
+    return [*lines, f"run it again: {again}"] if again else lines
+
+
+def finish_shard(results, folder: Path) -> None:
+    """Say what a shard showed and where it is, and end with its exit code."""
+    summary = results.summary
+    click.echo(f"{results.campaign.name}, shard {results.campaign.parameters['shard']}: {summary.sentence}")
+    for note in results.campaign.notes:
+        if note.startswith(("internal error", "not judged")):
+            click.echo(note, err=True)
+    click.echo(str(folder.resolve()))
+    sys.exit(INTERRUPTED if summary.interrupted else summary.exit_code)
