@@ -17,11 +17,12 @@ import pytest
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 
-from sstep_verify.campaign.batch.manifest import Batch, Listed, read_batch
+from command import command
+
+from sstep_verify.campaign.batch.manifest import Batch, read_batch
 from sstep_verify.campaign.batch.script import shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.campaign.summary.expected import UNFILLED
-from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
@@ -32,22 +33,12 @@ from sstep_verify.solvers.adapters.program.stored import (
     NotMadeError,
     NotMadeYetError,
     StoredProgramSolver,
+    StoredRun,
 )
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CASE = "small/rbf,sigma=0.5/svm-l1/C=2/plain_program"
 SMALL = ["--profile", "smoke", "--task", "svm-l1", "--s", "7"]
-
-
-def call(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
-    code = 0
-    try:
-        main()
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    said = capsys.readouterr()
-    return code, said.out, said.err
 
 
 def solve(folder: Path, *part: str) -> None:
@@ -65,39 +56,37 @@ def verdicts(folder: Path) -> list[tuple]:
 
 
 @pytest.mark.parametrize("mistake", ["", "last"])
-def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, capsys, mistake):
+def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, mistake):
     monkeypatch.chdir(tmp_path)
-    code, out, err = call(monkeypatch, capsys, "export", "runs", "--exec", line(mistake), *SMALL)
+    code, out, err = command("export", "runs", "--exec", line(mistake), *SMALL)
     assert code == 0, err
     assert "runs written to runs" in out
     for part in ("1", "2"):  # As two tasks of a job array.
         solve(tmp_path, part, "2")
-    while (judged := judge(monkeypatch, capsys, "--out", "judged"))[0] == 3:
+    while (judged := judge("--out", "judged"))[0] == 3:
         assert "asked for only now" in judged[2]
         assert "not judged" in judged[1]
         solve(tmp_path)
     assert judged[0] == bool(mistake), judged
     if mistake:
-        code, out, _ = call(
-            monkeypatch, capsys, "check", "--exec", line(mistake), *SMALL, "--out", "checked"
-        )
+        code, out, _ = command("check", "--exec", line(mistake), *SMALL, "--out", "checked")
         assert code == 1
         assert out.splitlines()[0] == judged[1].splitlines()[0], "the headline"
         assert verdicts(tmp_path / "judged") == verdicts(tmp_path / "checked")
-        expect_all(monkeypatch, capsys, tmp_path)
+        expect_all(tmp_path)
 
 
-def judge(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
-    return call(monkeypatch, capsys, "judge", "runs", *words)
+def judge(*words: str) -> tuple[int, str, str]:
+    return command("judge", "runs", *words)
 
 
-def expect_all(monkeypatch, capsys, folder: Path) -> None:
+def expect_all(folder: Path) -> None:
     """A list that is written of what fails lets the same failures pass."""
-    assert judge(monkeypatch, capsys, "--out", "listed", "--write-xfails", "known.toml")[0] == 1
+    assert judge("--out", "listed", "--write-xfails", "known.toml")[0] == 1
     listed = tomllib.loads((folder / "known.toml").read_text("utf-8"))["expected"]
     assert {(one["id"], one["reason"]) for one in listed} == {(CASE, UNFILLED)}
     assert "step-replay: FAIL" in {one["kind"] for one in listed}
-    code, out, err = judge(monkeypatch, capsys, "--out", "listed", "--xfails", "known.toml")
+    code, out, err = judge("--out", "listed", "--xfails", "known.toml")
     assert code == 0, out + err
     assert f"{len(listed)} expected failures" in out
     assert "wrong on 1" in out, "the headline still says what was found"
@@ -214,7 +203,7 @@ def test_what_is_the_programs_fault_is_its_failure(tmp_path, made, act, told):
         solver(tmp_path).run(request())
 
 
-def batch(*runs: Listed, **program) -> Batch:
+def batch(*runs: StoredRun, **program) -> Batch:
     described = ProgramFile(Program("mine", ("./mine", "{dir}"), **program))
     return Batch("smoke", Selection((1, 4)), "", described, runs)
 
@@ -225,7 +214,7 @@ def test_the_script_hands_over_every_word_as_it_is_and_makes_a_run_once(tmp_path
     words = (sys.executable, "-S", "-c", code, PLACE, *nasty)
     (tmp_path / "with a 'space").mkdir()
     place = tmp_path / "with a 'space"
-    script = batch(Listed("one-1", words, {"HERE": f"{PLACE};"}, 1), Listed("lost-1", words, {}, 1))
+    script = batch(StoredRun("one-1", words, {"HERE": f"{PLACE};"}, 1), StoredRun("lost-1", words, {}, 1))
     (place / "solve.sh").write_text(shell_script(script), "utf-8")
     (place / "runs" / "one-1").mkdir(parents=True)
     for _ in range(2):  # The second time `open` would fail.
@@ -240,7 +229,7 @@ def test_the_script_hands_over_every_word_as_it_is_and_makes_a_run_once(tmp_path
 
 
 def test_a_failing_run_says_so_and_does_not_end_the_others(tmp_path):
-    runs = [Listed(f"r-{k}", ("sh", "-c", f"echo {k}; echo no >&2; exit {k}"), {}, 1) for k in (3, 0)]
+    runs = [StoredRun(f"r-{k}", ("sh", "-c", f"echo {k}; echo no >&2; exit {k}"), {}, 1) for k in (3, 0)]
     (tmp_path / "solve.sh").write_text(shell_script(batch(*runs, setup=("touch", str(tmp_path / "built")))))
     for run in runs:
         (tmp_path / "runs" / run.name).mkdir(parents=True)
@@ -270,11 +259,11 @@ def test_the_slurm_script_is_a_shell_script_with_its_directives():
         (["judge", "none"], "holds no batch.json"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, told):
+def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, words, told):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
-    code, out, err = call(monkeypatch, capsys, *words)
+    code, out, err = command(*words)
     assert (code, out) == (2, ""), err
     assert told in err
     assert not (tmp_path / "new").exists()

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import command
 
 from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STALE
 from sstep_verify.checks.explanations import explain, known_checks
@@ -35,19 +36,6 @@ tolerance = 1e-8
 checks = ["window-replay", "trajectory", "sstep-equals-classical"]
 """
 CASE = "points.svm/rbf,sigma=0.5/svm-l2/C=1"
-
-
-def _main(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of ``sstep-verify WORDS``, run in this process."""
-    monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
-    capsys.readouterr()
-    try:
-        main()
-        code = 0
-    except SystemExit as error:
-        code = int(error.code or 0)
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +89,10 @@ def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):
         assert verdict["replay"].startswith("sstep-verify run")
 
 
-def test_the_replay_says_again_what_the_run_said(report, monkeypatch, capsys):
+def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
     monkeypatch.chdir(report)
     for verdict in _verdicts(report, "FAIL"):
-        code, output, errors = _main(monkeypatch, capsys, *verdict["replay"].split()[1:])
+        code, output, errors = command(*verdict["replay"].split()[1:])
         assert (code, errors) == (1, "")
         assert output.startswith(f"FAIL {verdict['check']} on {CASE}, s = {verdict['s']}, b = 1\n")
         assert verdict["reason"] in output
@@ -117,7 +105,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch, capsys):
         assert f"with the solver: sstep-verify run small.toml --only {CASE}" in output
 
 
-def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkeypatch, capsys):
+def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path):
     from sstep_verify.campaign.artefact import read_artefact, write_artefact
 
     kept = read_artefact(report / "artefacts/points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s4")
@@ -126,35 +114,35 @@ def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path, monkey
     path = write_artefact(
         dataclasses.replace(kept, verdicts=({**kept.verdicts[0], "status": "PASS"},)), tmp_path
     )
-    code, output, _ = _main(monkeypatch, capsys, "replay", str(path))
+    code, output, _ = command("replay", str(path))
     assert code == 4
     assert "DISAGREES" in output
     assert "status was PASS, is FAIL" in output
     path = write_artefact(dataclasses.replace(kept, trajectories={"s=4": longer}), tmp_path)
-    code, output, _ = _main(monkeypatch, capsys, "replay", str(path))
+    code, output, _ = command("replay", str(path))
     assert code == 1
     assert "agrees, with other numbers" in output
     assert "ratio was" in output
 
 
 @pytest.mark.parametrize("name", ["artefact.json", "problem.npz", "trajectories.npz"])
-@pytest.mark.parametrize("command", [["replay"], ["explain", "window-replay"]])
-def test_a_cut_artefact_ends_with_code_2(report, tmp_path, monkeypatch, capsys, name, command):
+@pytest.mark.parametrize("words", [["replay"], ["explain", "window-replay"]])
+def test_a_cut_artefact_ends_with_code_2(report, tmp_path, name, words):
     path = tmp_path / "cut"
     shutil.copytree(report / "artefacts/points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s4", path)
     (path / name).write_bytes((path / name).read_bytes()[:-1])
-    code, output, errors = _main(monkeypatch, capsys, *command, str(path))
+    code, output, errors = command(*words, str(path))
     assert (code, output) == (2, "")
     assert errors.startswith("error: ")
     assert name in errors
     assert errors.count("SHA-256") == 1
-    code, output, errors = _main(monkeypatch, capsys, *command, str(tmp_path / "nowhere"))
+    code, output, errors = command(*words, str(tmp_path / "nowhere"))
     assert (code, output) == (2, "")
     assert "nowhere: is no artefact" in errors
 
 
-def test_every_check_is_explained(monkeypatch, capsys):
-    code, listed, _ = _main(monkeypatch, capsys, "explain")
+def test_every_check_is_explained():
+    code, listed, _ = command("explain")
     assert code == 0
     assert known_checks() == tuple(CHECKS)
     for check in CHECKS:
@@ -163,7 +151,7 @@ def test_every_check_is_explained(monkeypatch, capsys):
         assert found.claim.endswith(".")
         assert "Check " not in found.claim
         assert all([found.needs, found.planted, found.vacuous])
-        code, output, _ = _main(monkeypatch, capsys, "explain", check, "--long")
+        code, output, _ = command("explain", check, "--long")
         assert code == 0
         assert output.startswith(f"{check}\n\nClaim\n")
         for title in ("Needs", "Planted defect", "VACUOUS"):
@@ -190,11 +178,11 @@ def test_a_check_names_its_bounds(check, bounds):
     assert bounds or not explain(check).derivations
 
 
-def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch, capsys):
+def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
     monkeypatch.chdir(report)
     for verdict in _verdicts(report, "FAIL"):
         path = verdict["replay"].split()[-1]
-        code, output, errors = _main(monkeypatch, capsys, "explain", verdict["check"], path, "--long")
+        code, output, errors = command("explain", verdict["check"], path, "--long")
         assert (code, errors) == (0, "")
         _, _, numbers = output.partition("In this artefact: FAIL")
         for words in (
@@ -213,11 +201,11 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch, capsys
         assert ("begin 0, end" in numbers) == (verdict["check"] == "window-replay")
 
 
-def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch, capsys):
+def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch):
     monkeypatch.chdir(report.parent)
     verdict = next(one for one in _verdicts(report, "FAIL") if one["check"] == "window-replay")
     path = f"{report.name}/{verdict['replay'].split()[-1]}"
-    code, output, errors = _main(monkeypatch, capsys, "explain", path)
+    code, output, errors = command("explain", path)
     assert (code, errors) == (0, "")
     assert output.startswith(f"FAIL: window-replay on {CASE}, s = {verdict['s']}\n")
     assert " ".join(verdict["reason"].split()) in " ".join(output.split())
@@ -225,8 +213,8 @@ def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch, caps
         assert f"\n    {word}: " in output
     assert "Bound: bounds/" not in output
     assert len(output.splitlines()) < 60
-    assert _main(monkeypatch, capsys, *shlex.split(_after(output, "All numbers and derivations: ")))[0] == 0
-    assert _main(monkeypatch, capsys, *shlex.split(_after(output, "offline: ")))[0] == 1
+    assert command(*shlex.split(_after(output, "All numbers and derivations: ")))[0] == 0
+    assert command(*shlex.split(_after(output, "offline: ")))[0] == 1
 
 
 def _after(output: str, words: str) -> str:
@@ -234,34 +222,34 @@ def _after(output: str, words: str) -> str:
     return output.partition(words)[2].partition("\n")[0].removeprefix("sstep-verify ")
 
 
-def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch, capsys):
+def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch):
     monkeypatch.chdir(report)
     verdict = next(one for one in _verdicts(report, "FAIL") if one["check"] == "sstep-equals-classical")
     path = verdict["replay"].split()[-1]
-    code, output, _ = _main(monkeypatch, capsys, "replay", path, "--json")
+    code, output, _ = command("replay", path, "--json")
     replayed = json.loads(output)
     assert (code, replayed["exit_code"]) == (1, 1)
     assert replayed["verdicts"][0]["ratio"] == replayed["stored"][0]["ratio"] == verdict["ratio"]
     assert replayed["disagreements"] == replayed["differences"] == []
-    code, output, _ = _main(monkeypatch, capsys, "explain", path, "--json")
+    code, output, _ = command("explain", path, "--json")
     explained = json.loads(output)
     assert code == 0
     assert explained["verdicts"] == replayed["stored"]
     assert explained["again"]["replay"] == f"sstep-verify replay {path}"
     assert explained["explanation"]["check"] == "sstep-equals-classical"
-    _, output, _ = _main(monkeypatch, capsys, "explain", "--json")
+    _, output, _ = command("explain", "--json")
     assert set(json.loads(output)) == set(CHECKS)
-    _, output, _ = _main(monkeypatch, capsys, "explain", "box", "--json")
+    _, output, _ = command("explain", "box", "--json")
     assert json.loads(output)["check"] == "box"
 
 
-def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch, capsys):
+def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch):
     monkeypatch.chdir(report)
     failed = [verdict for verdict in _verdicts(report, "FAIL") if verdict["check"] == "window-replay"]
     assert len(failed) == 2
     for verdict in failed:
         path = verdict["replay"].split()[-1]
-        _, output, _ = _main(monkeypatch, capsys, "explain", path, "--long")
+        _, output, _ = command("explain", path, "--long")
         table = output.partition("\nWhere the bound comes from\n")[2].partition("\n\n")[0]
         # The decisive comparison may be the one from the panel; the table is of the one from the data.
         compared = max((window["from data"] for window in verdict["evidence"]["windows"]), key=_ratio)
@@ -297,10 +285,10 @@ def _ratio(comparison: dict) -> float:
         (["replay", "."], "name a folder that a report holds under artefacts/"),
     ],
 )
-def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, capsys, words, message):
+def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, message):
     monkeypatch.chdir(report)
     words = [word.format("points.svm-rbf-sigma=0.5-svm-l2-C=1") for word in words]
-    code, _, errors = _main(monkeypatch, capsys, *words)
+    code, _, errors = command(*words)
     assert code == 2
     assert message in errors
     if "unknown" in message:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import command
 
-from sstep_verify.cli import main as boundary
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.outputs import Output, claim
 from sstep_verify.training import checkpoint as files
@@ -38,20 +35,6 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="ascii")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def command(*words: str) -> tuple[int, str, str]:
-    """Exit code, output and errors of the whole program."""
-    out, err, before = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv = ["sstep-verify", *words]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            boundary.main()
-    except SystemExit as ended:
-        return int(ended.code or 0), out.getvalue(), err.getvalue()
-    finally:
-        sys.argv = before
-    return 0, out.getvalue(), err.getvalue()
 
 
 def refused(*words: str) -> str:

@@ -14,6 +14,8 @@ import pytest
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 
+from command import command
+
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
@@ -40,17 +42,6 @@ class Defective(ProductionSolver):
 
 right, wrong = ProductionSolver, Defective
 """
-
-
-def command(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
-    code = 0
-    try:
-        main()
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    said = capsys.readouterr()
-    return code, said.out, said.err
 
 
 def made_in(folder: Path, solver: str, code: int) -> Path:
@@ -96,7 +87,7 @@ def copied(right, tmp_path) -> Path:
     return tmp_path / "mine.json"
 
 
-def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right, proof, monkeypatch, capsys):
+def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right, proof):
     stated, results = proof
     assert verify.compare(stated, verify.remade(stated, results)) == []
     assert (stated.outcome, stated.largest_s, stated.asked.selection.ranks) == ("passed", 7, (1,))
@@ -108,16 +99,16 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right, proo
     assert 0 < stated.worst_ratio.value <= 1
     assert 0 < stated.worst_detectable.value < 1e-9
     assert not list(right.parent.glob("sstep-verify-out/*/artefacts")), "the report holds none of its runs"
-    code, out, err = command(monkeypatch, capsys, "statement", str(right))
+    code, out, err = command("statement", str(right))
     assert (code, err) == (0, "")
     assert "not proved yet" in out
     assert "right for s ≤ 7 on 1 problem" in right.with_suffix(".svg").read_text("utf-8")
 
 
-def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_path, monkeypatch, capsys):
+def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_path):
     path = made_in(tmp_path, "wrong", 1)
     (tmp_path / "stated_solvers.py").unlink()
-    code, out, err = command(monkeypatch, capsys, "statement", str(path), "--verify", "--jobs", "1")
+    code, out, err = command("statement", str(path), "--verify", "--jobs", "1")
     assert code == 0, err
     assert "stated_solvers:wrong: failed" in out
     assert "proved anew" in out
@@ -332,19 +323,17 @@ def test_a_folder_of_runs_elsewhere_is_not_read(copied, name):
         read_statement(copied)
 
 
-def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, capsys, right):
+def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, right):
     path = tmp_path / "s.json"
     for content in ("[" * 100_000, "{}", "1e999", '{"schema": true}', "\0", '{"schema": 1}'):
         path.write_text(content)
-        code, out, err = command(monkeypatch, capsys, "statement", str(path), "--verify")
+        code, out, err = command("statement", str(path), "--verify")
         assert (code, out) == (2, ""), err
         assert str(path) in err
     monkeypatch.setattr(record, "MOST_BYTES", 10)
     monkeypatch.setattr(verify, "MOST_BYTES", 10)
-    assert command(monkeypatch, capsys, "statement", str(right))[0] == 2
-    code, _, err = command(
-        monkeypatch, capsys, "check", "a:b", "--statement", "mine.txt", "--profile", "smoke"
-    )
+    assert command("statement", str(right))[0] == 2
+    code, _, err = command("check", "a:b", "--statement", "mine.txt", "--profile", "smoke")
     assert code == 2
     assert "NAME.json" in err or "a:b" in err
 

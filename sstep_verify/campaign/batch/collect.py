@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sstep_verify.campaign.batch.manifest import RUNS, Batch, Listed, write_batch
+from sstep_verify.campaign.batch.manifest import RUNS, Batch, write_batch
 from sstep_verify.campaign.batch.script import SCRIPT, SLURM, shell_script, slurm_script
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.verdicts.expand import Group, expand, make_case
@@ -94,8 +94,7 @@ def collect(batch: Batch, folder: Path) -> Batch:
     for group in expand(batch.definition(source, folder), batch.only):
         _collect_group(group)
     known = {run.name for run in batch.runs}
-    listed = (Listed(run.name, run.words, run.variables, run.ranks) for run in found)
-    batch = replace(batch, runs=(*batch.runs, *(run for run in listed if run.name not in known)))
+    batch = replace(batch, runs=(*batch.runs, *(run for run in found if run.name not in known)))
     if found:
         write_text(folder / SCRIPT, shell_script(batch))
         write_text(folder / SLURM, slurm_script(batch, folder.name))

@@ -19,33 +19,12 @@ from sstep_verify.outputs import write_text
 from sstep_verify.records import convert, decode, strict
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.program import ProgramFile
+from sstep_verify.solvers.adapters.program.stored import StoredRun
 
 NAME, RUNS = "batch.json", "runs"
 
 MOST_BYTES = 32 << 20
 """Largest manifest: of some hundred thousand runs."""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A run in the manifest.
-
-    Parameters
-    ----------
-    name : str
-        Its folder, in ``runs/``.
-    words : tuple of str
-        Arguments of its command, with U+0001 for the folder.
-    variables : dict of str to str
-        Environment variables.
-    ranks : int
-        Number of ranks.
-    """
-
-    name: str
-    words: tuple[str, ...]
-    variables: dict[str, str]
-    ranks: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +43,7 @@ class Batch:
         Part of the ids of the cases; all if empty.
     program : ProgramFile
         The program.
-    runs : tuple of Listed
+    runs : tuple of StoredRun
         The runs, in the order in which they were asked for.
     """
 
@@ -72,7 +51,7 @@ class Batch:
     selection: Selection
     only: str
     program: ProgramFile
-    runs: tuple[Listed, ...] = ()
+    runs: tuple[StoredRun, ...] = ()
     format: Literal["sstep-batch"] = "sstep-batch"
     version: Literal[1] = 1
 

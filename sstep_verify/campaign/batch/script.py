@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from sstep_verify.campaign.batch.manifest import Batch, Listed
-from sstep_verify.solvers.adapters.program.stored import ERRORS, EXIT, OUTPUT, PLACE
+from sstep_verify.campaign.batch.manifest import Batch
+from sstep_verify.solvers.adapters.program.stored import ERRORS, EXIT, OUTPUT, PLACE, StoredRun
 
 SCRIPT, SLURM = "solve.sh", "solve.slurm"
 
@@ -76,7 +76,7 @@ def slurm_script(batch: Batch, folder: str) -> str:
     return text
 
 
-def _line(run: Listed) -> str:
+def _line(run: StoredRun) -> str:
     variables = [f"{name}={value}" for name, value in run.variables.items()]
     words: Sequence[str] = ["env", *variables, *run.words] if variables else run.words
     return f"run {run.name} {' '.join(_quoted(word, run.name) for word in words)}\n"
