@@ -88,7 +88,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        mistaken = partial(reproducing, case, truth, s, run, oracle)
+        mistaken = partial(reproducing, case, truth, s, run, oracle) if case.diagnose else None
         told = compared + told_of(run.known)
         verdict = verdict_of(CHECK, case, s, points, told, origin, causes, mistaken)
         if run.rounding is not None:

@@ -173,7 +173,7 @@ def _findings(
             from_panel=left > 0,
             names=again | unseen,
             again=again,
-            diagnose=sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
+            diagnose=case.diagnose and sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
         )
         placed = replace(window, begin=offset + window.begin, end=offset + window.end)
         findings.append(replace(finding, window=placed))

@@ -77,7 +77,8 @@ def _right_with(
         changed = {key: _changed(run, change, case) for key, run in runs.items()}
         declared = replace(case.declaration, scaled=not other.exact)
         stream = replace(case.stream, drawn="") if logged else case.stream
-        tried = with_draws(replace(case, declaration=declared, stream=stream), changed.values())
+        other_case = replace(case, declaration=declared, stream=stream, diagnose=False)
+        tried = with_draws(other_case, changed.values())
         if tried and all(one.status is Status.PASS for one in check.judge(tried, changed, oracle)):
             found.append(words)
     return found

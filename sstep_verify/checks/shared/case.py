@@ -29,6 +29,8 @@ class Case:
         Most iterations of a run (H).
     declaration : Declaration
         What the solver under test says it is.
+    diagnose : bool
+        Whether mistakes that reproduce a failure are looked for.
     start : int
         Position of the stream at which the plain runs begin; the short runs of other checks begin at 0.
     initial : ndarray, shape (m,), optional
@@ -70,6 +72,7 @@ class Case:
     start: int = 0
     initial: np.ndarray | None = None
     unit: int = 1
+    diagnose: bool = True
 
 
 LOG_WORDS = 1 << 25
