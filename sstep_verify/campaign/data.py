@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sstep_verify.problems.data.datasets import DataSet, load, names
+from sstep_verify.problems.data.datasets import DataSet, knows, load
 
 
 def load_data(name: str, directory: str | None, task: str | None = None) -> DataSet:
@@ -24,7 +24,7 @@ def load_data(name: str, directory: str | None, task: str | None = None) -> Data
     InputError
         If it is not to be had, or cannot be used.
     """
-    if directory and name not in names():
+    if directory and not knows(name):
         inside = Path(directory).expanduser() / name
         if inside.is_file():
             return load(inside, directory=directory, task=task)

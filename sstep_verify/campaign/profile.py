@@ -158,8 +158,18 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
     return name, stem[:48] or "solver"
 
 
+def _task_of_data(name: str, described: object) -> str:
+    """What the targets of a data set are for; InputError if the program has another size fixed."""
+    data = load_data(name, None)
+    if isinstance(described, ProgramFile):
+        misfit = described.fixed_values.misfit(*data.data.shape)
+        if misfit:
+            raise InputError(f"{name}: the program has fixed {misfit}; leave out --data, or fit its file")
+    return data.task
+
+
 def _families(given: tuple[Family, ...], chosen: Selection, described: object) -> Iterator[Family]:
-    task = load_data(chosen.data, None).task if chosen.data else ""
+    task = _task_of_data(chosen.data, described) if chosen.data else ""
     for family in (_made_for(one, described) for one in given):
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
         kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))

@@ -63,7 +63,7 @@ class Samples:
 
 def input_files(request: TrainingRequest) -> Iterator[tuple[str, Path | None]]:
     """Words and path of each file that a request reads; None where a data set must be downloaded."""
-    if request.data not in embedded.NAMES:
+    if not embedded.knows(request.data):
         yield "DATA", stored_file(request.data, request.directory)
     if request.test is not None:
         yield "--test", Path(request.test)

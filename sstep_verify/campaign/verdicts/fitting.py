@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sstep_verify.problems.data.generated import REGRESSION, SHAPES, sized
 from sstep_verify.solvers.adapters.program import ProgramFile
+from sstep_verify.solvers.adapters.program.fixed import Fixed
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.verdicts.family import Family
@@ -52,6 +54,15 @@ def fitted(family: Family, described: ProgramFile) -> Family:
     return replace(family, stream=own.kind, seed=own.seed, replacement=own.replacement)
 
 
+def _sized(family: Family, fixed: Fixed) -> tuple[str, ...]:
+    """The data of a family; where a size is fixed, of that size."""
+    if not {"m", "n"} & set(fixed.values):
+        return family.data
+    usual = SHAPES["small"]
+    name = sized(fixed.values.get("m", usual.samples), fixed.values.get("n", usual.features))
+    return (name + REGRESSION if "krr" in family.task else name,)
+
+
 def made_for(family: Family, described: ProgramFile) -> Family:
     """The family with what a program has fixed; with no task or kernel where it is for none of these.
 
@@ -73,6 +84,7 @@ def made_for(family: Family, described: ProgramFile) -> Family:
         family,
         task=tasks,
         kernel=tuple(dict.fromkeys(kernels)),
+        data=_sized(family, fixed),
         parameter=penalty.pop() if penalty else family.parameter,
         block=(block,) if block and "krr" in tasks else family.block,
         iterations=int(fixed.values.get("H", family.iterations)),

@@ -69,6 +69,11 @@ def names() -> tuple[str, ...]:
     return (*registry(), *embedded.NAMES)
 
 
+def knows(name: object) -> bool:
+    """Whether `load` knows a name, so that no file is looked for under it as a path."""
+    return name in registry() or embedded.knows(name)
+
+
 def load(
     name_or_path: str | Path, *, directory: str | Path | None = None, task: str | None = None
 ) -> DataSet:
@@ -82,8 +87,8 @@ def load(
     Parameters
     ----------
     name_or_path : str or Path
-        One of `names()`, or the path of a LIBSVM file. A file whose path equals a known name is
-        reached as ``./NAME``.
+        One of `names()`, ``sized-MxN`` (see `generated.generate`), or the path of a LIBSVM file. A file
+        whose path equals a known name is reached as ``./NAME``.
     directory : str or Path, optional
         Folder of LIBSVM files, such as the value of ``--data``.
     task : {"classification", "regression"}, optional
@@ -102,7 +107,7 @@ def load(
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
-    if name_or_path in embedded.NAMES:
+    if embedded.knows(name_or_path):
         values, targets, own_task, source = embedded.read(str(name_or_path))
         return _data_set(str(name_or_path), values, targets, task or own_task, source, sha256=None)
     if isinstance(name_or_path, str) and name_or_path in registry():
@@ -121,7 +126,7 @@ def load(
 
 def stored_file(name_or_path: str, directory: str | None) -> Path | None:
     """File in the folders of data sets, or at a path, that `load` reads; None if there is none."""
-    if name_or_path in embedded.NAMES:
+    if embedded.knows(name_or_path):
         return None
     folders = [folder for folder in (directory, os.environ.get(FOLDER_VARIABLE)) if folder]
     names = [name_or_path + suffix for suffix in SUFFIXES]

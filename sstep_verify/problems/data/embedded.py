@@ -20,6 +20,11 @@ NAMES = (*REAL, *generated.NAMES)
 _SCALE = "_scale"
 
 
+def knows(name: object) -> bool:
+    """Whether `read` knows a name."""
+    return name in REAL or generated.knows(name)
+
+
 def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     """Read one embedded data set.
 
@@ -28,7 +33,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     name : str
         breast_cancer (569 x 30, two classes), diabetes_regression (442 x 10, disease progression), or
         either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`; or one of
-        `generated.NAMES`.
+        `generated.NAMES`, or of a size that is named.
 
     Returns
     -------
@@ -48,9 +53,9 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     MissingExtraError
         If scikit-learn is not installed, which a generated set does not need.
     """
-    if name not in NAMES:
+    if not knows(name):
         raise InputError(f"embedded data set {name!r} is unknown; known: {', '.join(NAMES)}")
-    if name in generated.NAMES:
+    if generated.knows(name):
         return generated.generate(name)
     version = require("sklearn", "data").__version__
     from sklearn.datasets import load_breast_cancer, load_diabetes

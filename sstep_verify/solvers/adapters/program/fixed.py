@@ -15,7 +15,7 @@ from sstep_verify.problems.losses import TASKS
 OF_KERNEL = ("degree", "offset", "sigma")
 """Parameters of kernels that may be fixed."""
 
-WHOLE = ("degree", "b", "H")
+WHOLE = ("degree", "b", "H", "m", "n")
 """Whole numbers that may be fixed, each at least 1."""
 
 REAL = {"sigma": True, "C": True, "lambda": True, "offset": False}
@@ -33,7 +33,7 @@ class Fixed:
     ----------
     values : dict
         By the name that stands for it in the braces of a command: task, kernel, degree, offset, sigma, C,
-        lambda, b, H. What is absent may have any value.
+        lambda, b, H, m, n. What is absent may have any value.
 
     Raises
     ------
@@ -78,6 +78,12 @@ class Fixed:
         return replace(
             given, **{name: self.values[name] for name in OF_KERNEL if name in self.values and name in own}
         )
+
+    def misfit(self, samples: int, features: int) -> str:
+        """The first size of data that is fixed otherwise, as ``m = 4, not 5``; empty if it fits."""
+        sizes = {"m": samples, "n": features}
+        wrong = [name for name, size in sizes.items() if self.values.get(name, size) != size]
+        return f"{wrong[0]} = {self.values[wrong[0]]}, not {sizes[wrong[0]]}" if wrong else ""
 
     def penalty(self, task: str) -> tuple[float, ...]:
         """C or lambda of a task, if it is fixed."""
