@@ -55,6 +55,15 @@ def wide(replay: Replay, bound: np.ndarray) -> bool:
     return bool((steps.upper - steps.lower > 8 * unit_roundoff("float64") * largest).any())
 
 
+def settled(replay: Replay, bound: np.ndarray, before: Replay) -> bool:
+    """Whether an error is beyond its bound for certain, and more bits have not told it more exactly.
+
+    Float64 tells a large error with as many digits as a small one, which is never narrow beside the bound.
+    """
+    width, earlier = replay.upper - replay.lower, before.upper - before.lower
+    return bool((replay.lower > bound).any() and (width >= 0.5 * earlier).all())
+
+
 def compare(
     window: Window,
     replay: Replay,

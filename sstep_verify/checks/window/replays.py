@@ -21,7 +21,7 @@ from sstep_verify.checks.panel.defects import PanelSharpness
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
 from sstep_verify.checks.window.bounded import Start, WindowBounds
-from sstep_verify.checks.window.compare import compare, moved_undrawn, resolution, wide
+from sstep_verify.checks.window.compare import compare, moved_undrawn, resolution, settled, wide
 from sstep_verify.checks.window.diagnosis import suspects
 from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD, mistaken_panels, mistaken_problems
 from sstep_verify.checks.window.terms import joined
@@ -153,11 +153,15 @@ class WindowReplays:
         """Replay at rising precision until the enclosure decides and is narrow beside the bound."""
         bits, source = FIRST_BITS, "data" if panel is None else "panel"
         what = "a block system of the panel cannot be proven invertible"
+        before = None
         while True:
             replay, bound = self._replay(start, end, panel, bits), np.empty(0)
             if replay is not None:
                 replay, bound = self._bounds.of(replay, start, panel)
-            if bits >= MOST_BITS or not (replay is None or wide(replay, bound)):
+                if not wide(replay, bound) or (before and settled(replay, bound, before)):
+                    break
+                before = replay
+            if bits >= MOST_BITS:
                 break
             bits *= 2
         if replay is None:

@@ -105,6 +105,25 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
             assert words in verdict.reason
 
 
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_large_error_is_not_replayed_at_ever_more_bits(loss, block, monkeypatch):
+    case, tested = _case(loss, block)
+    bits, replay = [], Oracle.replay
+
+    def counted(self, problem, start, end, draws, precision, *rest):
+        bits.append(precision)
+        return replay(self, problem, start, end, draws, precision, *rest)
+
+    monkeypatch.setattr(Oracle, "replay", counted)
+    far = _judge(
+        case, tested, lambda run: dataclasses.replace(run, alphas=run.alphas + 1e3 * (run.alphas != 0))
+    )
+    assert {verdict.status for verdict in far.values()} == {Status.FAIL}
+    assert max(bits) <= 2 * min(bits), (
+        "float64 tells an error of a thousand no better than twice 192 bits do"
+    )
+
+
 def test_a_diagonal_kernel_is_vacuous_not_right():
     verdicts = _judge(*_case(Hinge(1.0), kernel=RBFKernel(1e4)))
     for s in S_VALUES:
