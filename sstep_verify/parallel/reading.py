@@ -140,8 +140,6 @@ def read_local(path: str | Path, communicator: Communicator, *, features: int | 
     DataError
         If the file cannot be used, with the message of the serial reader, or is not the same on all
         ranks; on all ranks.
-    MissingExtraError
-        If scikit-learn is not installed.
     ReadingError
         If a rank failed for another reason.
     """

@@ -109,8 +109,6 @@ def read_new_samples(
     ------
     DataError
         As `parallel.reading.read_local` does.
-    MissingExtraError
-        If scikit-learn is not installed.
     ReadingError
         If a rank failed for another reason.
     """

@@ -11,7 +11,6 @@ from test_solve_command import solve
 
 from sstep_verify.launch.environment import promised_size
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
 OPTIONS = (

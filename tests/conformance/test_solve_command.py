@@ -20,7 +20,6 @@ from sstep_verify.problems.data.datasets import load
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
 SAMPLES = 40

@@ -15,7 +15,6 @@ from sstep_verify.outputs import Output, claim
 from sstep_verify.training import checkpoint as files
 from sstep_verify.training import pipeline
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 
 SAMPLES = 40

@@ -11,7 +11,6 @@ from launched import run_marked
 
 from sstep_verify.launch.environment import launcher, promised_size
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 pytestmark = [
     pytest.mark.pool_only,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 
 import click
@@ -85,10 +84,6 @@ def command(**given):
     limit = given.pop("hang_limit")
     if math.isnan(limit):
         raise click.BadParameter("it must be a number of seconds", param_hint="--hang-limit")
-    # It takes long to load where many ranks share a disk, and here nobody waits for them yet.
-    with contextlib.suppress(ImportError):
-        import sklearn.datasets  # noqa: F401
-
     on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
 
 

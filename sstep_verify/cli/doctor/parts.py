@@ -97,7 +97,7 @@ PACKAGES = (
         "sklearn",
         "scikit-learn",
         "data",
-        "no LIBSVM file can be read and no embedded set used; no referee for linear K-SVM and for K-RR",
+        "no real embedded set can be used; no referee for linear K-SVM and for K-RR",
     ),
     Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
     Package("jinja2", "jinja2", "report", "no report is written as HTML"),
@@ -202,8 +202,6 @@ def data_sets(directory: str | None) -> Iterator[Finding]:
         way_out = f"export {FOLDER_VARIABLE}=FOLDER, or leave it to the download"
         found = f"{FOLDER_VARIABLE} is not set"
         yield Finding("data sets", "missing", found, "named sets are downloaded at first use", way_out)
-        return
-    if importlib.util.find_spec("sklearn") is None:
         return
     good, absent = [], []
     for name in registry():

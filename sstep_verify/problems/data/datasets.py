@@ -103,7 +103,7 @@ def load(
     DataError
         If a file is malformed, or holds something else than its name says.
     MissingExtraError
-        If scikit-learn is not installed.
+        If it is embedded and scikit-learn is not installed, or to be downloaded and pooch is not.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")

@@ -1,8 +1,7 @@
 """Reading LIBSVM / svmlight text, plain or compressed, with errors that name file, line and value.
 
-scikit-learn parses; it neither names lines nor refuses everything that is unusable here (NaN, query
-ids, underscores in numbers). Whenever it fails, or the text looks suspicious, the file is read a
-second time, slowly, to find the first line at fault.
+Lines that are plainly right are parsed many at once (`svmlight_numbers`); among others, line by line, the
+first one at fault is found.
 """
 
 from __future__ import annotations
@@ -20,16 +19,23 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import DataError, require
+from sstep_verify.errors import DataError
 from sstep_verify.problems.data.files import require_regular, short_name
-from sstep_verify.problems.data.svmlight_lines import FORM, LARGEST_INDEX, SUSPICIOUS, LineError, line_fault
+from sstep_verify.problems.data.svmlight_lines import (
+    FORM,
+    LARGEST_INDEX,
+    LineError,
+    line_fault,
+    line_samples,
+)
+from sstep_verify.problems.data.svmlight_numbers import Samples, joined, parsed
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
 
 _OPENERS = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
-_CHUNK = 1 << 20  # bytes unpacked at once while the length of a text is found
+_CHUNK = 1 << 19  # bytes read at once
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
@@ -76,8 +82,6 @@ def read_svmlight(path: str | Path, *, features: int | None = None) -> tuple[sp.
         If the file cannot be read or unpacked, holds no sample or no feature, or a line has no
         target, a pair that is not ``index:value``, a number that is no finite float64, an index
         outside 1..n, repeated or out of order, or a query id (``qid``).
-    MissingExtraError
-        If scikit-learn is not installed.
     """
     block = read_block(path, features=features)
     require_content(path, block.lines, block.targets.size, block.matrix.nnz)
@@ -106,29 +110,26 @@ def read_block(
     DataError
         As for `read_svmlight`, but a block may be without samples or features; a `LineError`, its
         lines counted from the block's first, wherever a line is at fault.
-    MissingExtraError
-        If scikit-learn is not installed.
     """
-    path = Path(path)
-    require("sklearn", "data")
-    from sklearn.datasets import load_svmlight_file
-
-    failure: Exception | None = None
+    path, lines, found = Path(path), 0, []
+    damage: BaseException | None = None
     with _opened(path) as handle:
-        lines = _CountedLines(handle, begin, end)
         try:
-            matrix, targets = load_svmlight_file(lines, n_features=features, zero_based=False)
+            for text in _texts(handle, begin, end, at_once=_CHUNK):
+                found.append(_samples(path, lines, text, features or LARGEST_INDEX))
+                lines += text.count(b"\n") + (not text.endswith(b"\n"))
         except _UNREADABLE as error:
-            raise _unreadable(path, lines.count + 1, error) from error
-        except (ValueError, OverflowError) as error:
-            failure = error
-    if failure is not None:
-        _raise_first_fault(path, begin, end, features)
-        raise LineError(path, lines.count, f"{failure}; {FORM}") from failure
-    wide = features is None and matrix.shape[1] > LARGEST_INDEX
-    if wide or lines.suspicious or not (np.isfinite(matrix.data).all() and np.isfinite(targets).all()):
-        _raise_first_fault(path, begin, end, features)
-    return Block(_canonical(matrix), np.array(targets, dtype=np.float64), lines.count)
+            damage = error
+    if damage is not None:
+        # A line before the damage may be at fault itself.
+        _raise_first_fault(path, begin, end, features or LARGEST_INDEX)
+        raise _unreadable(path, lines + 1, damage) from damage
+    samples = joined(found)
+    starts = np.concatenate([[0], np.cumsum(samples.counts)])
+    width = features or int(samples.indices.max(initial=-1)) + 1
+    kind = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
+    parts = (samples.values, samples.indices.astype(kind, copy=False), starts.astype(kind))
+    return Block(sp.csr_array(parts, shape=(samples.targets.size, width)), samples.targets, lines)
 
 
 def require_content(path: str | Path, lines: int, samples: int, stored: int) -> None:
@@ -176,37 +177,49 @@ def text_length(path: str | Path) -> int | None:
         return None
 
 
-class _CountedLines:
-    """The lines of a block, counted, with an eye on what scikit-learn takes without a word."""
+def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Iterator[bytes]:
+    """The lines of a block, those together that begin in so many bytes."""
+    if begin:
+        # The line that the byte before belongs to is another block's, even where it ends there.
+        handle.seek(begin - 1)
+        handle.readline()
+    position = handle.tell()
+    while end is None or position < end:
+        text = handle.read(at_once if end is None else min(at_once, end - position))
+        if text and not text.endswith(b"\n"):
+            rest = handle.readline(_LONGEST_LINE)
+            if len(rest) == _LONGEST_LINE:
+                raise EOFError(f"a line is longer than {_LONGEST_LINE >> 30} GiB")
+            text += rest
+        if not text:
+            return
+        position += len(text)
+        yield text
 
-    def __init__(self, handle: BinaryIO, begin: int, end: int | None):
-        self._handle, self._begin, self._end = handle, begin, end
-        self.count = 0
-        self.suspicious = False
 
-    def read(self, size: int = -1) -> bytes:
-        """Only here because scikit-learn tells open files by it; it iterates over the lines."""
-        return self._handle.read(size)
+def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
+    """The samples of some lines, which come after `before` others; LineError if one is at fault."""
+    found = parsed(text, largest)
+    if found is not None:
+        return found
+    rows = []
+    for number, line in enumerate(text.split(b"\n"), before + 1):
+        if fault := line_fault(line, largest):
+            raise LineError(path, number, f"{fault}; {FORM}")
+        rows += line_samples(line)
+    return joined(rows)
 
-    def __iter__(self) -> Iterator[bytes]:
-        if self._begin:
-            # The line that the byte before belongs to is another block's, even where it ends there.
-            self._handle.seek(self._begin - 1)
-            self._handle.readline()
-        position = self._handle.tell()
-        for line in iter(self._next, b""):
-            if self._end is not None and position >= self._end:
-                return
-            position += len(line)
-            self.count += 1
-            self.suspicious = self.suspicious or SUSPICIOUS.search(line) is not None
-            yield line
 
-    def _next(self) -> bytes:
-        line = self._handle.readline(_LONGEST_LINE)
-        if len(line) == _LONGEST_LINE:
-            raise EOFError(f"a line is longer than {_LONGEST_LINE >> 30} GiB")
-        return line
+def _raise_first_fault(path: Path, begin: int, end: int | None, largest: int) -> None:
+    """LineError for the first line of a block that is at fault or cannot be read."""
+    number = 1
+    with _opened(path) as handle:
+        try:
+            for line in _texts(handle, begin, end, at_once=1):
+                _samples(path, number - 1, line, largest)
+                number += 1
+        except _UNREADABLE as error:
+            raise _unreadable(path, number, error) from error
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -221,22 +234,3 @@ def _opened(path: Path) -> BinaryIO:
 def _unreadable(path: Path, line: int, error: BaseException) -> LineError:
     kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
     return LineError(path, line, f"cannot be read {kind}: {error}; the file is damaged or incomplete")
-
-
-def _canonical(matrix) -> sp.csr_array:
-    """Plain float64 csr_array whatever scikit-learn's release hands out, with the narrowest index type."""
-    kind = np.int32 if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max else np.int64
-    values = matrix.data.astype(np.float64, copy=False)
-    parts = (values, matrix.indices.astype(kind), matrix.indptr.astype(kind))
-    return sp.csr_array(parts, shape=matrix.shape)
-
-
-def _raise_first_fault(path: Path, begin: int, end: int | None, features: int | None) -> None:
-    with _opened(path) as handle:
-        lines = _CountedLines(handle, begin, end)
-        try:
-            for line in lines:
-                if fault := line_fault(line, features or LARGEST_INDEX):
-                    raise LineError(path, lines.count, f"{fault}; {FORM}")
-        except _UNREADABLE as error:
-            raise _unreadable(path, lines.count + 1, error) from error

@@ -6,7 +6,10 @@ import math
 import re
 from pathlib import Path
 
+import numpy as np
+
 from sstep_verify.errors import DataError
+from sstep_verify.problems.data.svmlight_numbers import Samples
 
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""
@@ -16,14 +19,9 @@ LARGEST_INDEX = 2**27
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-SUSPICIOUS = re.compile(rb"_|qid|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
-"""Bytes that a parser may take in a way that is not meant: such a line is looked at by `line_fault`.
-
-Python reads "1_0" as ten; a leading qid pair would be dropped silently; of control characters only the tab
-is a separator of this format and CR, LF the end of a line, but Python splits at others as well.
-"""
-
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
+"""Of control characters only the tab is a separator of this format and CR, LF the end of a line; Python
+splits at others as well."""
 
 _SHOWN = 60
 
@@ -93,6 +91,17 @@ def line_fault(line: bytes, largest: int) -> str | None:
             return f"value {_show(value)} in {_show(pair)} {fault}"
         previous = number
     return None
+
+
+def line_samples(line: bytes) -> list[Samples]:
+    """The sample of a line that is not at fault; none of an empty one or a comment."""
+    tokens = line.split(b"#", 1)[0].split()
+    pairs = [token.partition(b":")[::2] for token in tokens[1:]]
+    indices = np.array([int(index) - 1 for index, _ in pairs], dtype=np.int32)
+    values = np.array([float(value) for _, value in pairs], dtype=np.float64)
+    return [
+        Samples(np.array([float(token)]), np.array([len(pairs)]), indices, values) for token in tokens[:1]
+    ]
 
 
 def _why(largest: int) -> str:

@@ -183,6 +183,7 @@ def test_a_cut_packed_file_is_left_to_the_unpacker(tmp_path):
 
 def test_a_line_longer_than_any_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(svmlight, "_LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr(svmlight, "_CHUNK", 1 << 8)
     path = write(tmp_path, gzip.compress(b"1 1:" + b"0" * 10_000), "long.gz")
     with pytest.raises(DataError, match=r"line 1: cannot be read as \.gz: a line is longer than"):
         read_svmlight(path)

@@ -1,0 +1,73 @@
+"""Lines parsed at once are what they are one by one, and none at fault is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sstep_verify.problems.data.svmlight_lines import line_fault, line_samples
+from sstep_verify.problems.data.svmlight_numbers import joined, parsed
+
+LARGEST = 40
+
+PIECES = st.lists(
+    st.sampled_from([
+        "1", "-1", "+2", "7:3", "2:-0.5", "3:1e-3", "12:.5", "39:1E5", "40:0", "41:1", "0:1", "2:", ":2", "1:2:3",
+        "3:1-2", "1.5:2", "-3:1", "+3:1", "007:4", "1_0", "qid:1", "nan", "5:inf", "6:1e999", "8:1e-400", "4:1.2.3",
+        "5:0x1", "6:1e", "#", "# 1:2", "\n", "\r\n", "\r", "\t", " ", "", "\x0b", "\xe9", "\ufeff", "1e5", ".", "-",
+    ]),
+    max_size=30,
+)  # fmt: skip
+"""Words of lines, most of them right; joined by spaces or by nothing."""
+
+
+@given(PIECES, st.sampled_from([" ", ""]))
+@example(["1", "1:2:3", "4"], " ")
+@example(["1", "3:1-2"], " ")
+@example(["1", "2:", "5"], " ")
+@example(["1", "+3:1", "\n", "-1"], " ")
+def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
+    text = between.join(pieces).encode()
+    lines = text.split(b"\n")
+    found = parsed(text, LARGEST)
+    if found is None:
+        return
+    assert [line_fault(line, LARGEST) for line in lines] == [None] * len(lines)
+    for one, other in zip(
+        found, joined([row for line in lines for row in line_samples(line)]), strict=True
+    ):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.dictionaries(
+                st.integers(1, LARGEST), st.floats(allow_nan=False, allow_infinity=False), max_size=6
+            ),
+        )
+    ),
+    st.sampled_from(["\n", "\r\n", " # 3:4\n", "\n\n\t\n"]),
+)
+def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
+    text = "".join(
+        " ".join([repr(target), *(f"{index}:{row[index]!r}" for index in sorted(row))]) + end
+        for target, row in rows
+    )
+    found = parsed(text.encode(), LARGEST)
+    assert found is not None
+    assert found.targets.tolist() == [target for target, _ in rows]
+    assert found.counts.tolist() == [len(row) for _, row in rows]
+    assert found.indices.tolist() == [index - 1 for _, row in rows for index in sorted(row)]
+    np.testing.assert_array_equal(found.values, [row[index] for _, row in rows for index in sorted(row)])
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b" \t\r\n"])
+def test_text_without_samples_has_none(text):
+    found = parsed(text, LARGEST)
+    assert found is not None
+    assert found.targets.size == found.values.size == 0
