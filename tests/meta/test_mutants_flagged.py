@@ -41,7 +41,7 @@ DROPPED = Fraction(-1)
 DOSES = (DROPPED, *(Fraction(1, 2**exponent) for exponent in range(0, 53, 4)))
 """Relative changes of a term."""
 
-WINDOWS = 8
+WINDOWS = 4
 """Windows per task and term."""
 
 IN_PLACE = {"kernel-correction": ("kernel", "kernel_overlap")}
