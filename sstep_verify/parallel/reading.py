@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.partition import Partition, balanced_partition, column_nonzeros
+from sstep_verify.parallel.partition import Partition, column_nonzeros, partition_of
 from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
 from sstep_verify.parallel.shares import failure_of, parse_shares
 from sstep_verify.problems.bias import with_constant_feature
@@ -45,8 +45,6 @@ class LocalData:
         Columns of the whole matrix (n).
     partition : Partition
         Which rank holds which columns; the same on all ranks.
-    columns : slice
-        Those of this rank.
     task : {"", "classification", "regression"}
         Task the targets are made for; empty if they are as they were found.
     notes : tuple of str
@@ -59,7 +57,6 @@ class LocalData:
     targets: np.ndarray
     features: int
     partition: Partition
-    columns: slice
     task: str = ""
     notes: tuple[str, ...] = ()
     classes: tuple[float, ...] = CLASSES
@@ -77,6 +74,7 @@ def load_local(
     *,
     directory: str | Path | None = None,
     task: str | None = None,
+    how: str = "work",
 ) -> LocalData:
     """Load a data set by name, or any LIBSVM file by path, as `problems.data.datasets.load` does.
 
@@ -89,6 +87,8 @@ def load_local(
         As for `problems.data.datasets.load`.
     communicator : Communicator
         The ranks.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def load_local(
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
     named = name_or_path in names() or not os.path.exists(name_or_path)
     if not communicator.allgather(named)[0]:
-        return _for_task(read_local(name_or_path, communicator), Path(name_or_path), task)
+        return _for_task(read_local(name_or_path, communicator, how=how), Path(name_or_path), task)
     found, failure, cause = None, None, None
     if communicator.rank == 0:
         try:
@@ -110,11 +110,14 @@ def load_local(
     if failure is not None:
         raise failure.error() from cause
     about = communicator.allgather((found.task, found.notes, found.classes) if found else None)[0]
-    local = scatter_local(found.data if found else None, found.targets if found else None, communicator)
+    whole, targets = (found.data, found.targets) if found else (None, None)
+    local = scatter_local(whole, targets, communicator, how)
     return replace(local, task=about[0], notes=about[1], classes=about[2])
 
 
-def read_local(path: str | Path, communicator: Communicator, *, features: int | None = None) -> LocalData:
+def read_local(
+    path: str | Path, communicator: Communicator, *, features: int | None = None, how: str = "work"
+) -> LocalData:
     """Read one LIBSVM / svmlight file by all ranks together, each ending with its columns.
 
     The columns of all ranks side by side are the matrix that `problems.data.datasets.load` makes of the
@@ -129,6 +132,8 @@ def read_local(path: str | Path, communicator: Communicator, *, features: int | 
         The ranks.
     features : int, optional
         Number of features (n) the file is known to have; without it, the largest index met.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
 
     Returns
     -------
@@ -153,18 +158,20 @@ def read_local(path: str | Path, communicator: Communicator, *, features: int | 
     matrix.resize((matrix.shape[0], features))
     del block
     counts = np.full(features, samples) if dense else _counted(matrix, communicator)
-    partition = balanced_partition(counts, communicator.size)
-    part = partition.columns(communicator.rank)
+    partition = partition_of(counts, communicator.size, how)
     if communicator.size == 1:
-        return LocalData(matrix.toarray() if dense else matrix, targets, features, partition, part)
-    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]))
+        return LocalData(matrix.toarray() if dense else matrix, targets, features, partition)
+    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]), partition)
     del matrix, counts
-    entries.exchange(partition, communicator)
-    return LocalData(entries.assembled(samples, part, dense), targets, features, partition, part)
+    entries.exchange(communicator)
+    return LocalData(entries.assembled(samples, communicator.rank, dense), targets, features, partition)
 
 
 def scatter_local(
-    data: np.ndarray | sp.csr_array | None, targets: np.ndarray | None, communicator: Communicator
+    data: np.ndarray | sp.csr_array | None,
+    targets: np.ndarray | None,
+    communicator: Communicator,
+    how: str = "work",
 ) -> LocalData:
     """Hand out the columns of a matrix that rank 0 holds.
 
@@ -176,6 +183,8 @@ def scatter_local(
         Labels or targets (y) on rank 0; None on the others.
     communicator : Communicator
         The ranks.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
 
     Returns
     -------
@@ -184,13 +193,13 @@ def scatter_local(
     """
     head = None
     if data is not None:
-        partition = balanced_partition(column_nonzeros(data), communicator.size)
+        partition = partition_of(column_nonzeros(data), communicator.size, how)
         own = np.array(targets, dtype=np.float64)
         head = (data.shape[1], sp.issparse(data), pieces(data), partition, own)
     features, sparse, cuts, partition, shared = communicator.allgather(head)[0]
     whole: Any = data
     local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
-    return LocalData(local, shared, features, partition, partition.columns(communicator.rank))
+    return LocalData(local, shared, features, partition)
 
 
 def with_bias(local: LocalData, bias: float, communicator: Communicator) -> LocalData:
@@ -201,10 +210,7 @@ def with_bias(local: LocalData, bias: float, communicator: Communicator) -> Loca
     """
     if not bias:
         return local
-    starts, loads = local.partition.starts.copy(), local.partition.loads.copy()
-    starts[-1] += 1
-    loads[-1] += local.targets.size
-    partition = Partition(starts, loads)
+    partition = local.partition.with_column(local.targets.size)
     last = communicator.rank == communicator.size - 1
     data = with_constant_feature(local.data, bias) if last else local.data
     note = f"a constant feature, {bias:g}, stands last in the data, in place of a bias"
@@ -213,7 +219,6 @@ def with_bias(local: LocalData, bias: float, communicator: Communicator) -> Loca
         data=data,
         features=local.features + 1,
         partition=partition,
-        columns=partition.columns(communicator.rank),
         notes=(*local.notes, note),
     )
 

@@ -16,7 +16,7 @@ PIECE = 1 << 22
 
 
 class Entries:
-    """Entries of a matrix, ordered by column and within a column by row.
+    """Entries of a matrix, ordered by the place of their column and within a column by row.
 
     Parameters
     ----------
@@ -24,37 +24,49 @@ class Entries:
         Some rows of a whole matrix; indices sorted.
     first_row : int
         Which row of the whole matrix its first row is.
+    partition : Partition
+        Says at which place each column is held.
 
     Attributes
     ----------
-    rows, columns : ndarray of int32, shape (entries,)
-        Where an entry stands in the whole matrix.
+    rows, places : ndarray of int32, shape (entries,)
+        Row of an entry in the whole matrix, and place of its column.
     values : ndarray of float64, shape (entries,)
         What stands there.
     """
 
-    def __init__(self, matrix: sp.csr_array, first_row: int):
+    def __init__(self, matrix: sp.csr_array, first_row: int, partition: Partition):
         by_column = matrix.tocsc()
+        self._partition = partition
         self.values = by_column.data
         self.rows = by_column.indices.astype(np.int32, copy=False)
         self.rows += first_row
-        self.columns = np.repeat(np.arange(matrix.shape[1], dtype=np.int32), np.diff(by_column.indptr))
+        widths = np.diff(by_column.indptr)
+        if partition.order is not None and matrix.shape[1]:
+            begins, widths = by_column.indptr[partition.order], widths[partition.order]
+            # Where each entry goes: one array after another, of which none is there twice for long.
+            taken = np.repeat((begins - np.cumsum(widths) + widths).astype(np.int32), widths)
+            taken += np.arange(taken.size, dtype=np.int32)
+            self.values = self.values[taken]
+            self.rows = self.rows[taken]
+        self.places = np.repeat(np.arange(matrix.shape[1], dtype=np.int32), widths)
 
-    def exchange(self, partition: Partition, communicator: Communicator) -> None:
+    def exchange(self, communicator: Communicator) -> None:
         """Give away the entries of others' columns and take those of this rank's, from low to high ranks.
 
-        Rows rise with ranks, so that what arrives is ordered by column within each row.
+        Rows rise with ranks, so that what arrives is ordered by place within each row.
         """
-        counts = np.diff(np.searchsorted(self.columns, partition.starts))
+        counts = np.diff(np.searchsorted(self.places, self._partition.starts))
         # One array after another: of each, what was sent is dropped before the next is received.
         self.values = communicator.alltoallv(self.values, counts)
         self.rows = communicator.alltoallv(self.rows, counts)
-        self.columns = communicator.alltoallv(self.columns, counts)
+        self.places = communicator.alltoallv(self.places, counts)
 
-    def assembled(self, rows: int, part: slice, dense: bool) -> np.ndarray | sp.csr_array:
-        """The matrix of these entries, shape (rows, columns of `part`), C order if dense."""
+    def assembled(self, rows: int, rank: int, dense: bool) -> np.ndarray | sp.csr_array:
+        """The matrix of these entries, shape (rows, columns of the rank), C order if dense."""
+        part = self._partition.places(rank)
         width = part.stop - part.start
-        columns = self.columns - np.int32(part.start)
+        columns = self.places - np.int32(part.start)
         if dense:
             matrix = np.zeros((rows, width))
             matrix[self.rows, columns] = self.values
@@ -76,12 +88,11 @@ def scatter_sparse(
     data: sp.csr_array | None, cuts: np.ndarray, partition: Partition, communicator: Communicator
 ) -> sp.csr_array:
     """Columns of this rank of a CSR matrix that rank 0 holds, shape (m, n_local)."""
-    part = partition.columns(communicator.rank)
     received: list[Any] = []
     for begin, end in _runs(cuts):
-        entries = Entries(sp.csr_array((0, 0)) if data is None else data[begin:end], 0)
-        entries.exchange(partition, communicator)
-        received.append(entries.assembled(end - begin, part, dense=False))
+        entries = Entries(sp.csr_array((0, 0)) if data is None else data[begin:end], 0, partition)
+        entries.exchange(communicator)
+        received.append(entries.assembled(end - begin, communicator.rank, dense=False))
     return sp.csr_array(sp.vstack(received, format="csr"))
 
 
@@ -89,9 +100,8 @@ def scatter_dense(
     data: np.ndarray | None, cuts: np.ndarray, partition: Partition, communicator: Communicator
 ) -> np.ndarray:
     """Columns of this rank of a dense matrix that rank 0 holds, shape (m, n_local), C order."""
-    part = partition.columns(communicator.rank)
     widths = np.diff(partition.starts)
-    local = np.empty((int(cuts[-1]), part.stop - part.start))
+    local = np.empty((int(cuts[-1]), int(widths[communicator.rank])))
     for begin, end in _runs(cuts):
         send, counts = np.empty(0), np.zeros_like(widths)
         if data is not None:

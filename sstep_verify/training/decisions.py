@@ -88,6 +88,7 @@ def decide(
         gram_limit=max(samples * samples, Options.gram_limit) if whole else Options.gram_limit,
         cache=0 if whole else cache,
         columns="local",
+        partition=request.partition,
         separate_timers=request.separate_timers,
     )
     identity: dict[str, str | int] = {
@@ -104,6 +105,8 @@ def decide(
         "inner loops": "compiled" if AVAILABLE else "plain Python",
         "version": __version__,
     }
+    if ranks > 1:
+        identity["partition"] = request.partition
     if request.bias:
         identity["bias"] = shortest(request.bias)
     return Decided(stream, Plan(s, iterations, interval, request.tolerance), options, reason, identity)

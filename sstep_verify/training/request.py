@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output
+from sstep_verify.parallel.partition import PARTITIONS
 from sstep_verify.problems import Kernel, Loss, Ridge
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.solvers.production.options import EXCHANGES
@@ -44,6 +45,8 @@ class TrainingRequest:
         Seed of the index stream.
     exchange : {"auto", "allreduce", "reduce-scatter", "gram"}
         What is communicated in a window.
+    partition : {"work", "contiguous"}
+        How the columns are shared out, see `solvers.production.options.Options`.
     cache : int or None
         Words of kernel rows that a rank may keep; None for the default with exchange auto, else for none.
     separate_timers : bool
@@ -76,6 +79,7 @@ class TrainingRequest:
     tolerance: float = 1e-6
     seed: int = 0
     exchange: str = "auto"
+    partition: str = "work"
     cache: int | None = None
     separate_timers: bool = False
     bias: float = 0.0
@@ -98,6 +102,8 @@ class TrainingRequest:
             raise InputError(
                 f"exchange = {self.exchange!r} is unknown; known: auto, {', '.join(EXCHANGES)}"
             )
+        if self.partition not in PARTITIONS:
+            raise InputError(f"partition = {self.partition!r} is unknown; known: {', '.join(PARTITIONS)}")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance = {self.tolerance!r}, but it must be finite and >= 0")
         if self.block != 1 and not isinstance(self.loss, Ridge):

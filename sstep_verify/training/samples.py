@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +79,13 @@ def read(request: TrainingRequest, communicator: Communicator) -> Samples:
     ReadingError
         If a rank failed for another reason.
     """
-    local = load_local(request.data, communicator, directory=request.directory, task=request.task)
+    local = load_local(
+        request.data,
+        communicator,
+        directory=request.directory,
+        task=request.task,
+        how=request.partition,
+    )
     new = None
     if request.test is not None:
         norms = isinstance(request.kernel, RBFKernel)
@@ -120,10 +126,10 @@ def read_new_samples(
     beyond = norms and max(report.features for report in reports) > trained
     matrix = on_all_ranks(communicator, lambda: _narrowed(block.matrix, trained, beyond))
     if beyond:
-        partition = replace(partition, starts=np.append(partition.starts[:-1], trained + 1))
-    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]))
-    entries.exchange(partition, communicator)
-    local: Any = entries.assembled(samples, partition.columns(communicator.rank), dense=False)
+        partition = partition.with_column(samples)
+    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]), partition)
+    entries.exchange(communicator)
+    local: Any = entries.assembled(samples, communicator.rank, dense=False)
     return NewSamples(local, targets)
 
 

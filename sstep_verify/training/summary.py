@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from sstep_verify.parallel.clock import PHASES
+from sstep_verify.parallel.clock import PANEL, PHASES
+from sstep_verify.parallel.partition import Partition
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.training_plan import Measured, Trained
 from sstep_verify.training.pipeline import Outcome
@@ -24,12 +25,8 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     """Say what was done, what it took, and how it ended."""
     problem, local, decided, trained = outcome.problem, outcome.local, outcome.decided, outcome.trained
     trajectory, options, timers = trained.trajectory, decided.options, outcome.timers
-    loads = local.partition.loads
-    yield (
-        f"{problem.label}: {problem.samples} samples, {local.features} features, {len(timers)} rank(s), "
-        f"largest over mean nonzeros of a rank {local.partition.imbalance:.3f} "
-        f"({loads.max()} over {loads.mean():.6g})"
-    )
+    yield f"{problem.label}: {problem.samples} samples, {local.features} features, {len(timers)} rank(s)"
+    yield from _shares(local.partition, timers)
     yield from local.notes
     kept = "; all kernel rows kept" if options.keep_gram else ""
     kept = f"; {options.cached_rows(problem.samples)} kernel rows kept" if options.cache else kept
@@ -53,6 +50,20 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield _ending(problem, trained)
+
+
+def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iterator[str]:
+    """How evenly several ranks share nonzeros, work, and the time that was really spent on it."""
+    if len(timers) == 1:
+        return
+    panel = PHASES[PANEL]
+    spent = [one[panel] for one in timers]
+    mean = sum(spent) / len(spent)
+    measured = f", seconds spent on panels {max(spent) / mean:.3f}" if mean else ""
+    yield (
+        f"largest over mean of a rank: nonzeros {partition.imbalance:.3f}, work on panels "
+        f"{partition.work_imbalance:.3f}{measured}"
+    )
 
 
 def _ending(problem: Problem, trained: Trained) -> str:

@@ -128,7 +128,7 @@ def test_ranks_share_the_features_and_end_alike(folder, ranks):
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("result: r.npz") == 1
     assert f"{ranks} rank(s)" in done.stdout
-    for word in ("waiting", "transfer", "recurrence", "monitoring: every", "largest over mean nonzeros"):
+    for word in ("waiting", "transfer", "recurrence", "monitoring: every", "largest over mean of a rank"):
         assert word in done.stdout
     alpha = alpha_of(folder / "r.npz")
     problem = problem_of(folder, LinearKernel(), Ridge(0.5))

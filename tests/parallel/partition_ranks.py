@@ -17,12 +17,12 @@ from sstep_verify.solvers.production import run as run_module
 def final_on_columns(comm, request, options, starts) -> np.ndarray:
     """The end of a run in which rank p holds columns ``starts[p]``, ..., ``starts[p + 1] - 1``."""
 
-    def given(nonzeros: np.ndarray, ranks: int) -> Partition:
+    def given(nonzeros: np.ndarray, ranks: int, how: str) -> Partition:
         loads = [int(nonzeros[starts[rank] : starts[rank + 1]].sum()) for rank in range(ranks)]
-        return Partition(np.array(starts), np.array(loads))
+        return Partition(np.array(starts), np.array(loads), np.array(loads, dtype=np.float64))
 
     solver = ProductionSolver(communicator_of(comm), **asdict(options))
-    with mock.patch.object(run_module, "balanced_partition", given):
+    with mock.patch.object(run_module, "partition_of", given):
         return solver.run(request).final
 
 

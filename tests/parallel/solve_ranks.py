@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.monitor import Monitor
@@ -16,7 +16,7 @@ from sstep_verify.training.samples import read_new_samples
 
 def own(problem, communicator):
     """The problem with this rank's columns."""
-    part = balanced_partition(column_nonzeros(problem.data), communicator.size).columns(communicator.rank)
+    part = partition_of(column_nonzeros(problem.data), communicator.size).columns(communicator.rank)
     return replace(problem, data=local_columns(problem.data, part))
 
 
@@ -61,7 +61,7 @@ def measured(comm, problem, alpha, rbf="norm-expansion"):
 
 def predicted(comm, problem, alpha, path):
     communicator = communicator_of(comm)
-    partition = balanced_partition(column_nonzeros(problem.data), comm.size)
+    partition = partition_of(column_nonzeros(problem.data), comm.size)
     new = read_new_samples(path, partition, communicator)
     return predict(own(problem, communicator), alpha, new, "norm-expansion", communicator), new.targets
 

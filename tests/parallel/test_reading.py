@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sstep_verify.errors import DataError, InputError
 from sstep_verify.launch import RankError, run
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.partition import balanced_partition, column_nonzeros
+from sstep_verify.parallel.partition import column_nonzeros, partition_of
 from sstep_verify.parallel.reading import load_local, scatter_local
 from sstep_verify.problems.data import datasets
 from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_length
@@ -33,24 +33,29 @@ def write(folder, content: bytes, name: str = "data"):
 
 
 def whole(local) -> np.ndarray | sp.csr_array:
-    """The ranks' columns side by side."""
+    """The ranks' columns, each in its place."""
+    order = local[0].partition.order
+    places = slice(None) if order is None else np.argsort(order)
     if sp.issparse(local[0].data):
-        return sp.hstack([part.data for part in local], format="csr")
-    return np.hstack([part.data for part in local])
+        together = sp.hstack([part.data for part in local], format="csr")[:, places]
+        together.sort_indices()
+        return together
+    return np.hstack([part.data for part in local])[:, places]
 
 
-def agree(local, data, targets) -> None:
+def agree(local, data, targets, how="work") -> None:
     """Assert that the ranks hold this matrix in columns, in its storage, balanced as it should be."""
-    expected = balanced_partition(column_nonzeros(data), len(local))
+    expected = partition_of(column_nonzeros(data), len(local), how)
     together = whole(local)
     assert together.shape == data.shape
     assert sp.issparse(together) == sp.issparse(data)
     for rank, part in enumerate(local):
         np.testing.assert_array_equal(part.partition.starts, expected.starts)
         np.testing.assert_array_equal(part.partition.loads, expected.loads)
-        assert part.columns == expected.columns(rank)
+        assert (part.partition.order is None) == (expected.order is None)
+        np.testing.assert_array_equal(part.partition.order, expected.order)
         assert part.features == data.shape[1]
-        assert part.data.shape == (data.shape[0], part.columns.stop - part.columns.start)
+        assert part.data.shape == (data.shape[0], np.diff(expected.starts)[rank])
         assert part.data.dtype == part.targets.dtype == np.float64
         assert sp.issparse(part.data) or part.data.flags.c_contiguous
         np.testing.assert_array_equal(part.targets, targets)

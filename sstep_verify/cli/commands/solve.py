@@ -30,6 +30,10 @@ AT_LEAST_ONE = click.IntRange(min=1)
     show_default=True, help="What is communicated in a window.",
 )  # fmt: skip
 @click.option(
+    "--partition", type=click.Choice(["work", "contiguous"]), default="work", show_default=True,
+    help="Features of a rank: with as much work as any other's, or, as in the paper, next to each other.",
+)  # fmt: skip
+@click.option(
     "--cache", type=NUMBER, metavar="WORDS",
     help="Words of kernel rows a rank may keep  [default: 67108864 with exchange auto, else 0]",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sstep_verify.compiled import AVAILABLE
 from sstep_verify.declaration import Distances, Update
 from sstep_verify.errors import InputError
+from sstep_verify.parallel.partition import PARTITIONS
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -40,6 +41,10 @@ class Options:
     columns : {"whole", "local"}
         Whether the problem of a request holds all features, of which each rank takes its share, or only
         those of this rank.
+    partition : {"work", "contiguous"}
+        How columns are shared out: so that each rank has as much of a panel's work and as many nonzeros,
+        or, as in the paper, in runs, here of nearly equal nonzeros. It decides the bits of a run, not its
+        bounds.
     separate_timers : bool
         Tell waiting from transfer (a barrier a window) and the gradient from the recurrence.
 
@@ -57,6 +62,7 @@ class Options:
     cache: int = 0
     recompute: int = 0
     columns: str = "whole"
+    partition: str = "work"
     separate_timers: bool = False
 
     def __post_init__(self):
@@ -65,6 +71,7 @@ class Options:
             ("rbf", ("norm-expansion", "difference")),
             ("exchange", EXCHANGES),
             ("columns", ("whole", "local")),
+            ("partition", tuple(PARTITIONS)),
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} = {getattr(self, name)!r}; known: {', '.join(known)}")

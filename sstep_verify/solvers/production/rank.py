@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.parallel.communicator import Communicator, communicator_of
-from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
@@ -56,8 +56,8 @@ def train_request(
         and the solver's claims.
     """
     problem, stops = request.problem, set(request.stops)
-    part = balanced_partition(column_nonzeros(problem.data), communicator.size).columns(communicator.rank)
-    problem = replace(problem, data=local_columns(problem.data, part))
+    partition = partition_of(column_nonzeros(problem.data), communicator.size, options.partition)
+    problem = replace(problem, data=local_columns(problem.data, partition.columns(communicator.rank)))
     place = None
     if request.start or request.initial is not None:
         initial = np.zeros(problem.samples) if request.initial is None else np.array(request.initial)

@@ -14,7 +14,7 @@ from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
-from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 from sstep_verify.solvers.production.recurrences import recurrence_of
@@ -65,6 +65,7 @@ class Run:
         problem, self._request, self._options = request.problem, request, options
         samples, block = problem.samples, request.stream.block
         self._communicator = CountingCommunicator(communicator)
+        self._order: np.ndarray | None = None
         self._width = max(min(request.s, request.iterations), 1)
         self.clock = Clock()
         most = min(self._width * block, samples)
@@ -98,8 +99,9 @@ class Run:
         data, size = self._request.problem.data, self._communicator.size
         if self._options.columns == "local" or size == 1:
             return data
-        part = balanced_partition(column_nonzeros(data), size).columns(self._communicator.rank)
-        return local_columns(data, part)
+        partition = partition_of(column_nonzeros(data), size, self._options.partition)
+        self._order = partition.order
+        return local_columns(data, partition.columns(self._communicator.rank))
 
     def _panel(self) -> Panel:
         data, kernel = self._own_columns(), self._request.problem.kernel
@@ -184,10 +186,16 @@ class Run:
 
     def state(self) -> dict[str, np.ndarray]:
         """What is carried beside a, gathered from all ranks: with exchange gram the weights, (n,)."""
-        return {
-            name: np.concatenate(self._communicator.allgather(part))
-            for name, part in self._exchange.carried().items()
-        }
+        return {name: self._gathered(part) for name, part in self._exchange.carried().items()}
+
+    def _gathered(self, part: np.ndarray) -> np.ndarray:
+        """A vector of one number for each feature, of which each rank has those of its columns."""
+        whole = np.concatenate(self._communicator.allgather(part))
+        if self._order is None:
+            return whole
+        by_feature = np.empty_like(whole)
+        by_feature[self._order] = whole
+        return by_feature
 
     def used_panel(self, begin: int, end: int) -> UsedPanel:
         """Copy of the kernel entries of the window just made: whole rows, or those among its draws."""

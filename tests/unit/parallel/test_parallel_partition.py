@@ -1,9 +1,10 @@
-"""Feature partition: contiguous, complete, and with the smallest possible largest load."""
+"""Feature partition: complete; contiguous with the smallest possible largest load, or dealt with even work."""
 
 from __future__ import annotations
 
 import lzma
-from itertools import combinations_with_replacement, pairwise
+from itertools import chain, combinations_with_replacement, pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.partition import balanced_partition, column_nonzeros, local_columns
+from sstep_verify.parallel import partition as partition_module
+from sstep_verify.parallel.partition import (
+    balanced_partition,
+    column_nonzeros,
+    dealt_partition,
+    local_columns,
+    partition_of,
+)
 
 COLUMN_COUNTS = "news20.binary.colnnz.txt.xz"
 
@@ -51,6 +59,36 @@ def test_imbalance_is_largest_over_mean(counts, ranks):
     assert partition.imbalance == max(partition.loads) * ranks / sum(counts)
 
 
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 80), st.integers(0, 70))
+def test_a_dealt_partition_holds_every_column_once(counts, ranks, heavy):
+    with mock.patch.object(partition_module, "HEAVY", heavy):
+        partition = dealt_partition(np.array(counts, dtype=np.int64), ranks)
+    held = [partition.columns(rank).tolist() for rank in range(ranks)]
+    assert sorted(chain.from_iterable(held)) == list(range(len(counts)))
+    assert all(own == sorted(own) for own in held)
+    assert partition.loads.tolist() == [sum(counts[column] for column in own) for own in held]
+    assert partition.works.tolist() == [sum(counts[column] ** 2 for column in own) for own in held]
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=40), st.integers(1, 6))
+def test_dealt_work_is_within_a_third_of_the_least_possible(counts, ranks):
+    # Longest processing time first: at most 4/3 - 1/(3 P) of the optimum, which is no less than mean or largest.
+    works = dealt_partition(np.array(counts, dtype=np.int64), ranks).works
+    squares = sorted((count**2 for count in counts), reverse=True)
+    least = max(
+        sum(squares) / ranks, squares[0], sum(squares[ranks - 1 : ranks + 1]) if len(squares) > ranks else 0
+    )
+    assert works.max() <= (4 - 1 / ranks) / 3 * least or works.max() <= sum(squares) / ranks + squares[0]
+
+
+def test_columns_alike_and_one_rank_stay_in_runs():
+    assert partition_of(np.full(9, 4), 3).order is None
+    assert partition_of(np.array([1, 5, 2]), 1).order is None
+    assert partition_of(np.array([1, 5, 2]), 2).order is not None
+    assert partition_of(np.array([1, 5, 2]), 2, "contiguous").order is None
+    assert partition_of(np.empty(0, dtype=int), 2).starts.tolist() == [0, 0, 0]
+
+
 def test_nothing_to_balance_is_even():
     assert balanced_partition(np.zeros(5, dtype=int), 3).imbalance == 1.0
     empty = balanced_partition(np.empty(0, dtype=int), 2)
@@ -79,6 +117,16 @@ def test_nonzeros_and_columns_of_dense_and_sparse_data():
         assert np.array_equal(local_columns(data, part), data[:, part])
         assert local_columns(data, part).flags.c_contiguous
         assert np.array_equal(local_columns(sparse, part).toarray(), data[:, part])
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8, 16, 64])
+def test_work_and_nonzeros_of_news20_are_even(news20_counts, ranks):
+    dealt, runs = (partition_of(news20_counts, ranks, how) for how in ("work", "contiguous"))
+    squares = news20_counts.astype(np.float64) ** 2
+    floor = max(1.0, squares.max() / squares.mean() / squares.size * ranks)
+    assert dealt.work_imbalance <= 1.01 * floor
+    assert dealt.imbalance <= 1.02
+    assert runs.work_imbalance > 1.9, "runs of equal nonzeros leave nearly all the work to one rank"
 
 
 @pytest.fixture(scope="module")

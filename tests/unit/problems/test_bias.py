@@ -102,17 +102,20 @@ def test_a_family_with_a_bias_is_another_case_on_other_data(tmp_path):
         read_definition(str(path))
 
 
+@pytest.mark.parametrize("order", [None, np.array([0, 2, 1], dtype=np.int32)], ids=["runs", "dealt"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_the_last_rank_holds_the_constant_feature(rank):
-    partition = Partition(np.array([0, 2, 3]), np.array([6, 3]))
+def test_the_last_rank_holds_the_constant_feature(rank, order):
+    partition = Partition(np.array([0, 2, 3]), np.array([6, 3]), np.array([18.0, 9.0]), order)
     part = partition.columns(rank)
-    local = LocalData(np.arange(9.0).reshape(3, 3)[:, part].copy(), np.ones(3), 3, partition, part)
+    local = LocalData(np.arange(9.0).reshape(3, 3)[:, part].copy(), np.ones(3), 3, partition)
     communicator = SelfCommunicator()
     communicator.rank, communicator.size = rank, 2
     found = with_bias(local, 2.0, communicator)
     assert found.features == 4
     assert found.partition.starts.tolist() == [0, 2, 4]
     assert found.partition.loads.tolist() == [6, 6]
+    assert found.partition.works.tolist() == [18.0, 18.0]
+    assert order is None or found.partition.order.tolist() == [0, 2, 1, 3]
     assert found.data.shape == (3, 2)
     assert (found.data[:, -1] == 2.0).all() == bool(rank)
     assert partition.starts.tolist() == [0, 2, 3]
