@@ -20,9 +20,9 @@ from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.statement import record, verify
+from sstep_verify.campaign.statement import two_digits, verify
 from sstep_verify.campaign.statement.files import digest_of
-from sstep_verify.campaign.statement.record import digests_of, statement_from
+from sstep_verify.campaign.statement.form import digests_of, statement_from
 from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
@@ -330,7 +330,6 @@ def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, righ
         code, out, err = command("statement", str(path), "--verify")
         assert (code, out) == (2, ""), err
         assert str(path) in err
-    monkeypatch.setattr(record, "MOST_BYTES", 10)
     monkeypatch.setattr(verify, "MOST_BYTES", 10)
     assert command("statement", str(right))[0] == 2
     code, _, err = command("check", "a:b", "--statement", "mine.txt", "--profile", "smoke")
@@ -342,7 +341,7 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(proof):
     stated, results = proof
     values = plain(stated)
     place, one = next((k, one) for k, one in enumerate(values["verdicts"]) if one["ratio"])
-    one["ratio"] = record.neighbours(one["ratio"])[1]
+    one["ratio"] = two_digits.neighbours(one["ratio"])[1]
     where = rf"verdicts\[{place}\]\.ratio"
 
     def judged() -> list[str]:
@@ -354,7 +353,7 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(proof):
     values["environment"]["python"] = "CPython 3.99"
     (told,) = judged()
     assert told.startswith(f"verdicts[{place}].ratio is")
-    one["ratio"] = record.neighbours(one["ratio"])[1]
+    one["ratio"] = two_digits.neighbours(one["ratio"])[1]
     with pytest.raises(StatementError, match=where):
         judged()
 
@@ -364,8 +363,8 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(proof):
     [(0.0, 0.0), (0.0201, 0.021), (0.02, 0.021), (1.0, 1.0), (1.01e-13, 1.1e-13), (99.1, 100.0)],
 )
 def test_numbers_are_rounded_up(value, shown):
-    assert record.rounded_up(value) == shown >= value
-    assert record.rounded_up(float("inf")) is None
+    assert two_digits.rounded_up(value) == shown >= value
+    assert two_digits.rounded_up(float("inf")) is None
 
 
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):
