@@ -41,6 +41,9 @@ RANKS = (
 )  # fmt: skip
 """Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
+TOGETHER = {"test_explain.py": "planted report", "test_replay.py": "planted report"}
+"""Files elsewhere that share a fixture of the session, which takes seconds to build."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
@@ -51,10 +54,12 @@ def pytest_collection_modifyitems(items):
 
 
 def group_of(nodeid: str) -> str:
-    """Tests of a group run in one process, one after the other: those of a file, and all that start MPI jobs."""
+    """Tests of a group run in one process, one after the other: those of a file, of several that share what is
+    costly to build, and all that start MPI jobs.
+    """
     file = Path(nodeid.partition("::")[0])
     ranks = file.parent.name == MPI_TESTS or any(part in file.name for part in RANKS)
-    return "ranks" if ranks else str(file)
+    return "ranks" if ranks else TOGETHER.get(file.name, str(file))
 
 
 @pytest.hookimpl(optionalhook=True)

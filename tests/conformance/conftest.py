@@ -12,3 +12,11 @@ from c_examples import built_solvers
 def solvers(tmp_path_factory) -> dict[str, Path]:
     """Both solvers, as their Makefile makes them; one with probes, some that are spoilt."""
     return built_solvers(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory) -> Path:
+    """Report of a campaign on a defective solver; its tests run on one worker."""
+    from planted_report import planted_report
+
+    return planted_report(tmp_path_factory.mktemp("planted"))
