@@ -41,7 +41,12 @@ RANKS = (
 )  # fmt: skip
 """Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
-TOGETHER = {"test_explain.py": "planted report", "test_replay.py": "planted report"}
+TOGETHER = {
+    **dict.fromkeys(("test_explain.py", "test_replay.py"), "planted report"),
+    **dict.fromkeys(
+        ("test_statement.py", "test_statement_fields.py", "test_statement_runs.py"), "statement"
+    ),
+}
 """Files elsewhere that share a fixture of the session, which takes seconds to build."""
 
 
