@@ -37,7 +37,8 @@ def data_directory() -> Path:
 
 MPI_TESTS = "parallel"
 RANKS = (
-    "launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
+    "launch", "planted_parallel", "solve_bias", "solve_command", "solve_errors", "solve_faults", "solve_killed",
+    "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
 )  # fmt: skip
 """Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
