@@ -35,25 +35,55 @@ def data_directory() -> Path:
     return Path(folder)
 
 
-MPI_TESTS = Path(__file__).parent / "parallel"
+MPI_TESTS = "parallel"
 RANKS = (
-    "launch", "planted_parallel", "solve_", "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
+    "launch", "planted_parallel", "solve_bias", "solve_command", "solve_errors", "solve_faults", "solve_killed",
+    "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
 )  # fmt: skip
 """Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
+TOGETHER = {
+    **dict.fromkeys(("test_explain.py", "test_replay.py"), "planted report"),
+    **dict.fromkeys(
+        ("test_statement.py", "test_statement_fields.py", "test_statement_runs.py"), "statement"
+    ),
+}
+"""Files elsewhere that share a fixture of the session, which takes seconds to build."""
+
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Tests of lost and hanging ranks go by the clock; where tests are spread, MPI jobs come one at a time."""
+def pytest_collection_modifyitems(items):
+    """Tests of lost and hanging ranks go by the clock."""
     for item in items:
         if item.path.name.endswith("_faults.py"):
             item.add_marker(pytest.mark.faults)
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        file = item.path
-        ranks = file.parent == MPI_TESTS or any(part in file.name for part in RANKS)
-        item.add_marker(pytest.mark.xdist_group("ranks" if ranks else str(file)))
+
+
+def group_of(nodeid: str) -> str:
+    """Tests of a group run in one process, one after the other: those of a file, of several that share what is
+    costly to build, and all that start MPI jobs.
+    """
+    file = Path(nodeid.partition("::")[0])
+    ranks = file.parent.name == MPI_TESTS or any(part in file.name for part in RANKS)
+    return "ranks" if ranks else TOGETHER.get(file.name, str(file))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Spread groups of tests over the workers.
+
+    Marks ``xdist_group`` would say the same, but since pytest 9.2 pytest-xdist 3.8 spreads marked tests one
+    by one, and says nothing: https://github.com/pytest-dev/pytest-xdist/issues/1386.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return Groups(config, log)
 
 
 def pytest_report_header(config):

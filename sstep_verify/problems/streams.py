@@ -10,14 +10,8 @@ import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import draws
+from sstep_verify.problems.stream_chunks import seeded_blocks
 from sstep_verify.problems.stream_files import blocks_from_file, content_of, require_blocks
-
-CHUNK = 1 << 14
-"""Blocks drawn per seeded chunk: any part of a stream is reached without drawing what precedes it."""
-
-SHUFFLED, SHUFFLED_SHARE = 10_000, 20
-"""Of more coordinates than the first, ``Generator.choice`` shuffles where a block takes more than one in so
-many (the second), and follows Floyd elsewhere."""
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
 
@@ -148,26 +142,13 @@ class IndexStream:
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
-        if begin == end:
-            return np.empty((0, self.block), dtype=np.int64)
-        first, last = begin // CHUNK, (end - 1) // CHUNK
-        parts = [
-            self._chunk(chunk)[max(begin - chunk * CHUNK, 0) : end - chunk * CHUNK]
-            for chunk in range(first, last + 1)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return seeded_blocks(self.kind, self.samples, self.block, self.length, self.seed, begin, end)
 
     def _logged(self) -> np.ndarray:
         return np.frombuffer(bytes.fromhex(self.drawn), dtype="<i8").reshape(-1, self.block)
 
     def _generated(self) -> np.ndarray:
         return _by_generator(self.kind, self.seed, self.samples, self.block, self.length, self.replacement)
-
-    def _chunk(self, chunk: int) -> np.ndarray:
-        # The last chunk is drawn as far as the stream goes: blocks are drawn one after the other, so those
-        # that are left out change nothing in those before them.
-        count = min(CHUNK, self.length - chunk * CHUNK)
-        return _chunk(self.kind, self.samples, self.block, self.seed, chunk, count)
 
     def _file_blocks(self) -> np.ndarray:
         return blocks_from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
@@ -236,53 +217,3 @@ def distinct_length(
         return length
     found = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))
     return length if found is None else found[0]
-
-
-@lru_cache(maxsize=4)
-def _chunk(kind: str, samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
-    """The first `count` blocks of a chunk, shape (count, b); read-only."""
-    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, chunk))))
-    if kind == "uniform" and block == 1:
-        drawn = generator.integers(samples, size=(count, 1), dtype=np.int64)
-    elif kind == "uniform":
-        drawn = _distinct_blocks(generator, samples, block, count)
-    else:
-        drawn = _epoch_chunk(samples, block, seed, chunk, count)
-    drawn.setflags(write=False)
-    return drawn
-
-
-def _distinct_blocks(generator: np.random.Generator, samples: int, block: int, count: int) -> np.ndarray:
-    """Blocks drawn without replacement, the very ones that ``Generator.choice`` draws one by one.
-
-    Floyd's algorithm for all blocks at once: place k takes a number drawn from 0..m-b+k, or m-b+k itself
-    where the block holds that number already. Source: Bentley and Floyd 1987, Communications of the ACM 30.
-    """
-    if samples > SHUFFLED and block > samples // SHUFFLED_SHARE:
-        drawn = np.empty((count, block), dtype=np.int64)
-        for row in drawn:
-            row[:] = generator.choice(samples, size=block, replace=False, shuffle=False)
-        return drawn
-    last = np.arange(samples - block, samples)
-    drawn = generator.integers(last, endpoint=True, size=(count, block), dtype=np.int64)
-    by_place = np.ascontiguousarray(drawn.T)
-    for place in range(1, block):
-        taken = (by_place[:place] == by_place[place]).any(axis=0)
-        by_place[place, taken] = last[place]
-    return np.ascontiguousarray(by_place.T)
-
-
-def _epoch_chunk(samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
-    per_epoch = samples // block
-    first = chunk * CHUNK // per_epoch
-    last = (chunk * CHUNK + count - 1) // per_epoch
-    blocks = np.concatenate(
-        [
-            np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, epoch))))
-            .permutation(samples)[: per_epoch * block]
-            .reshape(per_epoch, block)
-            for epoch in range(first, last + 1)
-        ]
-    )
-    offset = chunk * CHUNK - first * per_epoch
-    return np.ascontiguousarray(blocks[offset : offset + count], dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,3 +13,37 @@ from c_examples import built_solvers
 def solvers(tmp_path_factory) -> dict[str, Path]:
     """Both solvers, as their Makefile makes them; one with probes, some that are spoilt."""
     return built_solvers(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory) -> Path:
+    """Report of a campaign on a defective solver; its tests run on one worker."""
+    from planted_report import planted_report
+
+    return planted_report(tmp_path_factory.mktemp("planted"))
+
+
+@pytest.fixture(scope="session")
+def right_statement(tmp_path_factory) -> Path:
+    """The statement of a right solver, of one small problem; its tests run on one worker."""
+    from stated import stated_in
+
+    return stated_in(tmp_path_factory.mktemp("right"), "right", 0, "--jobs", "1")
+
+
+@pytest.fixture(scope="session")
+def right_judged(right_statement):
+    """That statement as it is read, and what its recorded runs give."""
+    from sstep_verify.campaign.statement.verify import judged_again, read_statement
+
+    stated = read_statement(right_statement)
+    return stated, judged_again(stated, right_statement, None, 1, lambda *_: None)
+
+
+@pytest.fixture
+def right_copied(right_statement, tmp_path) -> Path:
+    """A copy of that statement, with its badge and its runs, to be changed."""
+    for name in ("mine.json", "mine.svg"):
+        shutil.copy(right_statement.with_name(name), tmp_path / name)
+    shutil.copytree(right_statement.with_suffix(".runs"), tmp_path / "mine.runs")
+    return tmp_path / "mine.json"

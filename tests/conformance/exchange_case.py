@@ -1,4 +1,4 @@
-"""Exchange folders for the C examples, and the exact trajectory they are compared with."""
+"""Exchange folders for the C examples, and the cases of which they are made."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from octave_bound import BLOCK, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case
+import pytest
+from octave_bound import BLOCK, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case, cases
 
 from sstep_verify import exchange
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.solver import RunRequest
 
 SEED = 11
+CASES = {(case.loss, case.kernel, case.s): case for case in cases() if case.s}
+SHORT_LAST_WINDOW = [
+    pytest.param(case, id=f"{case.loss}-{case.kernel}") for case in CASES.values() if case.s == 4
+]
 
 
 def blocks_of(case: Case) -> np.ndarray:

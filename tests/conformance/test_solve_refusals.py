@@ -9,58 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import command
+from solve_here import BRIEF, LINEAR, arrays, done, refused
+from solve_runs import with_points
 
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.outputs import Output, claim
-from sstep_verify.training import checkpoint as files
-from sstep_verify.training import pipeline
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
-
-SAMPLES = 40
-LINEAR = ("solve", "F", "--task", "svm-l1", "--exchange", "gram")
-BRIEF = ("--iterations", "320", "--interval", "160", "--tolerance", "0")
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    generator = np.random.Generator(np.random.PCG64(6))
-    for name in ("F", "G"):
-        rows = generator.standard_normal((SAMPLES, 3))
-        lines = (
-            f"{1 if row.sum() > 0 else -1} " + " ".join(f"{k + 1}:{v:.4f}" for k, v in enumerate(row))
-            for row in rows
-        )
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="ascii")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def refused(*words: str) -> str:
-    """The one line of a refusal, after which every file is as it was."""
-    before = contents()
-    code, out, err = command(*words)
-    assert (code, out) == (2, ""), err
-    assert err.count("\n") == 1
-    assert err.startswith("error: ")
-    assert len(err) < 500
-    assert contents() == before
-    return err
-
-
-def done(*words: str) -> str:
-    code, out, err = command(*words)
-    assert code == 0, err
-    return out
-
-
-def contents() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-
-
-def arrays(path: str) -> dict[str, np.ndarray]:
-    with np.load(path, allow_pickle=False) as found:
-        return dict(found)
+    return with_points(tmp_path, "F", "G", labels=(-1, 1))
 
 
 @pytest.mark.parametrize(
@@ -113,100 +74,6 @@ def test_one_run_at_a_time_writes_a_result():
         message = refused(*LINEAR, *BRIEF, "--out", "r.npz")
     assert f"another run (process {os.getpid()} on " in message
     done(*LINEAR, *BRIEF, "--out", "r.npz")
-
-
-def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch):
-    words = (
-        "solve", "F", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--iterations", "1760", "--interval",
-        "160", "--tolerance", "0",
-    )  # fmt: skip
-    done(*words, "--out", "whole.npz")
-    write = files.write_checkpoint
-
-    def interrupted(path, checkpoint):
-        write(path, checkpoint)
-        if checkpoint.place.iteration in (160, 480, 1760):
-            raise KeyboardInterrupt
-
-    def resumed_in_between(path, checkpoint):
-        write(path, checkpoint)
-        if checkpoint.place.iteration in (480, 1760):
-            raise KeyboardInterrupt
-
-    for raising in (interrupted, resumed_in_between):
-        monkeypatch.setattr(pipeline, "write_checkpoint", raising)
-        code, _, err = command(*words, "--out", "r.npz", "--resume")
-        assert code == 130
-        assert "aborted" in err
-    monkeypatch.setattr(pipeline, "write_checkpoint", write)
-    Path(".r.npz.0123abcd.partial").write_bytes(b"half")
-    Path(".r.npz.checkpoint.0123abcd.partial").write_bytes(b"half")
-    Path(".r.npz.lock").write_text("process 1 on nowhere\n")
-    code, _, err = command(*words, "--out", "r.npz", "--resume")
-    assert code == 0, err
-    whole, resumed = arrays("whole.npz"), arrays("r.npz")
-    assert resumed["measured_iterations"].tolist() == list(range(0, 1761, 160))
-    assert whole.keys() == resumed.keys()
-    for name in whole:
-        assert whole[name].tobytes() == resumed[name].tobytes(), name
-    assert [name for name in os.listdir() if name.startswith(".")] == []
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"alpha": np.full(SAMPLES, np.nan)}, "not finite at entry 0"),
-        ({"alpha": np.zeros(SAMPLES - 1)}, r"of shape (39,)"),
-        ({"alpha": np.full(SAMPLES, "a")}, "not 40 entries of float64"),
-        ({"alpha": np.full(SAMPLES, 2.0)}, "outside the box 0..1"),
-        ({"values": np.zeros((3, 4))}, "is not a whole checkpoint"),
-        ({"iterations": np.array([0, 160, 300])}, "not the end of an interval"),
-        ({"iterations": np.array([0, 160, 480])}, "it is to end at 320"),
-    ],
-)
-def test_a_checkpoint_that_was_changed_is_not_a_result(changed, words):
-    done(*LINEAR, *BRIEF, "--out", "r.npz")
-    parts = arrays("r.npz.checkpoint") | changed
-    del parts["sha256"]
-    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
-    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
-    assert words in refused(*LINEAR, *BRIEF, "--out", "r.npz", "--resume")
-
-
-def test_values_of_a_checkpoint_are_measured_anew():
-    words = (*LINEAR, "--iterations", "320", "--interval", "160", "--tolerance", "1e-9", "--out", "r.npz")
-    assert "cap reached" in done(*words)
-    honest = arrays("r.npz")
-    parts = arrays("r.npz.checkpoint")
-    parts["values"][-1] = 0.0
-    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
-    del parts["sha256"]
-    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
-    assert "cap reached" in done(*words, "--resume")
-    for name in ("gap", "relative", "alpha", "measured_relative"):
-        assert arrays("r.npz")[name].tobytes() == honest[name].tobytes()
-
-
-def test_more_iterations_go_on_although_the_cache_would_now_be_chosen_otherwise():
-    words = (
-        "solve",
-        "F",
-        "--task",
-        "svm-l1",
-        "--kernel",
-        "rbf",
-        "--sigma",
-        "0.1",
-        "--tolerance",
-        "0",
-        "--out",
-        "r.npz",
-    )
-    assert "all kernel rows kept" not in done(*words, "--iterations", "32", "--interval", "16")
-    out = done(*words, "--iterations", "4800", "--resume")
-    assert "after 4800 iterations" in out
-    assert "exchange allreduce: as in the run that is gone on with" in out
-    assert arrays("r.npz")["measured_iterations"].size == 301
 
 
 @pytest.mark.parametrize(
@@ -302,3 +169,18 @@ def test_resume_replaces_nothing_that_no_earlier_run_left(folder, option):
     (folder / "kept").write_text("mine\n")
     assert "kept: is there already" in refused(*LINEAR, *BRIEF, *option, "--resume")
     assert (folder / "kept").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["solve", "F", "--task", "svm-l1", "--out", "there"], "--out there: is there already; name another, or pass --force"),
+        (["solve", "F", "--task", "svm-l1", "--out", "no/r"], "/no is no folder to write in"),
+        (["solve", "F", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "-1", "--out", "r"], "sigma = -1.0"),
+        (["solve", "F", "--task", "krr", "--block", "41", "--out", "r"], "b = 41"),
+        (["solve", "F", "--task", "svm-l1", "--test", "G", "--out", "r"], "--test and --predictions go together"),
+    ],
+)  # fmt: skip
+def test_a_mistake_ends_with_code_2_and_one_message(options, words):
+    Path("there").write_bytes(b"before")
+    assert refused(*options).count(words) == 1

@@ -1,7 +1,7 @@
 """No correct window exceeds its bound, over the whole exponent range and every legal order of operations.
 
 `SSTEP_VERIFY_DRAWS` says how many problems are drawn (``tox -e false-alarms``: 30,000); each is one window of
-a solver of its own (legal_orders.py), judged as window-replay judges it.
+a solver of its own (legal_draws.py, legal_orders.py), judged as window-replay judges it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from legal_orders import Drawn, draw, end_of_window
+from legal_draws import Drawn, draw
+from legal_orders import end_of_window
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window

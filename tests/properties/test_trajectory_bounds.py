@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from drawn_windows import Scenario, scenarios
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from production_forms import production_forms
 from sstep_reference.arithmetic import Balls
-from test_window_bounds import Scenario, production_forms, scenarios, variants
+from summation_variants import variants
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound

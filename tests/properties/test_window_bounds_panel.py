@@ -11,20 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn_windows import TASKS, Scenario, balls_for, hold_the_bound, replayed, scenarios, summary
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from test_window_bounds import (
-    TASKS,
-    Scenario,
-    balls_for,
-    hold_the_bound,
-    production_forms,
-    replayed,
-    scenarios,
-    summary,
-    variant_run,
-    variants,
-)
+from production_forms import production_forms
+from summation_variants import variant_run, variants
 
 from sstep_verify.bounds.kernel.panel import panel_entries
 from sstep_verify.bounds.window.ridge_panel import ridge_panel_bound

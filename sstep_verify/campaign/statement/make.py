@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from sstep_verify.campaign.statement.form import digests_of
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
     Chosen,
@@ -14,10 +15,9 @@ from sstep_verify.campaign.statement.record import (
     ProblemSaid,
     Statement,
     VerdictSaid,
-    digests_of,
-    rounded_up,
 )
 from sstep_verify.campaign.statement.sentences import sentences_of
+from sstep_verify.campaign.statement.two_digits import rounded_up
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import without_names

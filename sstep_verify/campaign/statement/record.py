@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-from dataclasses import dataclass, fields
-from decimal import ROUND_CEILING, Context, Decimal
-from typing import Any, Literal
-
-import msgspec
+from dataclasses import dataclass
+from typing import Literal
 
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.records import convert, decode, strict
-from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
 
 SCHEMA: Literal[1] = 1
-
-MOST_BYTES = 16 << 20
-"""Largest statement that is read; one of profile ci has 100 kB."""
 
 Outcome = Literal["passed", "failed", "vacuous", "inconclusive", "not applicable"]
 
@@ -238,51 +227,3 @@ class Statement:
     data: dict[str, str]
     environment: dict[str, object]
     digests: dict[str, str]
-
-
-FORM = strict(Statement, {})
-
-
-def digests_of(values: dict[str, Any]) -> dict[str, str]:
-    """SHA-256 of every field but `digests`, as JSON with sorted keys and no white space."""
-    return {
-        item.name: hashlib.sha256(
-            json.dumps(values[item.name], sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()
-        for item in fields(Statement)
-        if item.name != "digests"
-    }
-
-
-def statement_text(statement: Statement) -> str:
-    """The statement as strict JSON."""
-    return json.dumps(plain(statement), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def statement_from(content: bytes, where: str) -> Statement:
-    """Read a statement; its digests are not looked at.
-
-    Raises
-    ------
-    InputError
-        If it is not strict JSON, has another schema version, or a field is missing, unknown or unusable.
-    """
-    values = decode(content, where)
-    if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
-        raise InputError(f"{where}: schema: is no statement of schema {SCHEMA}")
-    built = msgspec.to_builtins(convert(values, FORM, where))
-    statement: Statement = convert(built, Statement, where)
-    return statement
-
-
-def rounded_up(value: float | None) -> float | None:
-    """A number >= 0 to two significant digits, never smaller than it; None if there is no such number."""
-    if value is None or not math.isfinite(value):
-        return None
-    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
-
-
-def neighbours(value: float) -> tuple[float, float]:
-    """The numbers of two significant digits beside one."""
-    context, number = Context(prec=2), Decimal(repr(value))
-    return float(number.next_minus(context)), float(number.next_plus(context))

@@ -12,16 +12,12 @@ from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.loop.run import Plan, Progress, run_campaign
 from sstep_verify.campaign.profile import profile_of
 from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
+from sstep_verify.campaign.statement.form import MOST_BYTES, digests_of, statement_from
 from sstep_verify.campaign.statement.make import Runs, make_statement
-from sstep_verify.campaign.statement.record import (
-    MOST_BYTES,
-    Statement,
-    digests_of,
-    neighbours,
-    statement_from,
-)
+from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.campaign.statement.recorded import MOST_BYTES as MOST_ARRAYS
 from sstep_verify.campaign.statement.recorded import RecordedRuns
+from sstep_verify.campaign.statement.two_digits import neighbours
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import shortened

@@ -1,0 +1,19 @@
+"""The numbers of a statement: two significant digits, rounded up."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+
+
+def rounded_up(value: float | None) -> float | None:
+    """A number >= 0 to two significant digits, never smaller than it; None if there is no such number."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
+
+
+def neighbours(value: float) -> tuple[float, float]:
+    """The numbers of two significant digits beside one."""
+    context, number = Context(prec=2), Decimal(repr(value))
+    return float(number.next_minus(context)), float(number.next_plus(context))

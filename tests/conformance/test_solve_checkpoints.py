@@ -1,0 +1,123 @@
+"""``solve --resume`` goes on to the same bits, and from nothing but its own whole checkpoint; in this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import command
+from solve_here import BRIEF, LINEAR, arrays, done, refused
+from solve_runs import SAMPLES, with_points
+
+from sstep_verify.launch.environment import promised_size
+from sstep_verify.training import checkpoint as files
+from sstep_verify.training import pipeline
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return with_points(tmp_path, "F", "G", labels=(-1, 1))
+
+
+def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch):
+    words = (
+        "solve", "F", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--iterations", "1760", "--interval",
+        "160", "--tolerance", "0",
+    )  # fmt: skip
+    done(*words, "--out", "whole.npz")
+    write = files.write_checkpoint
+
+    def interrupted(path, checkpoint):
+        write(path, checkpoint)
+        if checkpoint.place.iteration in (160, 480, 1760):
+            raise KeyboardInterrupt
+
+    def resumed_in_between(path, checkpoint):
+        write(path, checkpoint)
+        if checkpoint.place.iteration in (480, 1760):
+            raise KeyboardInterrupt
+
+    for raising in (interrupted, resumed_in_between):
+        monkeypatch.setattr(pipeline, "write_checkpoint", raising)
+        code, _, err = command(*words, "--out", "r.npz", "--resume")
+        assert code == 130
+        assert "aborted" in err
+    monkeypatch.setattr(pipeline, "write_checkpoint", write)
+    Path(".r.npz.0123abcd.partial").write_bytes(b"half")
+    Path(".r.npz.checkpoint.0123abcd.partial").write_bytes(b"half")
+    Path(".r.npz.lock").write_text("process 1 on nowhere\n")
+    code, _, err = command(*words, "--out", "r.npz", "--resume")
+    assert code == 0, err
+    whole, resumed = arrays("whole.npz"), arrays("r.npz")
+    assert resumed["measured_iterations"].tolist() == list(range(0, 1761, 160))
+    assert whole.keys() == resumed.keys()
+    for name in whole:
+        assert whole[name].tobytes() == resumed[name].tobytes(), name
+    assert [name for name in os.listdir() if name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"alpha": np.full(SAMPLES, np.nan)}, "not finite at entry 0"),
+        ({"alpha": np.zeros(SAMPLES - 1)}, r"of shape (39,)"),
+        ({"alpha": np.full(SAMPLES, "a")}, "not 40 entries of float64"),
+        ({"alpha": np.full(SAMPLES, 2.0)}, "outside the box 0..1"),
+        ({"values": np.zeros((3, 4))}, "is not a whole checkpoint"),
+        ({"iterations": np.array([0, 160, 300])}, "not the end of an interval"),
+        ({"iterations": np.array([0, 160, 480])}, "it is to end at 320"),
+    ],
+)
+def test_a_checkpoint_that_was_changed_is_not_a_result(changed, words):
+    done(*LINEAR, *BRIEF, "--out", "r.npz")
+    parts = arrays("r.npz.checkpoint") | changed
+    del parts["sha256"]
+    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
+    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
+    assert words in refused(*LINEAR, *BRIEF, "--out", "r.npz", "--resume")
+
+
+def test_values_of_a_checkpoint_are_measured_anew():
+    words = (*LINEAR, "--iterations", "320", "--interval", "160", "--tolerance", "1e-9", "--out", "r.npz")
+    assert "cap reached" in done(*words)
+    honest = arrays("r.npz")
+    parts = arrays("r.npz.checkpoint")
+    parts["values"][-1] = 0.0
+    texts = {name: str(parts[name]) for name in ("format", "options", "data")}
+    del parts["sha256"]
+    files.write_arrays(Path("r.npz.checkpoint"), **parts, sha256=files._digest(parts | texts))
+    assert "cap reached" in done(*words, "--resume")
+    for name in ("gap", "relative", "alpha", "measured_relative"):
+        assert arrays("r.npz")[name].tobytes() == honest[name].tobytes()
+
+
+def test_more_iterations_go_on_although_the_cache_would_now_be_chosen_otherwise():
+    words = (
+        "solve", "F", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.1", "--tolerance", "0", "--out", "r.npz",
+    )  # fmt: skip
+    assert "all kernel rows kept" not in done(*words, "--iterations", "32", "--interval", "16")
+    out = done(*words, "--iterations", "800", "--resume")
+    assert "after 800 iterations" in out
+    assert "exchange allreduce: as in the run that is gone on with" in out
+    assert arrays("r.npz")["measured_iterations"].size == 51
+
+
+def test_a_checkpoint_of_other_options_or_data_is_refused():
+    first = ["--task", "svm-l2", "--s", "4", "--iterations", "3000", "--out", "r.npz", "--tolerance", "0"]
+    done("solve", "F", *first)
+    for changed, words in (
+        (["F", *first, "--seed", "2"], "made with seed = 0, but this run has seed = 2"),
+        (["F", *first, "--C", "3"], "loss = SquaredHinge(C=1.0), but this run has loss = SquaredHinge(C=3.0)"),
+        (["G", *first], "was made from data with digest"),
+        (["F", *first, "--iterations", "10"], "iteration 3000"),
+    ):  # fmt: skip
+        assert words in refused("solve", *changed, "--resume")
+    assert "after 5000 iterations" in done("solve", "F", *first, "--iterations", "5000", "--resume")
+    done("solve", "F", *first, "--iterations", "5000", "--out", "s.npz")
+    assert arrays("r.npz")["alpha"].tobytes() == arrays("s.npz")["alpha"].tobytes()

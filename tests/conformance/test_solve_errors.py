@@ -1,0 +1,114 @@
+"""Errors of ``solve`` on several ranks: one message, one exit code, and no rank left waiting."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from solve_runs import PROGRAM, SECONDS, mpiexec, solve, with_points
+
+from sstep_verify.launch.environment import launch_variables, promised_size
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return with_points(tmp_path, "points", "more")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["points", "--task", "svm-l3", "--out", "r"], "'svm-l3' is not one of"),
+        (["pointz", "--task", "svm-l1", "--out", "r"], "data set 'pointz' is neither"),
+        (["bad", "--task", "svm-l1", "--out", "r"], "line 2"),
+        (["points", "--task", "svm-l1", "--out", "there", "--resume"], "there.checkpoint: is not a whole checkpoint"),
+    ],
+)  # fmt: skip
+def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, words):
+    (folder / "bad").write_text("1 1:1\n2 1:x\n", encoding="ascii")
+    (folder / "there").write_bytes(b"before")
+    if "--resume" in options:
+        (folder / "there.checkpoint").write_bytes(b"half")
+    before = sorted(path.name for path in folder.iterdir())
+    done = solve(folder, *options, ranks=3)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.count(words) == 1
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert (folder / "there").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["solve", "--help"], 0, "Usage:"),
+        (["--help"], 0, "Usage:"),
+        (["solve", "points"], 2, "Usage:"),
+        (["salve"], 2, "no such command"),
+    ],
+)
+def test_help_and_usage_errors_of_a_job_are_printed_once(folder, words, code, said):
+    done = subprocess.run(
+        [*mpiexec(4), *PROGRAM, *words], cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert (done.stdout + done.stderr).count(said) == 1
+
+
+def test_tasks_that_no_mpi_joined_are_refused(folder):
+    for place, words in (("0", "error: srun started 4 tasks"), ("3", "")):
+        step = {**launch_variables(), "SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": place}
+        done = subprocess.run(
+            [*PROGRAM, "solve", "points", "--task", "svm-l1", "--out", "r"], cwd=folder, env=step,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stderr.startswith(words)
+        assert bool(done.stderr) == bool(words)
+    assert not (folder / "r").exists()
+
+
+FAULT = """
+import os
+import sys
+from sstep_verify.cli.running import ranks
+from sstep_verify.training import pipeline, samples
+from sstep_verify.errors import InputError
+from sstep_verify.parallel.panel import Panel
+ranks.GRACE = 0.5
+if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
+    def fail(*arguments, **options):
+        raise {error}
+    {place} = fail
+from sstep_verify.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "code", "words"),
+    [
+        ("samples.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
+        ("samples.Problem", "MemoryError('no room')", 4, "rank 1: MemoryError: no room"),
+        ("pipeline.train", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
+        ("pipeline.train", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
+        ("Panel.partial", "RuntimeError('lost')", 4, "rank 1: RuntimeError: lost"),
+    ],
+)
+def test_an_error_of_one_rank_ends_all_and_names_it(folder, place, error, code, words):
+    program = [sys.executable, "-c", FAULT.format(place=place, error=error)]
+    begin = time.monotonic()
+    done = solve(
+        folder, "points", "--task", "svm-l1", "--kernel", "rbf", "--out", "r", "--cache", "0", ranks=3,
+        program=program,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stderr.count(words) == 1
+    assert time.monotonic() - begin < 60
+    assert not (folder / "r").exists()

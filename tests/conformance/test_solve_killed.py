@@ -1,0 +1,76 @@
+"""``solve`` whose rank is killed leaves no process, and goes on from its checkpoint to the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from command import command
+from solve_runs import PROGRAM, SECONDS, alpha_of, mpiexec, solve, with_points
+
+from sstep_verify.launch.environment import launch_variables, promised_size
+
+pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
+
+LONG = [
+    "points", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--s", "2", "--exchange", "allreduce",
+    "--cache", "1200", "--iterations", "20000", "--interval", "1000", "--tolerance", "0",
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return with_points(tmp_path, "points", "more")
+
+
+@pytest.mark.parametrize("ranks", [2])
+def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
+    whole = solve(folder, *LONG, "--out", "whole.npz", ranks=ranks)
+    assert whole.returncode == 0, whole.stderr
+    words = [*mpiexec(ranks), *PROGRAM, "solve", *LONG, "--out", "killed.npz"]
+    checkpoint = folder / "killed.npz.checkpoint"
+    with open(folder / "log", "w", encoding="utf-8") as log:
+        job = subprocess.Popen(words, cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
+                               stdout=log, stderr=log)  # fmt: skip
+        try:
+            end = time.monotonic() + SECONDS
+            while not checkpoint.exists() and time.monotonic() < end:
+                time.sleep(0.001)
+            os.kill(_rank_of(folder, ranks - 1), signal.SIGKILL)
+            assert job.wait(60) != 0
+            assert f"lost rank {ranks - 1} " in (folder / "log").read_text("utf-8")
+        finally:
+            job.kill()
+    assert not (folder / "killed.npz").exists()
+    assert _rank_of(folder, 0) is None, "no process may be left"
+    refused = solve(folder, *LONG, "--out", "killed.npz", ranks=ranks)
+    assert refused.returncode == 2
+    assert "checkpoint: is there already; pass --resume to go on from it" in refused.stderr
+    done = solve(folder, *LONG, "--out", "killed.npz", "--resume", ranks=ranks)
+    assert done.returncode == 0, done.stderr
+    begun = int(done.stderr.split("goes on from iteration ")[1].split()[0])
+    assert 1000 <= begun < 20000
+    assert alpha_of(folder / "killed.npz").tobytes() == alpha_of(folder / "whole.npz").tobytes()
+    monkeypatch.chdir(folder)
+    code, _, err = command("solve", *LONG, "--out", "killed.npz", "--resume")
+    assert code == 2
+    assert f"made with ranks = {ranks}, but this run has ranks = 1" in err
+
+
+def _rank_of(folder: Path, rank: int) -> int | None:
+    """Process of a rank of the job that writes killed.npz in this folder."""
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            variables = (entry / "environ").read_bytes().split(b"\0")
+            here = (entry / "cwd").resolve() == folder.resolve()
+        except OSError:
+            continue
+        if here and b"killed.npz" in words and f"PMI_RANK={rank}".encode() in variables:
+            return int(entry.name)
+    return None

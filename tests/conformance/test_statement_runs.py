@@ -1,0 +1,96 @@
+"""What is stated follows from the recorded runs: none of them can be changed, left out, or be elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+
+from stated import mended
+
+from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.statement.files import digest_of
+from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
+
+
+def altered_runs(path: Path, change) -> None:
+    """Change a recorded run, and mend every digest."""
+    (folder,) = path.with_suffix(".runs").iterdir()
+    kept = read_artefact(folder)
+    change(kept)
+    shutil.rmtree(folder)
+    assert write_artefact(kept, path.with_suffix(".runs")).name == folder.name
+    values = json.loads(path.read_text("utf-8"))
+    values["problems"][0]["sha256"] = digest_of(folder)
+    path.write_text(json.dumps(mended(values)), "utf-8")
+
+
+def test_runs_of_a_wrong_solver_do_not_prove_a_right_ones_statement(right_copied):
+    def move(kept):
+        kept.trajectories["s=7"].alphas[3] *= 1 + 1e-9
+
+    altered_runs(right_copied, move)
+    read_statement(right_copied)  # All digests are in order.
+    with pytest.raises(StatementError, match=r"outcome: is 'passed', but the recorded runs give 'failed'"):
+        prove_statement(right_copied)
+
+
+def test_a_run_that_is_left_out_is_missed(right_copied):
+    altered_runs(right_copied, lambda kept: kept.trajectories.pop("s=7"))
+    with pytest.raises(StatementError, match=r"no such run is recorded"):
+        prove_statement(right_copied)
+
+
+def test_bytes_of_the_recorded_runs_are_compared(right_copied):
+    (folder,) = right_copied.with_suffix(".runs").iterdir()
+    for name in ("artefact.json", "problem.npz", "trajectories.npz", "SHA256SUMS"):
+        whole = (folder / name).read_bytes()
+        for place in np.linspace(0, len(whole) - 1, 8).astype(int).tolist():
+            (folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(StatementError, match=rf"mine\.runs/{folder.name[:20]}"):
+                read_statement(right_copied)
+        for content in (whole[:-7], b"", whole + b"x"):
+            (folder / name).write_bytes(content)
+            with pytest.raises(StatementError):
+                read_statement(right_copied)
+        (folder / name).unlink()
+        with pytest.raises(StatementError):
+            read_statement(right_copied)
+        (folder / name).write_bytes(whole)
+    read_statement(right_copied)
+
+
+def test_links_strangers_and_a_changed_badge_are_refused(right_copied, tmp_path):
+    runs = right_copied.with_suffix(".runs")
+    (folder,) = runs.iterdir()
+    (runs / "more").mkdir()
+    with pytest.raises(StatementError, match=r"mine\.runs/more: is no part of the statement"):
+        read_statement(right_copied)
+    (runs / "more").rmdir()
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StatementError, match=r"is missing, or is no folder"):
+        read_statement(right_copied)
+    folder.unlink()
+    (tmp_path / "elsewhere").rename(folder)
+    badge = right_copied.with_suffix(".svg")
+    badge.write_text(badge.read_text("utf-8").replace("s ≤ 7", "s ≤ 64"), "utf-8")
+    with pytest.raises(StatementError, match=r"mine\.svg: is not the badge"):
+        read_statement(right_copied)
+    badge.unlink()
+    read_statement(right_copied)
+
+
+@pytest.mark.parametrize("name", ["../mine.runs", "/etc", ".", "a/b-every-check-s0", "x-every-check-s1"])
+def test_a_folder_of_runs_elsewhere_is_not_read(right_copied, name):
+    values = json.loads(right_copied.read_text("utf-8"))
+    values["problems"][0]["runs"] = name
+    right_copied.write_text(json.dumps(mended(values)), "utf-8")
+    with pytest.raises(StatementError, match=r"problems\[0\]\.runs: is no name"):
+        read_statement(right_copied)
