@@ -33,6 +33,7 @@ from sstep_verify.training.checkpoint import (
 )
 from sstep_verify.training.decisions import Decided, decide
 from sstep_verify.training.durations import prediction_seconds, reading_seconds, training_seconds
+from sstep_verify.training.keeping import Keeper
 from sstep_verify.training.request import TrainingRequest
 from sstep_verify.training.samples import Samples, input_files, read
 
@@ -162,16 +163,30 @@ def _train(
     problem = samples.problem
     listener.expect(training_seconds(samples.local, request.s * request.block))
 
+    def write(reached: Place) -> None:
+        write_checkpoint(request.checkpoint, Checkpoint(reached, decided.identity, digest))
+
+    keeper = Keeper(write)
+
     def keep(reached: Place) -> None:
-        checkpoint = Checkpoint(reached, decided.identity, digest)
-        on_first_rank(communicator, lambda: write_checkpoint(request.checkpoint, checkpoint))
-        listener.kept(reached.iteration)
+        if on_first_rank(communicator, lambda: keeper.keep(reached)):
+            listener.kept(reached.iteration)
 
     with listener.intervals(place.iteration if place else 0, decided.plan.iterations):
-        return train(
-            problem, decided.stream, decided.plan, decided.options, communicator, place=place, keep=keep,
-            progress=listener.step, measured=lambda found: listener.measured(problem, found),
-        )  # fmt: skip
+        try:
+            trained = train(
+                problem, decided.stream, decided.plan, decided.options, communicator, place=place,
+                keep=keep, progress=listener.step,
+                measured=lambda found: listener.measured(problem, found),
+            )  # fmt: skip
+        except BaseException:
+            # What was reached is kept, as far as that is possible now; why it ended is what counts.
+            with contextlib.suppress(Exception):
+                if communicator.rank == 0 and (reached := keeper.finish()) is not None:
+                    listener.kept(reached)
+            raise
+        on_first_rank(communicator, keeper.finish)
+        return trained
 
 
 def _write_result(path: Path, trained: Trained, decided: Decided, digest: str) -> None:

@@ -13,9 +13,8 @@ from solve_runs import SAMPLES, with_points
 
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.training import checkpoint as files
-from sstep_verify.training import pipeline
+from sstep_verify.training import keeping, pipeline
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 
 
@@ -31,6 +30,7 @@ def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch)
         "160", "--tolerance", "0",
     )  # fmt: skip
     done(*words, "--out", "whole.npz")
+    monkeypatch.setattr(keeping, "SHARE", 1.0)
     write = files.write_checkpoint
 
     def interrupted(path, checkpoint):

@@ -11,7 +11,6 @@ from solve_runs import PROGRAM, SECONDS, mpiexec, solve, with_points
 
 from sstep_verify.launch.environment import launch_variables, promised_size
 
-pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
 
