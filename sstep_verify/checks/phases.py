@@ -26,7 +26,7 @@ from sstep_verify.checks.probed.compared import (
     first_out,
 )
 from sstep_verify.checks.probed.ridge import ridge_quantities
-from sstep_verify.checks.probed.run import ProbedRun
+from sstep_verify.checks.probed.run import ProbedRun, malformed
 from sstep_verify.checks.probed.svm import BOTH, TURNED, svm_quantities
 from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
@@ -106,7 +106,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 
 def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
-    if fault := _malformed(case, trajectory):
+    if fault := malformed(case, trajectory):
         return verdict_on(
             CHECK, case, s, Status.FAIL, wrong(fault), f"{fault}.",
             units="shapes", planned=max(trajectory.length, 1), executed=0, signs=("panels",),
@@ -134,26 +134,6 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         units="of the quantity named", planned=planned, executed=judged, terms=terms,
         evidence=_evidence(run, found, first), signs=_signs(first),
     )  # fmt: skip
-
-
-def _malformed(case: Case, trajectory: Trajectory) -> str:
-    """What is missing or of another shape; empty where nothing is."""
-    probes, steps, block = trajectory.probes, trajectory.length, case.stream.block
-    if probes is None or trajectory.log is None:
-        return (
-            f"{case.declaration.name} declares that it writes down what its steps use, but the run did not"
-        )
-    shapes = {
-        "log": (trajectory.log, (steps, block)),
-        "rows": (probes.rows, (steps, block, case.problem.samples)),
-        "gradient": (probes.gradient, (steps, block)),
-        "curvature": (probes.curvature, (steps, block, block)),
-        "increment": (probes.increment, (steps, block)),
-    }
-    for name, (values, shape) in shapes.items():
-        if values is not None and np.shape(values) != shape:
-            return f"the {name} of the steps has the shape {np.shape(values)} instead of {shape}"
-    return ""
 
 
 def _signs(first: tuple[Compared, int] | None) -> tuple[str, ...]:

@@ -80,6 +80,26 @@ class ProbedRun:
         return joined(ROWS, parts)
 
 
+def malformed(case: Case, trajectory: Trajectory) -> str:
+    """What a run with probes lacks, or has in another shape; empty where it lacks nothing."""
+    probes, steps, block = trajectory.probes, trajectory.length, case.stream.block
+    if probes is None or trajectory.log is None:
+        return (
+            f"{case.declaration.name} declares that it writes down what its steps use, but the run did not"
+        )
+    shapes = {
+        "log": (trajectory.log, (steps, block)),
+        "rows": (probes.rows, (steps, block, case.problem.samples)),
+        "gradient": (probes.gradient, (steps, block)),
+        "curvature": (probes.curvature, (steps, block, block)),
+        "increment": (probes.increment, (steps, block)),
+    }
+    for name, (values, shape) in shapes.items():
+        if values is not None and np.shape(values) != shape:
+            return f"the {name} of the steps has the shape {np.shape(values)} instead of {shape}"
+    return ""
+
+
 def stored_values(run: ProbedRun, values: np.ndarray, distance: np.ndarray, bound: np.ndarray) -> Compared:
     """What became of a: the new values logged, against the recorded increments; all of shape (H, b).
 
