@@ -43,12 +43,12 @@ class ProbingSolver:
     at : int
         The iteration at which it is made; in all if negative.
     declared : object
-        Fields of the declaration: precision, update, rbf.
+        Fields of the declaration: precision, update, rbf, factorisation.
     """
 
     def __init__(self, order: str = "forward", mistake: str = "", at: int = -1, **declared):
         self._order, self._mistake, self._at = order, mistake, at
-        self.declaration = Declaration("probing", log=True, probes=True, factorisation="lu", **declared)
+        self.declaration = Declaration("probing", log=True, probes=True, **declared)
         self._kind = TYPES[self.declaration.precision]
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
@@ -112,6 +112,28 @@ class ProbingSolver:
         distances = norms[:, None] + norms - self._kind(2) * products
         return np.exp(-self._kind(kernel.sigma) * distances)
 
+    def _solved(self, system, right):
+        """The block system solved as declared; of a symmetric one only the lower triangle is looked at."""
+        if self.declaration.factorisation == "lu":
+            return np.linalg.solve(system, right)
+        block, kind = right.size, self._kind
+        if self.declaration.factorisation == "cholesky":
+            factor = np.linalg.cholesky(system)
+            upper, middle = factor.T, right.copy()
+            for i in range(block):
+                middle[i] = (right[i] - self._sum(factor[i, :i] * middle[:i])) / factor[i, i]
+        else:
+            upper, middle = np.array(system, dtype=kind), right.copy()
+            for k in range(block):
+                for i in range(k + 1, block):
+                    multiple = upper[i, k] / upper[k, k]
+                    upper[i] = upper[i] - multiple * upper[k]
+                    middle[i] = middle[i] - multiple * middle[k]
+        for i in reversed(range(block)):
+            rest = self._sum(upper[i, i + 1 :] * middle[i + 1 :]) if i + 1 < block else kind(0)
+            middle[i] = (middle[i] - rest) / upper[i, i]
+        return middle
+
     def _window(self, problem, start, blocks, rows, begin, out):
         """One window; what its steps used goes to `out`."""
         kind, m, y = self._kind, problem.samples, problem.targets.astype(self._kind)
@@ -157,7 +179,7 @@ class ProbingSolver:
                 new = new if self._wrong("upper end", iteration) else np.minimum(new, kind(one.upper))
                 theta = new - held
             else:
-                theta = np.linalg.solve(system, np.array(made, dtype=kind))
+                theta = self._solved(system, np.array(made, dtype=kind))
                 new = held + theta
             if self._wrong("turned", iteration):
                 theta = -theta

@@ -49,6 +49,7 @@ def test_no_quantity_of_a_correct_run_exceeds_its_bound(data):
         data.draw(st.sampled_from(ORDERS)),
         update=data.draw(st.sampled_from(("in-place", "added", "frozen"))),
         rbf=data.draw(st.sampled_from(("difference", "norm-expansion"))),
+        factorisation=data.draw(st.sampled_from(("lu", "cholesky", "ldl"))),
         precision=data.draw(st.sampled_from(("float64", "float64", "float32"))),
     )
     case = drawn_case(
@@ -80,5 +81,5 @@ def test_the_first_quantity_out_of_its_bound_names_the_mistake(mistake, update, 
 
 
 def judged_mistake(mistake, update, task):
-    solver = ProbingSolver("pairs", mistake, update=update, rbf="difference")
+    solver = ProbingSolver("pairs", mistake, update=update, rbf="difference", factorisation="lu")
     return judged(solver, drawn_case(solver, task, LinearKernel(), block=3, iterations=60))

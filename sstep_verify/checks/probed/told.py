@@ -43,9 +43,9 @@ def told_first(run: ProbedRun, found: Sequence[Compared], first: Compared, step:
     if np.isfinite(first.recorded[step]) or np.isfinite(first.own[step]):
         values = f": recorded {float(first.recorded[step])!r}, the judge's own {float(first.own[step])!r}"
     words = (
-        f"The first quantity that is out of its bound is the {_title(first.name)} of iteration {step + 1} "
-        f"(step {step % run.width + 1} of its window, coordinate {coordinate}){values}; difference "
-        f"{first.distance[step]:.3g}, bound {first.bound[step]:.3g} (bounds/step/probed.py). "
+        f"The first quantity that is out of its bound is the {_title(first.name)} of iteration {step + 1}, "
+        f"counted from 1 (step {step % run.width + 1} of its window, coordinate {coordinate}){values}; "
+        f"difference {first.distance[step]:.3g}, bound {first.bound[step]:.3g} (bounds/step/probed.py). "
     )
     return f"{words}{within[:1].upper()}{within[1:]}: {_cause(run, first, step)}. {_more(first)}"
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from probing import MISTAKES, ProbingSolver
 
+from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.checks import phases
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle
@@ -151,6 +153,17 @@ def test_of_a_long_run_the_beginning_is_made(monkeypatch):
     assert judged(solver, case).status is Status.PASS
     assert phases.runs(replace(case, declaration=replace(solver.declaration, probes=False))) == {}
     assert phases.runs(replace(case, declaration=replace(solver.declaration, log=False))) == {}
+
+
+def test_an_artefact_is_judged_as_the_run_was(tmp_path):
+    solver = ProbingSolver(mistake="correction")
+    case = case_of(solver)
+    runs = {key: solver.run(request) for key, request in phases.runs(case).items()}
+    found = phases.judge(case, runs, Oracle(case.problem))
+    kept = read_artefact(write_artefact(artefact_of(phases.DECLARED, case, 5, runs, found), tmp_path))
+    assert [one.as_dict() for one in phases.judge(kept.case, kept.trajectories, Oracle(case.problem))] == [
+        one.as_dict() for one in found
+    ]
 
 
 def test_a_run_that_is_shared_keeps_what_each_check_asks_for():
