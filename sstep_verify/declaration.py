@@ -88,6 +88,9 @@ class Declaration:
     log : bool
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``).
+    probes : bool
+        Whether a run that is asked for it writes down the kernel rows, gradient, curvature and increment of
+        every step (``Trajectory.probes``).
     exchange : {"", "allreduce", "kept-gram", "per-window"}
         What is communicated, for counting; empty if not declared. allreduce: the m words of every
         distinct column of a window, one collective a window. kept-gram: all m columns once,
@@ -135,6 +138,7 @@ class Declaration:
     panels: bool = False
     blocks: bool = False
     log: bool = False
+    probes: bool = False
     exchange: str = ""
     gram_rows: int = 0
     cache_words: int = 0
@@ -177,6 +181,7 @@ class Declaration:
             log=self.log and level >= 1,
             panels=self.panels and level >= 2,
             blocks=self.blocks and level >= 2,
+            probes=self.probes and level >= 2,
             exchange=self.exchange if level >= 3 else "",
         )
 

@@ -25,6 +25,7 @@ MODULES = (
     "metamorphic_exact",
     "metamorphic_bounded",
     "kernel_entries",
+    "phases",
     "box",
     "determinism",
     "optimum",

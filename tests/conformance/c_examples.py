@@ -15,6 +15,11 @@ from sstep_verify.launch.environment import launch_variables, launcher
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORRECTION = "products[r] += u[drawn[t]] * increments[t];"
 DISTANCE = "i == l ? 1 : exp(-problem.sigma * fmax(norms[i] + norms[l] - 2 * product, 0))"
+PROBED = "SSTEP_PROBE_PANEL(first, panel, count * m);"
+LABELS = """if (!ridge)
+        for (int64_t j = 0; j < count * m; j++) panel[j] *= problem.targets[drawn[j / m]] * problem.targets[j % m];"""
+USED = "if (!ridge) panel[j * m + l] *="
+USED_LABELS = "if (0) panel[j * m + l] *="
 REDUCTION = "MPI_Allreduce(MPI_IN_PLACE, array"
 
 
@@ -59,6 +64,12 @@ def built_solvers(tree: Path) -> dict[str, Path]:
             "-DSSTEP_PROBE",
         ),
         ("wrong", source.replace(CORRECTION, ";"), ""),
+        ("probed wrong", source.replace(CORRECTION, ";"), "-DSSTEP_PROBE"),
+        (
+            "probed labels",
+            source.replace(PROBED, f"{LABELS}\n    {PROBED}").replace(USED, USED_LABELS),
+            "-DSSTEP_PROBE",
+        ),
         ("talkative", source.replace(REDUCTION, f"MPI_Barrier(MPI_COMM_WORLD);\n    {REDUCTION}"), ""),
     ):
         folder = shutil.copytree(

@@ -14,13 +14,25 @@ from c_examples import call, wrapper
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify import verify
+from sstep_verify.campaign.verdicts.other_conventions import name_conventions
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import RefusedError
 from sstep_verify.launch.environment import launcher
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.made import make_run
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, loss_from
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
+from sstep_verify.solvers.adapters.program import (
+    Conventions,
+    Program,
+    ProgramFile,
+    ProgramSolver,
+    program_from,
+)
 from sstep_verify.solvers.adapters.program.results import ProgramError
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
@@ -187,6 +199,51 @@ def report_under(nemesis: str, program: Path, folder: Path):
             f'nemesis = "{nemesis}"\n'
         )
     return verify(str(path), "smoke", tasks=["krr"], s=[7], ranks=[3])
+
+
+def judged_probes(program: Path, task: str, panel: str, *checks: str) -> dict[str, Verdict]:
+    """Verdicts by check on two ranks of a program with probes."""
+    words = (str(launcher()), "-n", "2", str(program), "{dir}")
+    solver = ProgramSolver(
+        ProgramFile(Program("probed", words, probes=True), conventions=Conventions(panel=panel)), 2
+    )
+    generator = np.random.Generator(np.random.PCG64(5))
+    targets = generator.standard_normal(9) if task == "krr" else np.resize([1.0, -1.0, -1.0], 9)
+    loss = loss_from(task, C=0.7, penalty=0.7)
+    problem = Problem("small", generator.standard_normal((9, 4)), targets, RBFKernel(0.3), loss)
+    stream = IndexStream("uniform", 9, 3 if task == "krr" else 1, 33, seed=2)
+    case = Case("small", problem, stream, (5,), 33, solver.declaration, points={5: (33,)})
+    oracle, found = Oracle(problem), {}
+    for check in (CHECKS[name] for name in checks):
+        runs = {key: make_run(solver, request) for key, request in check.runs(case).items()}
+        verdicts = check.judge(case, runs, oracle)
+        (found[check.id],) = name_conventions(check, case, runs, solver, verdicts, oracle)
+    return found
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
+def test_the_first_quantity_out_of_its_bound_names_the_phase(solvers, task):
+    right = judged_probes(solvers["probed"], task, "K", "phases")["phases"]
+    assert right.status is Status.PASS, right.reason
+    counts = right.evidence["values"]
+    assert list(counts) == ["kernel rows", "gradient", "curvature", "increment", "new value of a"]
+    assert all(one["judged"] == one["of"] >= 33 and one["out"] == 0 for one in counts.values())
+    wrong = judged_probes(solvers["probed wrong"], task, "K", "phases")["phases"]
+    assert wrong.status is Status.FAIL
+    assert wrong.evidence["first out of its bound"]["quantity"] == "gradient"
+    assert "leaving out one part reproduces it (correction-dropped" in wrong.reason
+    assert wrong.sentences[0] == "S-3.5"
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
+    program, told, other = ("probed labels", "Q", "K") if labels else ("probed", "K", "Q")
+    checks = "kernel-entries", "phases"
+    for verdict in judged_probes(solvers[program], "svm-l1", other, *checks).values():
+        assert verdict.status is Status.FAIL
+        assert f'This run is right with panel = "{told}" under [conventions].' in verdict.reason
+    right = judged_probes(solvers[program], "svm-l1", told, *checks)
+    assert {verdict.status for verdict in right.values()} == {Status.PASS}
 
 
 @pytest.mark.parametrize("wrong", [False, True])

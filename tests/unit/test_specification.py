@@ -26,6 +26,7 @@ PANEL_MISTAKES = (panel.LOST, panel.SPLIT, panel.LABELS, panel.NORMS)
 RELATIONS = ("data-up", "data-down", "targets-up", "targets-down", "labels", "restart")
 LOG = ("step log", "no step log")
 CLAIMS = ("gap", "iterations")
+PROBED = ("kernel rows",)
 
 
 def numbers(check, task, *signs):
@@ -97,6 +98,7 @@ def test_every_named_mistake_breaks_one_sentence():
         ("metamorphic-exact", RELATIONS),
         ("step-replay", LOG),
         ("claim-honesty", CLAIMS),
+        ("phases", PROBED),
     ],
 )
 def test_every_part_of_a_check_has_its_sentence(check, items):
@@ -112,7 +114,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(defect.name for defect in CATALOGUE),
         *PANEL_MISTAKES,
         *mistaken.SOLVED_INSTEAD,
-        *(*ITEMS, *COUNTED, *RELATIONS, *LOG, *CLAIMS),
+        *(*ITEMS, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
     assert set(signs) <= known

@@ -45,6 +45,10 @@ class KernelEntries:
         factored = None if self.factored is None else self.factored.at(rows)
         return KernelEntries(self.values[rows], self.own[rows], self.solver[rows], factored)
 
+    def among(self, columns: np.ndarray) -> KernelEntries:
+        """The same rows at some columns only, for entries alone."""
+        return KernelEntries(self.values[:, columns], self.own[:, columns], self.solver[:, columns])
+
     @property
     def term_sizes(self) -> np.ndarray:
         """Bound on the size of the terms that an entry's product with a number is summed from, (c, m)."""

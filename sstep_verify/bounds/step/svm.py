@@ -39,34 +39,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.step.slack import svm_landing
 from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import (
     OUTWARD,
 )
-
-
-@compiled
-def frozen_landing(draws, u, size):
-    """How far the sum of a frozen coordinate's value and its increments, all of `size`, may be off."""
-    k = (draws + 2) * u
-    return k / (1.0 - k) * size * OUTWARD
-
-
-@compiled
-def svm_landing(constants, draws, size):
-    """How far a frozen coordinate's sums may be from exact ones; 0 for the other forms.
-
-    Parameters
-    ----------
-    constants : SvmStepConstants
-        Constants.
-    draws : int
-        Times the coordinate was drawn in the window (r).
-    size : float
-        ``|a'_i|`` and the sizes of its increments, summed.
-    """
-    return frozen_landing(draws, constants.u, size) if constants.form == FROZEN else 0.0
 
 
 @compiled

@@ -103,7 +103,12 @@ class RecordedSolver:
             _observed(run, asked.ended, observe)
         for name in asked.changed if asked else ():
             _change(request, name)
-        return replace(run, asked=None, log=run.log if request.log else None)
+        return replace(
+            run,
+            asked=None,
+            log=run.log if request.log else None,
+            probes=run.probes if request.probes else None,
+        )
 
 
 def _observed(run: Trajectory, ended: int, observe: Observer | None) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sstep_verify.campaign.verdicts.family import Family
 
 FROM_ZERO = (
-    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "box",
+    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "phases", "box",
     "determinism", "optimum", "rank-coherence", "message-count",
 )  # fmt: skip
 """Checks of a program that takes no a0, or no index stream either, or makes no runs of any length."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.checks import kernel_entries, phases
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
@@ -15,11 +16,15 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.conventions import Translation
+from sstep_verify.solvers.adapters.program.probes import labelled
+from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
-HINTED = (*PRIMARY, ENDS)
+OF_ROWS = (kernel_entries.CHECK, phases.CHECK)
+"""Checks of the kernel rows that a program leaves, which may hold Q for K or K for Q."""
+
+HINTED = (*PRIMARY, ENDS, *OF_ROWS)
 """Checks whose failures may come from a convention."""
 
 WORK = 1 << 25
@@ -57,11 +62,40 @@ def name_conventions(
     if case.iterations * case.stream.block * case.problem.samples > WORK:
         return list(verdicts)
     alone = replace(case, s_values=(failed.s,))
-    found = _right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
+    right_with = _right_rows if check.id in OF_ROWS else _right_with
+    found = right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
     if not found:
         return list(verdicts)
     told = f"{failed.reason} This run is right with {' or '.join(found)} under [conventions]."
     return [replace(one, reason=told) if one is failed else one for one in verdicts]
+
+
+def _right_rows(
+    check: Check, case: Case, runs: Mapping[str, Trajectory], solver: ProgramSolver, oracle: Oracle
+) -> list[str]:
+    """Whether a check would have passed if the rows held Q in the place of K, or the other way round."""
+    if not case.problem.is_svm:
+        return []
+    tried = replace(case, diagnose=False)
+    changed = {key: _relabelled(run, case) for key, run in runs.items()}
+    if any(one.status is not Status.PASS for one in check.judge(tried, changed, oracle)):
+        return []
+    other = {"K": "Q", "Q": "K"}[solver.described.conventions.panel]
+    return [f'panel = "{other}"']
+
+
+def _relabelled(run: Trajectory, case: Case) -> Trajectory:
+    """A run whose kernel rows have their labels multiplied in, or taken out."""
+    labels = case.problem.targets
+    panels = {}
+    for begin, panel in run.panels.items():
+        among = labels if panel.among is None else labels[panel.among]
+        panels[begin] = replace(panel, entries=panel.entries * labels[panel.columns][:, None] * among)
+    probes = run.probes
+    if probes is not None:
+        drawn = case.stream.blocks(run.start, run.start + run.length)
+        probes = replace(probes, rows=labelled(probes.rows, drawn, "Q", case.problem))
+    return replace(run, panels=panels, probes=probes)
 
 
 def _right_with(

@@ -33,7 +33,7 @@ class PanelRows:
         samples = np.arange(case.problem.samples)
         self.among = samples if panel.among is None else panel.among
         entries = kernel_entries(case.problem, case.declaration, panel.columns[self._screened])
-        entries = _among(entries, self.among)
+        entries = entries.among(self.among)
         used = panel.entries[self._screened]
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(used - entries.values).astype(np.float64)
@@ -120,9 +120,4 @@ class PanelRows:
     def defects(self) -> dict[str, KernelEntries]:
         """What planted defects would have put into the compared rows."""
         found = panel_defects(self.case.problem, self.case.declaration, self.columns)
-        return {name: _among(entries, self.among) for name, entries in found.items()}
-
-
-def _among(entries: KernelEntries, columns: np.ndarray) -> KernelEntries:
-    """The same rows at some columns only."""
-    return KernelEntries(entries.values[:, columns], entries.own[:, columns], entries.solver[:, columns])
+        return {name: entries.among(self.among) for name, entries in found.items()}

@@ -134,7 +134,10 @@ def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Ru
                 record = tuple(sorted({*merged[key].record, *request.record}))
                 panels = merged[key].expose_panels or request.expose_panels
                 log = merged[key].log or request.log
-                merged[key] = replace(merged[key], record=record, expose_panels=panels, log=log)
+                probes = merged[key].probes or request.probes
+                merged[key] = replace(
+                    merged[key], record=record, expose_panels=panels, log=log, probes=probes
+                )
             else:
                 merged[key] = request
     return merged

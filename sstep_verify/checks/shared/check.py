@@ -96,12 +96,16 @@ class Check:
         return self.text.partition("\n\n")[2].strip()
 
     def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
-        """The runs made that its verdicts rest on; with their step logs only where it asks for them."""
+        """The runs made that its verdicts rest on; step logs and probes only where it asks."""
         if self.all_runs:
             return {key: run for key, run in trajectories.items() if (run.asked or run).s in case.s_values}
         asked = {**self.runs(case), **self.continued(case, trajectories)}
         return {
-            key: trajectories[key] if request.log else replace(trajectories[key], log=None)
+            key: replace(
+                trajectories[key],
+                log=trajectories[key].log if request.log else None,
+                probes=trajectories[key].probes if request.probes else None,
+            )
             for key, request in asked.items()
             if key in trajectories
         }

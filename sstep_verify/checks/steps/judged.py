@@ -14,7 +14,7 @@ from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
 from sstep_verify.checks.steps.svm import judge_svm_steps
-from sstep_verify.checks.steps.tally import Tally, empty_tally
+from sstep_verify.checks.steps.tally import Tally, empty_tally, part_of
 from sstep_verify.compiled import compiled
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -66,7 +66,7 @@ class StepJudge:
         steps, width = trajectory.length, trajectory.s
         stretches = self._stretches(trajectory)
         per_call = max(STRETCH // (width * self._case.stream.block), 1) * width
-        tally = empty_tally(min(per_call, max(steps, 1)))
+        tally = empty_tally(min(per_call, max(steps, 1)), self._case.stream.block)
         worst = first_wrong = None
         judged = decided = position = 0
         wrong = [np.empty(0, dtype=np.int64)]
@@ -94,7 +94,7 @@ class StepJudge:
     def step(self, trajectory: Trajectory, iteration: int) -> JudgedStep:
         """Judge one step again, from the start of its window."""
         begin = iteration // trajectory.s * trajectory.s
-        state, tally = self._state(trajectory), empty_tally(trajectory.s)
+        state, tally = self._state(trajectory), empty_tally(trajectory.s, self._case.stream.block)
         self._skip(trajectory, state, 0, begin)
         drift = self._drift(trajectory)
         if drift is not None and begin:
@@ -102,6 +102,14 @@ class StepJudge:
         self._judge_steps(trajectory, state, tally, drift, begin, iteration + 1)
         place = iteration - begin
         return JudgedStep(iteration, float(tally.distance[place]), float(tally.bound[place]))
+
+    def gradients(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+        """The gradients of all steps (K-RR: right-hand sides) and bounds on the solver's, both (H, b)."""
+        tally = empty_tally(trajectory.length, self._case.stream.block)
+        state, drift = self._state(trajectory), self._drift(trajectory)
+        if trajectory.length:
+            self._judge_steps(trajectory, state, tally, drift, 0, trajectory.length)
+        return tally.gradient, tally.gradient_bound
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
@@ -173,7 +181,7 @@ class StepJudge:
             closing = begin + part.stop == trajectory.length
             sampled = np.full(steps, ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
             at = begin + first
-            own = Tally(tally.distance[part], tally.bound[part], *tally[2:])
+            own = part_of(tally, part)
             if case.problem.is_svm:
                 loss = case.problem.hinge
                 # Rounded up to a power of two: the weights of rows are kept for as long as it stays.

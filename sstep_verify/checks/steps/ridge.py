@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.ridge import solve_error
-from sstep_verify.bounds.step.svm import frozen_landing
+from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.checks.steps.ridge_effects import effects_of, norm, note
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -80,6 +80,9 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 rows, state, blocks[step], log[step], inputs, constants, drift[step]
             )
             tally.distance[step], tally.bound[step] = distance, bound
+            for place in range(block):
+                tally.gradient[step, place] = state.right[place]
+                tally.gradient_bound[step, place] = state.unsure[place]
             failed = bound < np.inf and not distance <= bound
             if failed:
                 tally.failed[0] += 1
@@ -124,9 +127,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 i = blocks[step, place]
                 increment = log[step, place] - alpha[i]
                 size = abs(increment)
-                slack = constants.u * abs(log[step, place])
-                if constants.frozen:
-                    slack = 2.0 * frozen_landing(state.drawn[i], constants.u, state.moved[i] + size)
+                slack = ridge_slack(constants, state.drawn[i], state.moved[i], size, log[step, place])
                 alpha[i] = log[step, place]
                 state.moved[i] += size
                 state.bounded[i] += size + slack * (1.0 + constants.residual) / constants.residual
@@ -148,6 +149,9 @@ def _residual(rows, state, drawn, logged, inputs, constants, drift):
     """
     alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
     trace = given = system = spread = 0.0
+    lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
+    for place in range(block):
+        state.unsure[place] = np.inf
     for place in range(block):
         i = drawn[place]
         slot = rows.slot[i]
@@ -162,6 +166,9 @@ def _residual(rows, state, drawn, logged, inputs, constants, drift):
         terms = state.error[place] / constants.residual * max(1.0, 2.0 * inputs.penalty)
         if not terms <= constants.largest:
             return np.inf, 0.0, False
+        state.right[place] = state.residual[place]
+        if inputs.least * constants.largest >= 1.0:
+            state.unsure[place] = (state.error[place] + lost_each + drift) * OUTWARD
         for other in range(block):
             j = drawn[other]
             entry = row[j] * scale + (samples if other == place else 0.0)
@@ -196,12 +203,8 @@ def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
     """Bound on what the increment leaves of the right-hand side in ``state.residual``, and its 2-norm."""
     block, samples = drawn.size, constants.modulus
     for place in range(block):
-        rounding = constants.u * abs(logged[place])
-        if constants.frozen:
-            i = drawn[place]
-            size = state.moved[i] + abs(state.increment[place])
-            rounding = 2.0 * frozen_landing(state.drawn[i], constants.u, size)
-        state.rounding[place] = rounding
+        i, size = drawn[place], abs(state.increment[place])
+        state.rounding[place] = ridge_slack(constants, state.drawn[i], state.moved[i], size, logged[place])
     for place in range(block):
         slot = rows.slot[drawn[place]]
         row = rows.kernel[slot]

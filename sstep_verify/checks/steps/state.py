@@ -66,7 +66,10 @@ class SvmState(NamedTuple):
 
 
 class RidgeState(NamedTuple):
-    """The same for blocks; see `judge_ridge_steps`. `start` is a at the window's start, whole."""
+    """The same for blocks; see `judge_ridge_steps`.
+
+    `start` is a at the window's start, whole; `right` a step's right-hand side, `unsure` the bound on it.
+    """
 
     targets: np.ndarray
     alpha: np.ndarray
@@ -75,6 +78,8 @@ class RidgeState(NamedTuple):
     bounded: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
+    right: np.ndarray
+    unsure: np.ndarray
     increment: np.ndarray
     rounding: np.ndarray
     product: np.ndarray
@@ -100,9 +105,10 @@ def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
 def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeState:
     """The state of a K-RR before its first step of b coordinates; targets and a, shape (m,)."""
     targets, samples = np.ascontiguousarray(targets, dtype=np.float64), alpha.size
-    increment, rounding, product, residual, applied, error, spread = np.zeros((7, block))
+    right, unsure, increment, rounding, product, residual, applied, error, spread = np.zeros((9, block))
     return RidgeState(
         targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), np.zeros(samples),
-        np.zeros(samples, dtype=np.int64), increment, rounding, product, residual, applied, error, spread,
+        np.zeros(samples, dtype=np.int64), right, unsure,
+        increment, rounding, product, residual, applied, error, spread,
         np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip

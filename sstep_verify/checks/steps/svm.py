@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.svm import svm_landing, svm_step_bound, svm_stored_bound
-from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
+from sstep_verify.bounds.step.slack import svm_slack
+from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
+from sstep_verify.bounds.step.svm_constants import FROZEN
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -34,6 +35,7 @@ from sstep_verify.checks.steps.tally import (
     note_effects,
 )
 from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD
 
 
 @compiled
@@ -83,6 +85,11 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             curvature = diagonal + shift
             error = np.dot(weight, state.bounded) + constants.gradient * (1.0 + shift * moved)
             error += constants.underflow + constants.shift_error * moved + drift[place]
+            tally.gradient[place, 0] = slope
+            # Neither a sum of its terms nor omega overflows.
+            known = error <= constants.gradient * constants.largest
+            known = known and shift + constants.shift_error <= constants.largest
+            tally.gradient_bound[place, 0] = error * OUTWARD if known else np.inf
             if curvature > 0.0:
                 new = value - slope / curvature
                 unclipped = svm_step_bound(constants, error, curvature, rows.error[i], value, new)
@@ -158,11 +165,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             state.step[0], state.last[0] = increment, i
             alpha[i] = log[place]
             signed[i] = labels[i] * log[place]
-            slack = constants.u * size
-            if constants.form == ADDED:
-                slack += constants.u * abs(log[place])
-            elif constants.form == FROZEN:
-                slack = 2.0 * svm_landing(constants, repeats, moved + size)
+            slack = svm_slack(constants, repeats, moved, size, log[place])
             state.moved[i] = moved + size
             state.bounded[i] += size + slack * (1.0 + constants.gradient) / constants.gradient
         for place in range(begin, end):

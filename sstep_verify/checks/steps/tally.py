@@ -46,6 +46,9 @@ class Tally(NamedTuple):
     ----------
     distance, bound : ndarray, shape (steps,)
         Per step of the stretch judged last: logged against judged, and the bound on it.
+    gradient, gradient_bound : ndarray, shape (steps, b)
+        Of the same steps: the judge's gradient (K-RR: right-hand side), and how far the solver's may be
+        from it; infinite where nothing is promised.
     events, first : ndarray of int64, shape (events,)
         How often each event happened, and the iteration where it first did (-1: never).
     seen : ndarray of int64, shape (quantities,)
@@ -66,6 +69,8 @@ class Tally(NamedTuple):
 
     distance: np.ndarray
     bound: np.ndarray
+    gradient: np.ndarray
+    gradient_bound: np.ndarray
     events: np.ndarray
     first: np.ndarray
     seen: np.ndarray
@@ -78,12 +83,14 @@ class Tally(NamedTuple):
     reproduced: np.ndarray
 
 
-def empty_tally(steps: int) -> Tally:
-    """A tally with nothing in it, for stretches of at most `steps` steps."""
+def empty_tally(steps: int, block: int) -> Tally:
+    """A tally with nothing in it, for stretches of at most `steps` steps of b coordinates."""
     count = len(NAMES)
     return Tally(
         np.zeros(steps),
         np.zeros(steps),
+        np.zeros((steps, block)),
+        np.full((steps, block), np.inf),
         np.zeros(len(EVENTS), dtype=np.int64),
         np.full(len(EVENTS), -1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
@@ -94,6 +101,16 @@ def empty_tally(steps: int) -> Tally:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
+    )
+
+
+def part_of(tally: Tally, part: slice) -> Tally:
+    """The same counts, with the steps of a part of a stretch."""
+    return tally._replace(
+        distance=tally.distance[part],
+        bound=tally.bound[part],
+        gradient=tally.gradient[part],
+        gradient_bound=tally.gradient_bound[part],
     )
 
 

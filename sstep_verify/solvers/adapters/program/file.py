@@ -23,7 +23,7 @@ SUFFIX = ".toml"
 LARGEST = 1 << 16
 """Bytes of the largest program file."""
 
-FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "scaled")
+FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scaled")
 """Fields of a `Declaration` that follow from what a program does."""
 
 
@@ -76,6 +76,11 @@ class ProgramFile:
             raise InputError(
                 f"{where}: probes = true is for a program that writes a log or a trace, and takes the "
                 "samples in the order given"
+            )
+        if self.conventions.panel != "K" and not self.program.probes:
+            raise InputError(
+                f"{where}: panel = {self.conventions.panel!r} says what the kernel rows hold that it "
+                "leaves, so probes must be true"
             )
         if self.stream and not self.stream.logged and self.conventions.order != "given":
             raise InputError(
@@ -136,6 +141,7 @@ class ProgramFile:
             "ranks": ranks,
             "level": self._level,
             "panels": given.probes and self._level >= 2,
+            "probes": given.probes and self._level >= 2 and self._steps_seen,
             "scaled": not self.conventions.exact,
         }
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
@@ -148,6 +154,10 @@ class ProgramFile:
         if self.rounded or self.ends_apart:
             return 0
         return 2 if self.program.writes in ("log", "trace") and not self.carries else 1
+
+    @property
+    def _steps_seen(self) -> bool:
+        return self.program.writes == "log" and self.conventions.plain
 
     def _require_state(self, made: Declaration, where: str) -> None:
         if made.state and made.state != ("weights",):

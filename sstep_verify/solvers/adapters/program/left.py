@@ -9,12 +9,12 @@ import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.conventions import Translation
 from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.printed import Printed
+from sstep_verify.solvers.adapters.program.probes import Probed
 from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_draws, read_numbers
-from sstep_verify.trajectory import Panel
+from sstep_verify.solvers.adapters.program.translation import Translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Left:
         Entries of `final` that were printed; None for all.
     drawn : ndarray of int64, shape (H, b), or None
         Coordinates that it says it drew.
-    panels : dict of int to Panel
-        Kernel rows that it used, by the iteration at which their window begins; where they were asked for.
+    probed : Probed
+        What it used in its steps, where that was asked for.
     """
 
     log: np.ndarray | None = None
@@ -41,7 +41,7 @@ class Left:
     rounding: np.ndarray | None = None
     known: np.ndarray | None = None
     drawn: np.ndarray | None = None
-    panels: dict[int, Panel] = field(default_factory=dict)
+    probed: Probed = field(default_factory=Probed)
 
 
 def read_left(

@@ -1,29 +1,50 @@
-"""Probes: the kernel rows that a program used, as examples/sstep_trace.h writes them with -DSSTEP_PROBE."""
+"""Probes: what a program used in its steps, as examples/sstep_trace.h writes it with -DSSTEP_PROBE."""
 
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
+from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program.results import ProgramError
-from sstep_verify.trajectory import Panel
+from sstep_verify.trajectory import Panel, Probes
 
 FILE = "probe.bin"
 
-QUANTITIES = ("panel", "gradient", "eta", "theta")
-"""Names of records; kernel rows are read, the others are for who looks for a mistake."""
+STEPPED = ("gradient", "eta", "theta")
+"""Names of records of a step."""
+
+QUANTITIES = ("panel", *STEPPED)
+"""Names of records."""
 
 HEAD = struct.Struct("<8sqq")
 """Name, iteration from 0, and how many float64 follow."""
 
 
-def read_panels(folder: Path, request: RunRequest) -> dict[int, Panel]:
-    """Kernel rows of every window that begins where a is recorded, by the iteration at which it begins.
+@dataclass(frozen=True, eq=False)
+class Probed:
+    """What a file of probes holds, in our words.
+
+    Parameters
+    ----------
+    panels : dict of int to Panel
+        Kernel rows of every window that begins where a is recorded, by the iteration at which it begins.
+    probes : Probes or None
+        What every step used; None where it was not asked for.
+    """
+
+    panels: dict[int, Panel] = field(default_factory=dict)
+    probes: Probes | None = None
+
+
+def read_probes(folder: Path, request: RunRequest, drawn: np.ndarray, panel: str = "K") -> Probed:
+    """Read a file of probes.
 
     Parameters
     ----------
@@ -31,32 +52,81 @@ def read_panels(folder: Path, request: RunRequest) -> dict[int, Panel]:
         The exchange folder.
     request : RunRequest
         The run.
+    drawn : ndarray of int64, shape (H, b)
+        Coordinates that it drew.
+    panel : {"K", "Q"}
+        What its rows hold, see `Conventions`.
 
     Raises
     ------
     ProgramError
-        If the file is not there or not whole, or a window is missing, twice there, or of another size.
+        If the file is not there or not whole, a window is missing, twice there, or of another size, or a
+        quantity is there for some steps and not for others.
     """
-    windows = range(0, request.iterations, request.s)
+    content = _content(folder, request)
+    windows, samples = range(0, request.iterations, request.s), request.problem.samples
+    steps, block = drawn.shape
+    found: dict[str, dict[int, np.ndarray]] = {name: {} for name in QUANTITIES}
+    for name, iteration, numbers in _records(content):
+        allowed = windows if name == "panel" else range(steps)
+        if iteration not in allowed or iteration in found[name]:
+            where = "where no window begins" if name == "panel" else f"of {steps}"
+            raise ProgramError(f"{FILE}: record {name} of iteration {iteration}, {where}, or twice")
+        found[name][iteration] = numbers
+    if missing := [begin for begin in windows if begin not in found["panel"]]:
+        raise ProgramError(f"{FILE}: holds no panel of the window that begins at iteration {missing[0]}")
+    rows = np.zeros((steps, block, samples))
+    for begin in windows:
+        own = rows[begin : begin + request.s]
+        numbers = found["panel"][begin]
+        if numbers.size != own.size:
+            raise ProgramError(
+                f"{FILE}: the panel of iteration {begin} has {numbers.size} numbers, but "
+                f"{own.shape[0] * block} rows of {samples} are due"
+            )
+        own[:] = labelled(
+            numbers.reshape(own.shape), drawn[begin : begin + request.s], panel, request.problem
+        )
+    panels = {
+        begin: _panel(begin, drawn[begin : begin + request.s], rows[begin : begin + request.s])
+        for begin in windows
+    }
+    shown = set(request.stops) if request.expose_panels else set()
+    panels = {begin: panel for begin, panel in panels.items() if begin in shown}
+    if not request.probes:
+        return Probed(panels)
+    shapes = ((steps, block), (steps, block, block), (steps, block))
+    of_steps = [_of_steps(name, found[name], shape) for name, shape in zip(STEPPED, shapes, strict=True)]
+    return Probed(panels, Probes(rows, *of_steps))
+
+
+def labelled(rows: np.ndarray, drawn: np.ndarray, panel: str, problem: Problem) -> np.ndarray:
+    """Kernel rows K from rows in either convention, or the other way round: labels are signs, so exactly.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (..., m)
+        The rows.
+    drawn : ndarray of int64, shape (...)
+        The coordinate of each.
+    panel : {"K", "Q"}
+        What they hold.
+    problem : Problem
+        Has the labels.
+    """
+    if panel == "K":
+        return rows
+    return rows * problem.targets[drawn][..., None] * problem.targets
+
+
+def _content(folder: Path, request: RunRequest) -> bytes:
     rows = request.iterations * request.stream.block
     # Of each step the kernel rows, b residuals or a gradient, a system, b increments, and four heads.
     most = 8 * rows * (request.problem.samples + request.stream.block + 2) + 4 * HEAD.size * (rows + 1)
     try:
-        content = read_whole(folder / FILE, most, "probes", follow=False)
+        return read_whole(folder / FILE, most, "probes", follow=False)
     except InputError as error:
         raise ProgramError(f"{FILE}: {str(error).removeprefix(f'{folder / FILE}: ')}") from error
-    found: dict[int, Panel] = {}
-    for name, iteration, numbers in _records(content):
-        if name != "panel":
-            continue
-        if iteration not in windows or iteration in found:
-            raise ProgramError(
-                f"{FILE}: a panel of iteration {iteration}, where no window begins, or twice"
-            )
-        found[iteration] = _panel(request, iteration, numbers)
-    if missing := [begin for begin in windows if begin not in found]:
-        raise ProgramError(f"{FILE}: holds no panel of the window that begins at iteration {missing[0]}")
-    return {begin: panel for begin, panel in found.items() if begin in request.stops}
 
 
 def _records(content: bytes) -> list[tuple[str, int, np.ndarray]]:
@@ -77,17 +147,25 @@ def _records(content: bytes) -> list[tuple[str, int, np.ndarray]]:
     return found
 
 
-def _panel(request: RunRequest, begin: int, numbers: np.ndarray) -> Panel:
+def _of_steps(name: str, found: dict[int, np.ndarray], shape: tuple[int, ...]) -> np.ndarray | None:
+    """A quantity of all steps; None where no step has it."""
+    if not found:
+        return None
+    if missing := [step for step in range(shape[0]) if step not in found]:
+        raise ProgramError(f"{FILE}: holds no {name} of iteration {missing[0]}, but of others")
+    due = int(np.prod(shape[1:]))
+    for step, numbers in found.items():
+        if numbers.size != due:
+            raise ProgramError(
+                f"{FILE}: the {name} of iteration {step} has {numbers.size} numbers, but {due} are due"
+            )
+    return np.array([found[step] for step in range(shape[0])], dtype=np.float64).reshape(shape)
+
+
+def _panel(begin: int, drawn: np.ndarray, rows: np.ndarray) -> Panel:
     """The distinct rows of a window; a coordinate that is drawn twice has one row."""
-    end = min(begin + request.s, request.iterations)
-    drawn = request.stream.blocks(request.start + begin, request.start + end).ravel()
-    if numbers.size != drawn.size * request.problem.samples:
-        raise ProgramError(
-            f"{FILE}: the panel of iteration {begin} has {numbers.size} numbers, but {drawn.size} rows of "
-            f"{request.problem.samples} are due"
-        )
-    columns, first, own = np.unique(drawn, return_index=True, return_inverse=True)
-    rows = numbers.reshape(drawn.size, -1).astype(np.float64)
+    columns, first, own = np.unique(drawn.ravel(), return_index=True, return_inverse=True)
+    rows = rows.reshape(drawn.size, -1)
     if not np.array_equal(rows, rows[first][own], equal_nan=True):
         raise ProgramError(f"{FILE}: the panel of iteration {begin} has two rows for one coordinate")
     return Panel(columns, rows[first])

@@ -14,14 +14,14 @@ import numpy as np
 from sstep_verify.errors import RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.conventions import Translation
 from sstep_verify.solvers.adapters.program.execute import REFUSED, TAIL, Ended, execute
 from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.left import Left, read_left
 from sstep_verify.solvers.adapters.program.places import places_of
 from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
-from sstep_verify.solvers.adapters.program.probes import read_panels
+from sstep_verify.solvers.adapters.program.probes import Probed, read_probes
 from sstep_verify.solvers.adapters.program.results import ProgramError, read_counters, read_ranks
+from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory, fingerprint
@@ -114,7 +114,8 @@ class ProgramSolver:
             log=left.log if request.log and not self.described.rounded else None,
             rounding=rounding,
             drawn=left.drawn,
-            panels=left.panels,
+            panels=left.probed.panels,
+            probes=left.probed.probes,
             **self._of_ranks(request.iterations),
         )
 
@@ -154,12 +155,18 @@ class ProgramSolver:
             self._require_end(ended, request.s, folder)
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             left = read_left(self.described, request, folder, ended, taken, places)
-            if request.expose_panels and self.declaration.panels:
-                left = replace(left, panels=read_panels(folder, request))
+            left = replace(left, probed=self._probed(folder, request, left.drawn))
             self._ranks_left = self._of_each_rank(folder, taken)
             return left
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _probed(self, folder: Path, request: RunRequest, drawn: np.ndarray | None) -> Probed:
+        wanted = request.expose_panels and self.declaration.panels
+        if not wanted and not (request.probes and self.declaration.probes):
+            return Probed()
+        blocks = self._blocks(request) if drawn is None else drawn
+        return read_probes(folder, request, blocks, self.described.conventions.panel)
 
     def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:
         """The exchange folder, with a0 and coordinates as the program has them."""

@@ -1,0 +1,77 @@
+"""How far what a step stores, or used, may be from what is logged: landing, e_t of bounds/step/svm.py."""
+
+from __future__ import annotations
+
+from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
+from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD
+
+
+@compiled
+def frozen_landing(draws, u, size):
+    """How far the sum of a frozen coordinate's value and its increments, all of `size`, may be off."""
+    k = (draws + 2) * u
+    return k / (1.0 - k) * size * OUTWARD
+
+
+@compiled
+def svm_landing(constants, draws, size):
+    """How far a frozen coordinate's sums may be from exact ones; 0 for the other forms.
+
+    Parameters
+    ----------
+    constants : SvmStepConstants
+        Constants.
+    draws : int
+        Times the coordinate was drawn in the window (r).
+    size : float
+        ``|a'_i|`` and the sizes of its increments, summed.
+    """
+    return frozen_landing(draws, constants.u, size) if constants.form == FROZEN else 0.0
+
+
+@compiled
+def svm_slack(constants, draws, moved, size, logged):
+    """How far the increment that a step used may be from the logged one (e_t).
+
+    Parameters
+    ----------
+    constants : SvmStepConstants
+        Constants.
+    draws : int
+        Times the coordinate was drawn in the window (r), this step included.
+    moved : float
+        ``|a'_i|`` and the sizes of the coordinate's increments before this step, summed.
+    size : float
+        Size of the logged increment.
+    logged : float
+        Value after the step.
+    """
+    if constants.form == FROZEN:
+        return 2.0 * svm_landing(constants, draws, moved + size)
+    slack = constants.u * size
+    if constants.form == ADDED:
+        slack += constants.u * abs(logged)
+    return slack
+
+
+@compiled
+def ridge_slack(constants, draws, moved, size, logged):
+    """How far the increment of a coordinate that a step used may be from the logged one.
+
+    Parameters
+    ----------
+    constants : RidgeStepConstants
+        Constants.
+    draws : int
+        Times the coordinate was drawn in the window (r), this step included.
+    moved : float
+        ``|a'_i|`` and the sizes of the coordinate's increments before this step, summed.
+    size : float
+        Size of the logged increment.
+    logged : float
+        Value after the step.
+    """
+    if constants.frozen:
+        return 2.0 * frozen_landing(draws, constants.u, moved + size)
+    return constants.u * abs(logged)

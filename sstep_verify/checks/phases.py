@@ -1,0 +1,232 @@
+"""Check phases: what each step used is right, each quantity as far as what stood before it goes.
+
+A run that writes down its kernel rows, and of every step gradient, curvature and increment, is judged
+quantity by quantity in float64: the rows against the data; the gradient (K-RR: right-hand side) and the
+curvature (K-RR: block matrix) at the run's own a, which its log tells; the increment as what the recorded
+gradient and curvature make of it; the new value of a as what that increment makes of it
+(bounds/step/probed.py). So the first quantity out of its bound names the phase that is wrong. Not judged:
+a in another scale, sign or order than ours, and steps without a log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.probed.compared import (
+    CURVATURE,
+    GRADIENT,
+    INCREMENT,
+    ROWS,
+    STORED,
+    Compared,
+    first_out,
+)
+from sstep_verify.checks.probed.ridge import ridge_quantities
+from sstep_verify.checks.probed.run import ProbedRun, malformed
+from sstep_verify.checks.probed.svm import BOTH, TURNED, svm_quantities
+from sstep_verify.checks.probed.told import told_first
+from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import Finding, unbounded, wrong
+from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.window_replay import replayable
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import CURVATURE as DIAGONAL
+from sstep_verify.quantities import STALE, WRITE_BACK
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import SEEN, Status, Term, Verdict
+
+CHECK = "phases"
+
+WORDS = 1 << 22
+"""Kernel entries of the steps of a run up to which it is the plain one; of a longer one the beginning."""
+
+CORE = {GRADIENT: (STALE, BOTH), CURVATURE: (DIAGONAL,), INCREMENT: (TURNED,), STORED: (WRITE_BACK,)}
+"""Parts that must show when left out, or the verdict is VACUOUS."""
+
+
+def applies(case: Case) -> bool:
+    """Whether the solver writes down what its steps use, and a is known before each of them."""
+    return case.declaration.probes and loggable(case)
+
+
+def key(case: Case, s: int) -> str:
+    """Key of the run of an s: the plain run, or one of its own."""
+    return run_key(s) if _length(case, s) == case.iterations else f"{CHECK}/s={s}"
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s, or its beginning, with log and probes."""
+    if not applies(case):
+        return {}
+    return {key(case, s): _request(case, s) for s in case.s_values if replayable(case, s)}
+
+
+def _length(case: Case, s: int) -> int:
+    """Iterations of the run: all, or whole windows of up to `WORDS` kernel entries, one at least."""
+    window = math.lcm(s, case.unit)
+    words = case.problem.samples * case.stream.block * window
+    return min(case.iterations, max(WORDS // words, 1) * window)
+
+
+def _request(case: Case, s: int) -> RunRequest:
+    plain, length = plain_request(case, s), _length(case, s)
+    if length < case.iterations:
+        plain = replace(plain, iterations=length, record=())
+    return replace(plain, log=True, probes=True)
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the recorded quantities of every run.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs`, by key.
+    oracle : Oracle
+        Keeps kernel entries.
+
+    Returns
+    -------
+    list of Verdict
+        One per run of a solver that declares probes.
+    """
+    wanted = runs(case)
+    return [
+        _judge(case, s, trajectories[key(case, s)], oracle) for s in case.s_values if key(case, s) in wanted
+    ]
+
+
+def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
+    if fault := malformed(case, trajectory):
+        return verdict_on(
+            CHECK, case, s, Status.FAIL, wrong(fault), f"{fault}.",
+            units="shapes", planned=max(trajectory.length, 1), executed=0, signs=("panels",),
+        )  # fmt: skip
+    if not trajectory.length:
+        return verdict_on(
+            CHECK, case, s, Status.VACUOUS, unbounded(""), "No step was made.",
+            units="steps", planned=1, executed=0,
+        )  # fmt: skip
+    run = ProbedRun(case, trajectory, oracle)
+    gradients = StepJudge(case, oracle).gradients(trajectory)
+    of_steps = svm_quantities if case.problem.is_svm else ridge_quantities
+    found = [run.rows(), *of_steps(run, *gradients)]
+    first, terms = first_out(found), _terms(found)
+    judged, planned = sum(one.judged for one in found), sum(one.planned for one in found)
+    finding, status = _largest(found), Status.PASS
+    if first is not None:
+        one, step = first
+        finding = Finding("", float(one.distance[step]), float(one.distance[step]), float(one.bound[step]))
+        status = Status.FAIL
+    elif not judged or any(term.status is Status.VACUOUS for term in terms if term.name in _core(found)):
+        status = Status.VACUOUS
+    return verdict_on(
+        CHECK, case, s, status, finding, _reason(run, found, first, terms, status),
+        units="of the quantity named", planned=planned, executed=judged, terms=terms,
+        evidence=_evidence(run, found, first), signs=_signs(first),
+    )  # fmt: skip
+
+
+def _signs(first: tuple[Compared, int] | None) -> tuple[str, ...]:
+    """Names of what is wrong, for the sentences that it breaks."""
+    if first is None:
+        return ()
+    return (ROWS,) if first[0].name == ROWS else tuple(first[0].without())
+
+
+def _largest(found: list[Compared]) -> Finding:
+    """The value with the largest ratio."""
+    best = Finding("", 0.0, 0.0, 0.0)
+    for one in found:
+        if one.distance.size:
+            step = int(one.ratio.argmax())
+            value = float(one.distance[step])
+            if one.ratio[step] > best.ratio:
+                best = Finding("", value, value, float(one.bound[step]))
+    return best
+
+
+def _name(one: Compared, part: str) -> str:
+    return part if part in (DIAGONAL, TURNED, WRITE_BACK) else f"{part} in the {one.name}"
+
+
+def _core(found: list[Compared]) -> set[str]:
+    return {_name(one, part) for one in found for part in CORE.get(one.name, ()) if part in one.effects}
+
+
+def _terms(found: list[Compared]) -> tuple[Term, ...]:
+    """What leaving each part of each quantity out would have shown."""
+    terms = []
+    for one in found:
+        decided = int(np.isfinite(one.bound).sum())
+        for part, effects in one.effects.items():
+            largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
+            terms.append(
+                Term(
+                    _name(one, part),
+                    Status.PASS if seen else Status.VACUOUS,
+                    SEEN / largest if largest > 0.0 else math.inf,
+                    one.bound.size,
+                    decided,
+                    seen,
+                    ""
+                    if seen
+                    else f"without it no {one.name} changes by more than {largest:.2g} of its bound",
+                )
+            )
+    return tuple(terms)
+
+
+def _reason(run: ProbedRun, found: list[Compared], first, terms: tuple[Term, ...], status: Status) -> str:
+    counts = ", ".join(f"{one.judged} of {one.planned} {one.name}" for one in found)
+    words = [f"{run.steps} steps of the {run.case.declaration.name} solver; values judged: {counts}."]
+    if first is not None:
+        words.append(told_first(run, found, *first))
+    else:
+        finding = _largest(found)
+        words.append(
+            f"All are within their bounds; largest ratio {finding.ratio:.3g} (bounds/step/probed.py)."
+        )
+    missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in {one.name for one in found}]
+    if missing:
+        words.append(f"Not written down, so not judged: {', '.join(missing)}.".replace(STORED, "increment"))
+    hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
+    if hidden and status is not Status.FAIL:
+        words.append(f"Not seen: {'; '.join(hidden)}.")
+    return " ".join(words)
+
+
+def _evidence(run: ProbedRun, found: list[Compared], first) -> dict[str, object]:
+    evidence: dict[str, object] = {
+        "steps recorded": run.steps,
+        "values": {one.name: {"judged": one.judged, "of": one.planned, "out": one.out} for one in found},
+        "largest ratios": {one.name: float(one.ratio.max(initial=0.0)) for one in found},
+    }
+    if first is not None:
+        one, step = first
+        evidence["first out of its bound"] = {"quantity": one.name, "iteration": step + 1}
+        evidence["likely causes"] = [f"{part} left out" for part in one.without()]
+    return evidence
+
+
+DECLARED = Check(
+    id=CHECK,
+    text=__doc__,
+    needs="the plain run of every s, or its beginning, with log and probes, where the solver declares them",
+    planted="stale product, correction, curvature or write-back left out, or the increment turned",
+    runs=runs,
+    judge=judge,
+    bounds=("step/probed", "step/svm", "step/ridge", "kernel/entries"),
+    level=2,
+    applies=lambda case, s: applies(case),
+    affordable=replayable,
+)
