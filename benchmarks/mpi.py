@@ -21,7 +21,7 @@ from mpi_pieces import Case
 from mpi_table import HEADER, LEGEND, line, say, summarise, write
 
 from sstep_verify.launch import run
-from sstep_verify.parallel.partition import balanced_partition
+from sstep_verify.parallel.partition import partition_of
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"
 COUNTS = "news20.binary.colnnz.txt.xz"
@@ -73,11 +73,12 @@ def counts_path(chosen: argparse.Namespace) -> Path:
 
 
 def balance(chosen: argparse.Namespace) -> dict[str, float]:
-    """Imbalance of the partition of the look-alike, also over the floor that its densest column sets."""
+    """Imbalance of work of the partition of the look-alike, also over the floor that its densest column sets."""
     counts, found = lookalike.column_counts(counts_path(chosen)), {}
-    for ranks in (4, 896):
-        floor = max(1.0, counts.max() * ranks / counts.sum())
-        found[f"P = {ranks}"] = balanced_partition(counts, ranks).imbalance
+    squares = counts.astype(np.float64) ** 2
+    for ranks in (2, 4, 8, 16, 64, 896):
+        floor = max(1.0, squares.max() * ranks / squares.sum())
+        found[f"P = {ranks}"] = partition_of(counts, ranks).work_imbalance
         found[f"P = {ranks}, over the floor"] = found[f"P = {ranks}"] / floor
     return found
 

@@ -45,7 +45,7 @@ def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
     Returns
     -------
     dict
-        Seconds taken, largest load of a rank over the mean.
+        Seconds taken, largest work of a rank over the mean.
     """
     _held.clear()
     gc.collect()
@@ -55,20 +55,20 @@ def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
     local = _drawn(comm, *source) if drawn else load_local(source, communicator_of(comm))
     comm.Barrier()
     _held.update(name=name, local=local)
-    return {"seconds": time.perf_counter() - begin, "imbalance": local.partition.imbalance}
+    return {"seconds": time.perf_counter() - begin, "imbalance": local.partition.work_imbalance}
 
 
 def _drawn(comm, samples: int, features: int) -> LocalData:
     """Columns of a dense matrix of normal numbers, with labels drawn alike on all ranks."""
-    from sstep_verify.parallel.partition import balanced_partition
+    from sstep_verify.parallel.partition import partition_of
 
-    partition = balanced_partition(np.full(features, samples), comm.size)
-    part = partition.columns(comm.rank)
+    partition = partition_of(np.full(features, samples), comm.size)
+    part = partition.places(comm.rank)
     generator = np.random.default_rng((SEED, comm.rank))
     data = generator.standard_normal((samples, part.stop - part.start))
     data /= np.sqrt(features)
     labels = np.where(np.random.default_rng(SEED).random(samples) < 0.5, 1.0, -1.0)
-    return LocalData(data, labels, features, partition, part)
+    return LocalData(data, labels, features, partition)
 
 
 def _problem(case: Case) -> Problem:
