@@ -73,7 +73,7 @@ def counts_path(chosen: argparse.Namespace) -> Path:
 
 
 def balance(chosen: argparse.Namespace) -> dict[str, float]:
-    """Imbalance of work of the partition of the look-alike, also over the floor that its densest column sets."""
+    """Imbalance of work on the look-alike, also over the floor that its densest column sets."""
     counts, found = lookalike.column_counts(counts_path(chosen)), {}
     squares = counts.astype(np.float64) ** 2
     for ranks in (2, 4, 8, 16, 64, 896):
