@@ -36,6 +36,7 @@ SUFFIXES = ("", ".bz2", ".xz", ".gz")
 _OPENERS = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 19  # bytes read at once
+_LARGE = 1 << 23  # bytes of a file for which a compiled pass is loaded
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
@@ -113,10 +114,11 @@ def read_block(
     """
     path, lines, found = Path(path), 0, []
     damage: BaseException | None = None
+    large = os.path.exists(path) and os.path.getsize(path) > _LARGE
     with _opened(path) as handle:
         try:
             for text in _texts(handle, begin, end, at_once=_CHUNK):
-                found.append(_samples(path, lines, text, features or LARGEST_INDEX))
+                found.append(_samples(path, lines, text, features or LARGEST_INDEX, large))
                 lines += text.count(b"\n") + (not text.endswith(b"\n"))
         except _UNREADABLE as error:
             damage = error
@@ -197,9 +199,15 @@ def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Itera
         yield text
 
 
-def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
+def _samples(path: Path, before: int, text: bytes, largest: int, large: bool = False) -> Samples:
     """The samples of some lines, which come after `before` others; LineError if one is at fault."""
-    found = parsed(text, largest)
+    found = None
+    if large:
+        # Only here, since it loads a compiler.
+        from sstep_verify.problems.data.svmlight_scan import scanned
+
+        found = scanned(text, largest)
+    found = found or parsed(text, largest)
     if found is not None:
         return found
     rows = []

@@ -300,3 +300,20 @@ def test_the_slow_pass_finds_a_fault_exactly_where_reading_fails(tmp_path_factor
         assert message.startswith(f"{path}, line {faults[0]}: ")
     elif message is not None:
         assert "no sample" in message or "not one feature" in message
+
+
+def test_a_large_file_is_read_to_the_same_bits(tmp_path, monkeypatch):
+    generator = np.random.Generator(np.random.PCG64(5))
+    lines = [
+        f"{sign:+d} "
+        + " ".join(f"{k}:{value!r}" if k % 7 else f"{k}:{value:.5g}" for k, value in enumerate(row, 1))
+        for sign, row in zip((1, -1) * 20, generator.standard_normal((40, 30)).tolist(), strict=True)
+    ]
+    path = write(tmp_path, "\n".join(lines).encode(), "large")
+    small = svmlight.read_svmlight(path)
+    monkeypatch.setattr(svmlight, "_LARGE", 1)
+    monkeypatch.setattr(svmlight, "_CHUNK", 1 << 10)
+    large = svmlight.read_svmlight(path)
+    assert np.array_equal(small[1], large[1])
+    for part in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(small[0], part), getattr(large[0], part))

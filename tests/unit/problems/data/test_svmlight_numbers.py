@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.problems.data.svmlight_lines import line_fault, line_samples
 from sstep_verify.problems.data.svmlight_numbers import joined, parsed
+from sstep_verify.problems.data.svmlight_scan import scanned
 
 LARGEST = 40
 
@@ -28,10 +29,11 @@ PIECES = st.lists(
 @example(["1", "3:1-2"], " ")
 @example(["1", "2:", "5"], " ")
 @example(["1", "+3:1", "\n", "-1"], " ")
-def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
+@pytest.mark.parametrize("parse", [parsed, scanned])
+def test_what_is_parsed_at_once_is_what_each_line_says(parse, pieces, between):
     text = between.join(pieces).encode()
     lines = text.split(b"\n")
-    found = parsed(text, LARGEST)
+    found = parse(text, LARGEST)
     if found is None:
         return
     assert [line_fault(line, LARGEST) for line in lines] == [None] * len(lines)
@@ -53,12 +55,15 @@ def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
     ),
     st.sampled_from(["\n", "\r\n", " # 3:4\n", "\n\n\t\n"]),
 )
-def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
+@pytest.mark.parametrize("parse", [parsed, scanned])
+def test_right_lines_are_parsed_at_once_to_the_last_bit(parse, rows, end):
     text = "".join(
         " ".join([repr(target), *(f"{index}:{row[index]!r}" for index in sorted(row))]) + end
         for target, row in rows
     )
-    found = parsed(text.encode(), LARGEST)
+    found = parse(text.encode(), LARGEST)
+    if parse is scanned and found is None:
+        return  # Most numbers are too long for it.
     assert found is not None
     assert found.targets.tolist() == [target for target, _ in rows]
     assert found.counts.tolist() == [len(row) for _, row in rows]
@@ -66,8 +71,31 @@ def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
     np.testing.assert_array_equal(found.values, [row[index] for _, row in rows for index in sorted(row)])
 
 
+@pytest.mark.parametrize("parse", [parsed, scanned])
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b" \t\r\n"])
-def test_text_without_samples_has_none(text):
-    found = parsed(text, LARGEST)
+def test_text_without_samples_has_none(text, parse):
+    found = parse(text, LARGEST)
     assert found is not None
     assert found.targets.size == found.values.size == 0
+
+
+@given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=None), min_size=1, max_size=20))
+def test_decimals_of_any_length_are_correctly_rounded(numbers):
+    texts = [f"{number:e}" if abs(number.adjusted()) > 300 else str(number) for number in numbers]
+    kept = [text for text in texts if np.isfinite(float(text))]
+    text = "".join(f"{word}\n" for word in kept).encode()
+    for parse in (parsed, scanned):
+        found = parse(text, LARGEST)
+        assert found is None or found.targets.tolist() == [float(word) for word in kept]
+
+
+def test_most_numbers_of_data_files_are_read_in_the_compiled_pass():
+    generator = np.random.Generator(np.random.PCG64(2))
+    values = generator.standard_normal(4000)
+    text = "".join(
+        f"1 3:{value:.{digits}g}\n"
+        for digits, value in zip(np.resize([1, 6, 12, 15], 4000), values, strict=True)
+    )
+    found = scanned(text.encode(), LARGEST)
+    assert found is not None
+    assert found.values.tolist() == [float(line.split(":")[1]) for line in text.splitlines()]
