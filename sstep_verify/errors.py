@@ -62,6 +62,8 @@ def require(module: str, extra: str) -> ModuleType:
 
 
 def closest(name: object, known: Iterable[str]) -> str:
-    """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it."""
+    """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it, or it is a number."""
+    if isinstance(name, int):
+        return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
     found = difflib.get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {found[0]!r}?)" if found else ""

@@ -7,11 +7,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sstep_verify.compiled import AVAILABLE
 from sstep_verify.problems.data.svmlight_lines import line_fault, line_samples
 from sstep_verify.problems.data.svmlight_numbers import joined, parsed
 from sstep_verify.problems.data.svmlight_scan import scanned
 
 LARGEST = 40
+
+EITHER = pytest.mark.parametrize(
+    "parse",
+    [
+        parsed,
+        pytest.param(scanned, marks=pytest.mark.skipif(not AVAILABLE, reason="numba is absent")),
+    ],
+)
+"""Both ways to parse many lines at once."""
 
 PIECES = st.lists(
     st.sampled_from([
@@ -29,7 +39,7 @@ PIECES = st.lists(
 @example(["1", "3:1-2"], " ")
 @example(["1", "2:", "5"], " ")
 @example(["1", "+3:1", "\n", "-1"], " ")
-@pytest.mark.parametrize("parse", [parsed, scanned])
+@EITHER
 def test_what_is_parsed_at_once_is_what_each_line_says(parse, pieces, between):
     text = between.join(pieces).encode()
     lines = text.split(b"\n")
@@ -55,7 +65,7 @@ def test_what_is_parsed_at_once_is_what_each_line_says(parse, pieces, between):
     ),
     st.sampled_from(["\n", "\r\n", " # 3:4\n", "\n\n\t\n"]),
 )
-@pytest.mark.parametrize("parse", [parsed, scanned])
+@EITHER
 def test_right_lines_are_parsed_at_once_to_the_last_bit(parse, rows, end):
     text = "".join(
         " ".join([repr(target), *(f"{index}:{row[index]!r}" for index in sorted(row))]) + end
@@ -71,7 +81,7 @@ def test_right_lines_are_parsed_at_once_to_the_last_bit(parse, rows, end):
     np.testing.assert_array_equal(found.values, [row[index] for _, row in rows for index in sorted(row)])
 
 
-@pytest.mark.parametrize("parse", [parsed, scanned])
+@EITHER
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b" \t\r\n"])
 def test_text_without_samples_has_none(text, parse):
     found = parse(text, LARGEST)
@@ -89,6 +99,7 @@ def test_decimals_of_any_length_are_correctly_rounded(numbers):
         assert found is None or found.targets.tolist() == [float(word) for word in kept]
 
 
+@pytest.mark.skipif(not AVAILABLE, reason="numba is absent")
 def test_most_numbers_of_data_files_are_read_in_the_compiled_pass():
     generator = np.random.Generator(np.random.PCG64(2))
     values = generator.standard_normal(4000)
