@@ -124,5 +124,5 @@ def test_a_number_of_more_digits_than_python_prints_is_refused_in_words():
 
     with pytest.raises(InputError, match="thousands of digits is refused"):
         convert({"C": 16**5000}, strict(Hinge, {}), "a file")
-    with pytest.raises(InputError, match="thousands of digits is refused.*known: in-place, added, frozen"):
+    with pytest.raises(InputError, match=r"thousands of digits is refused.*known: in-place, added, frozen"):
         convert({"name": "mine", "update": 16**5000}, Declaration, "declared")
