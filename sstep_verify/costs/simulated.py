@@ -72,7 +72,7 @@ class SimulatedCommunicator:
             )
         self.calls.append(("reduce_scatter", send.size))
         first = int(sizes[: self.rank].sum())
-        receive[:] = send[first : first + receive.size] * self.size
+        np.multiply(send[first : first + receive.size], self.size, out=receive)
 
     def allgather(self, value: Any) -> list[Any]:
         """The same value from every rank."""
