@@ -104,7 +104,9 @@ class Method:
     differences: bool = False
 
 
-def window_flops(held: Held, method: Method, draws: np.ndarray, moved: np.ndarray) -> Flops:
+def window_flops(
+    held: Held, method: Method, draws: np.ndarray, moved: np.ndarray, changed: np.ndarray
+) -> Flops:
     """Flops of one window on one rank.
 
     Parameters
@@ -117,6 +119,8 @@ def window_flops(held: Held, method: Method, draws: np.ndarray, moved: np.ndarra
         Coordinates drawn.
     moved : ndarray of bool, shape (w, b)
         Which of the draws changed their coordinate.
+    changed : ndarray of int64
+        Coordinates whose values at the two ends of the window differ; a clipped one may have come back.
 
     Returns
     -------
@@ -129,7 +133,6 @@ def window_flops(held: Held, method: Method, draws: np.ndarray, moved: np.ndarra
     rows = draws.size if fresh else count
     function, exponentials = (0, 0) if method.exchange == "gram" else function_flops(method)
     corrections = 0 if fresh else corrections_of(method, draws, moved)
-    changed = columns[[bool(moved[draws == column].any()) for column in columns]]
     weights = int(2 * held.nonzeros[changed].sum()) if method.exchange == "gram" else 0
     return Flops(
         panel=panel_flops(held, method, columns),

@@ -135,7 +135,10 @@ def _product_scratch(sizes: Sizes) -> int:
     """What forming a panel needs beside the columns."""
     samples, features = sizes.samples, sizes.features
     if sizes.differences:
-        return WORD * (samples + 1) if sizes.sparse else WORD * samples * features
+        if sizes.sparse:
+            return WORD * (samples + 1)
+        # The transpose of one row or one column is what it was.
+        return WORD * samples * features if min(samples, features) > 1 else 0
     if sizes.sparse:
         return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
     tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))

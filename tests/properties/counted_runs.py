@@ -100,13 +100,20 @@ def formula_flops(request: RunRequest, log: np.ndarray, rank: int, ranks: int, o
         exchange, problem.kernel, problem.is_svm, options.get("update") == "frozen", differences
     )
     total, values = Flops(), np.zeros(samples) if request.initial is None else request.initial.copy()
+    initial = values.copy()
     draws, moved = request.stream.blocks(0, request.iterations), np.empty(log.shape, dtype=bool)
     for step, (block, new) in enumerate(zip(draws, log, strict=True)):
         moved[step] = values[block] != new
         values[block] = new
+    values = initial
     for begin in range(0, request.iterations, request.s):
         window = slice(begin, min(begin + request.s, request.iterations))
-        total = total.plus(window_flops(Held.of(data, own), method, draws[window], moved[window]))
+        now = values.copy()
+        for block, new in zip(draws[window], log[window], strict=True):
+            now[block] = new
+        changed = np.flatnonzero(now != values)
+        values = now
+        total = total.plus(window_flops(Held.of(data, own), method, draws[window], moved[window], changed))
     return total
 
 
