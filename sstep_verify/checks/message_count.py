@@ -1,7 +1,7 @@
 """Check message-count: s iterations per communication, counted.
 
 The counts a run reports are compared with what the declared exchange implies, exactly; the formulas stand
-in checks/shared/exchange_counts.py.
+in costs/messages.py.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """

@@ -1,0 +1,201 @@
+"""Memory of a run, exactly: bytes that a rank holds from window to window.
+
+Source: Theorem 2, "Storage": f m n / P + s b m words. With c = min(s b, m) rows of a window, what
+ours holds is (8 bytes a word):
+
+    data         the rank's columns; where they are multiplied by scattering, also their transpose and the
+                 row pointers in 64 bits; dense ones also some sampled rows, side by side
+    panel        allreduce: c m words, summed in place. reduce-scatter: c m words to send, c m / P received,
+                 and some rows not yet in order; nothing of it is divided by P but what is received
+    small        reduce-scatter and gram: c^2 + c words
+    vectors      at most some ten of m words each: a, its product with the labels, labels or targets,
+                 increments, scratch
+    staging      coordinates of windows that are prepared together: of at most 512 draws, or of one window
+
+Nothing else is allocated within a window, see tests/properties/test_costs_memory.py. What a caller asks to
+have recorded (a at record points, a log, panels) is not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sstep_verify.problems import Kernel, PolynomialKernel
+
+WORD = 8
+"""Bytes of a float64, and of an int64."""
+
+CHUNK_DRAWS = 512
+"""Coordinates whose windows are prepared in one call."""
+
+TILE_WORDS = 1 << 19
+"""Words of a panel that one matrix product writes."""
+
+GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
+"""Sampled rows are copied side by side: one in so many of the data's words, within two limits."""
+
+PANEL_SHARE, DATA_SHARE, LEAST_ROWS, LEAST_BLOCK, FEW = 4, 16, 8, 128, 6
+"""When reduce-scatter forms rows in tiles, and when gram copies the samples of a window."""
+
+
+class Bytes(NamedTuple):
+    """Bytes by what they hold, see above."""
+
+    data: int
+    panel: int
+    small: int
+    vectors: int
+    staging: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the memory of a run depends on.
+
+    Parameters
+    ----------
+    samples, features, nonzeros : int
+        Samples (m), and the rank's features and stored values.
+    sparse : bool
+        How its columns are stored.
+    s, block, ranks, rank : int
+        Iterations per window, never more than are made; coordinates per block (b); ranks (P); which rank.
+    kernel : Kernel
+        The kernel.
+    svm, differences : bool
+        Whether it is a K-SVM; whether the RBF kernel is formed by differences.
+    """
+
+    samples: int
+    features: int
+    nonzeros: int
+    sparse: bool
+    s: int
+    block: int
+    ranks: int
+    rank: int
+    kernel: Kernel
+    svm: bool
+    differences: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Most distinct coordinates of a window (c)."""
+        return min(self.s * self.block, self.samples)
+
+    @property
+    def own(self) -> int:
+        """Samples of this rank after a reduce-scatter."""
+        return self.samples * (self.rank + 1) // self.ranks - self.samples * self.rank // self.ranks
+
+
+def resident(exchange: str, sizes: Sizes) -> Bytes:
+    """Bytes that a run on a rank holds beside its problem's targets and what is recorded.
+
+    Parameters
+    ----------
+    exchange : {"allreduce", "reduce-scatter", "gram"}
+        What is communicated.
+    sizes : Sizes
+        Of the run.
+
+    Returns
+    -------
+    Bytes
+    """
+    rows, samples = sizes.rows, sizes.samples
+    norms = samples if sizes.kernel.of_distance and not sizes.differences else 0
+    window = rows * samples if exchange == "allreduce" else rows * rows + rows
+    packet = max(window, norms) + 2
+    whole = exchange == "allreduce"
+    return Bytes(
+        data=_data(sizes) + (_gram_scratch(sizes) if exchange == "gram" else _product_scratch(sizes)),
+        panel=WORD * packet if whole else _sent(sizes) if exchange == "reduce-scatter" else 0,
+        small=0 if whole else WORD * packet,
+        vectors=WORD * (_recurrence(sizes) + (0 if exchange == "gram" else _function(sizes) + norms))
+        + WORD,
+        staging=_staging(sizes),
+    )
+
+
+def _data(sizes: Sizes) -> int:
+    """The rank's columns as the problem has them: CSR with 32-bit indices, or dense."""
+    if sizes.sparse:
+        return (WORD + 4) * sizes.nonzeros + 4 * (sizes.samples + 1)
+    return WORD * sizes.samples * sizes.features
+
+
+def _product_scratch(sizes: Sizes) -> int:
+    """What forming a panel needs beside the columns."""
+    samples, features = sizes.samples, sizes.features
+    if sizes.differences:
+        if sizes.sparse:
+            return WORD * (samples + 1)
+        # The transpose of one row or one column is what it was.
+        return WORD * samples * features if min(samples, features) > 1 else 0
+    if sizes.sparse:
+        return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
+    tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))
+    whole = features_at_once(sizes, tallest) >= features
+    return WORD * tallest * (features if whole else samples)
+
+
+def _gram_scratch(sizes: Sizes) -> int:
+    """Weights, and what inner products need beside the columns."""
+    samples, features = sizes.samples, sizes.features
+    if sizes.sparse:
+        return WORD * (samples + 1 + 2 * features)
+    copied = sizes.rows > FEW and features_at_once(sizes, sizes.rows) >= features
+    return WORD * (features + (sizes.rows * features if copied else 0))
+
+
+def features_at_once(sizes: Sizes, rows: int) -> int:
+    """Features of which so many rows are copied at once."""
+    words = min(max(sizes.samples * sizes.features // GATHERED_SHARE, GATHERED_LEAST), GATHERED_MOST)
+    return max(-(-sizes.features // max(-(-rows * sizes.features // words), 1)), 1)
+
+
+def _sent(sizes: Sizes) -> int:
+    """Buffers of reduce-scatter: sent, received, rows not yet in order, and P + 1 and P bounds."""
+    rows, samples, ranks = sizes.rows, sizes.samples, sizes.ranks
+    stored = sizes.nonzeros if sizes.sparse else samples * sizes.features
+    wide = stored >= DATA_SHARE * rows * samples
+    tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
+    ranged = not (sizes.sparse or sizes.differences)
+    direct = ranged and samples // ranks >= LEAST_BLOCK
+    packed = ranks > 1 and rows > 1 and not direct
+    partial = min(max(-(-rows // tiles), LEAST_ROWS), rows) * samples if packed else 0
+    received = rows * sizes.own if ranks > 1 else 0
+    return WORD * (rows * samples + received + partial + 2 * ranks + 1)
+
+
+def _function(sizes: Sizes) -> int:
+    """Scratch of the kernel function: a row for a power."""
+    return sizes.samples if isinstance(sizes.kernel, PolynomialKernel) else 0
+
+
+def _recurrence(sizes: Sizes) -> int:
+    """Words of the dual vector and of what a window's updates need."""
+    samples, rows, width, block = sizes.samples, sizes.rows, sizes.s, sizes.block
+    if sizes.svm:
+        return 3 * samples + 3 * width + 4 * min(width, samples)
+    return 3 * samples + 4 * rows + 2 * width * block + block * block + block
+
+
+def _staging(sizes: Sizes) -> int:
+    """Draws of the windows that are prepared together: places, distinct ones, new values; marks."""
+    draws = sizes.s * sizes.block
+    windows = max(CHUNK_DRAWS // draws, 1)
+    return WORD * (3 * windows * draws + windows + sizes.samples)
+
+
+def stated_words(sizes: Sizes) -> int:
+    """The paper's words: f m n / P, here the rank's own stored values, and s b m."""
+    stored = sizes.nonzeros if sizes.sparse else sizes.samples * sizes.features
+    return stored + sizes.s * sizes.block * sizes.samples

@@ -1,0 +1,166 @@
+"""Reductions and words of a run, exactly, for every exchange.
+
+With W = ceil(H/s) windows (the last one shorter), d_k distinct coordinates in window k, m samples, and the
+set-up Z = 1 where the RBF kernel is formed by norm expansion (the squared norms, m words) and else 0:
+
+    allreduce        W + Z reductions, m (sum d_k + Z) words
+    reduce-scatter   2 W + Z reductions, m (sum d_k + Z) + sum (d_k**2 + d_k) words
+    gram             W reductions, sum (d_k**2 + d_k) words (linear kernel)
+    kept-gram        ceil(m / R) + Z reductions, m (m + Z) words, R rows in each; or
+                     Z and m Z where an earlier run left the matrix
+    column-cache     as allreduce, but a window asks only for the rows that are not kept, and not at all if
+                     none is missing
+
+and two words (status, signature) in every reduction, except the first of the two of reduce-scatter. Every
+rank hands the same words to the same reductions, so what one rank counts is the critical path, and P times
+that the total.
+
+Source: Theorems 1 and 2, "Bandwidth" and "Latency": H b m words in H reductions (Algorithm 3, line 6),
+s b m words in each of H / s (Algorithm 4, line 10). Exchange allreduce is that but for coordinates that a
+window draws twice, which are sent once, the trailer, and Z; `stated_words` and `repeated_words` say by how
+much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sstep_verify.costs.windows import Distinct
+
+TRAILER = 2
+"""Words beside the payload of a reduction: status and signature."""
+
+ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
+"""Names of the two kinds of reductions."""
+
+
+class Reduction(NamedTuple):
+    """One reduction.
+
+    Parameters
+    ----------
+    name : {"allreduce", "reduce_scatter"}
+        Which collective.
+    words : int
+        Float64 words that each rank hands to it.
+    """
+
+    name: str
+    words: int
+
+
+class Counts(NamedTuple):
+    """What a rank counts in a run; fields as in the counters of a trajectory.
+
+    Parameters
+    ----------
+    windows, columns : int
+        Windows made, kernel rows formed.
+    collectives, words : int
+        Reductions, and words that each rank hands to them.
+    """
+
+    windows: int
+    columns: int
+    collectives: int
+    words: int
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The counts by the names that a trajectory has for them."""
+        return dict(zip(("windows", "panel columns", "collectives", "words"), self, strict=True))
+
+
+def window_counts(exchange: str, samples: int, distinct: Distinct, norms: bool) -> Counts:
+    """Counts of a run whose every window exchanges what it needs.
+
+    Parameters
+    ----------
+    exchange : {"allreduce", "reduce-scatter", "gram"}
+        What is communicated.
+    samples : int
+        Number of samples (m).
+    distinct : Distinct
+        Distinct coordinates of the windows.
+    norms : bool
+        Whether the set-up reduces the squared norms of the samples (Z); never with gram.
+
+    Returns
+    -------
+    Counts
+    """
+    windows, setup = distinct.windows, int(norms)
+    panel, small = samples * (distinct.total + setup), distinct.squares + distinct.total
+    match exchange:
+        case "gram":
+            return Counts(windows, distinct.total, windows, small + TRAILER * windows)
+        case "reduce-scatter":
+            words = panel + small + TRAILER * (windows + setup)
+            return Counts(windows, distinct.total, 2 * windows + setup, words)
+    collectives = windows + setup
+    return Counts(windows, distinct.total, collectives, panel + TRAILER * collectives)
+
+
+def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed: bool = True) -> Counts:
+    """Counts of a run that keeps all m kernel rows, and sums `rows` at once where it forms them."""
+    setup, columns = int(norms), samples if formed else 0
+    collectives = -(-columns // min(rows or samples, samples)) + setup
+    words = samples * (columns + setup) + TRAILER * collectives
+    return Counts(windows, columns, collectives, words)
+
+
+def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Counts:
+    """Counts of a run whose windows ask for the rows that they lack, one number a window."""
+    lacking = list(missing)
+    columns, setup = sum(lacking), int(norms)
+    collectives = sum(map(bool, lacking)) + setup
+    words = samples * (columns + setup) + TRAILER * collectives
+    return Counts(len(lacking), columns, collectives, words)
+
+
+def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:
+    """Every reduction of a run, in order.
+
+    Parameters
+    ----------
+    exchange : {"allreduce", "reduce-scatter", "gram", "column-cache", "kept-gram"}
+        What is communicated.
+    samples : int
+        Number of samples (m).
+    counts : iterable of int
+        Kernel rows that each window asks for, d_k or what a cache lacks; of kept-gram those of each
+        portion of the matrix.
+    norms : bool
+        Whether the set-up reduces the squared norms of the samples.
+
+    Yields
+    ------
+    Reduction
+    """
+    if norms:
+        yield Reduction(ALLREDUCE, samples + TRAILER)
+    for count in counts:
+        small = count * count + count + TRAILER
+        if exchange == "gram":
+            yield Reduction(ALLREDUCE, small)
+        elif exchange == "reduce-scatter":
+            yield Reduction(REDUCE_SCATTER, count * samples)
+            yield Reduction(ALLREDUCE, small)
+        elif count:
+            yield Reduction(ALLREDUCE, count * samples + TRAILER)
+
+
+def portions(samples: int, rows: int) -> list[int]:
+    """Rows of each portion in which a kept Gram matrix of m rows is formed, `rows` at once."""
+    return [min(rows, samples - begin) for begin in range(0, samples, rows)]
+
+
+def stated_words(samples: int, block: int, iterations: int) -> int:
+    """The paper's words of a run, H b m for every s: Theorem 1, and H / s times s b m of Theorem 2."""
+    return iterations * block * samples
+
+
+def repeated_words(samples: int, block: int, iterations: int, distinct: Distinct) -> int:
+    """What `stated_words` has more than is sent: m words for each draw that its window had before."""
+    return samples * (iterations * block - distinct.total)

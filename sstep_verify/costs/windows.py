@@ -1,0 +1,111 @@
+"""Windows of an index stream: what they draw, how much of it is distinct, what a cache of rows lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.problems import IndexStream
+
+DRAWS_AT_ONCE = 1 << 20
+"""Drawn coordinates that are looked at at once."""
+
+
+class Distinct(NamedTuple):
+    """Distinct coordinates of the windows of a run.
+
+    Parameters
+    ----------
+    windows : int
+        Number of windows (W).
+    total, squares : int
+        Distinct coordinates of each window (d_k), summed, and their squares summed.
+    """
+
+    windows: int
+    total: int
+    squares: int
+
+
+def drawn_windows(stream: IndexStream, s: int, iterations: int, start: int = 0) -> Iterator[np.ndarray]:
+    """The coordinates of a run, some windows at a time.
+
+    Parameters
+    ----------
+    stream : IndexStream
+        The coordinates drawn.
+    s, iterations, start : int
+        Iterations per window, iterations made (H), position of the stream at which they begin.
+
+    Yields
+    ------
+    ndarray of int64, shape (windows, s * b)
+        One window a row, in the order of the draws; the last one alone where it is shorter.
+    """
+    block = stream.block
+    step = max(DRAWS_AT_ONCE // (s * block), 1) * s
+    for first in range(0, iterations, step):
+        draws = stream.blocks(start + first, start + min(first + step, iterations))
+        full = draws.shape[0] // s * s
+        for part in (draws[:full].reshape(-1, s * block), draws[full:].reshape(1, -1)):
+            if part.size:
+                yield part
+
+
+def distinct_counts(windows: Iterable[np.ndarray]) -> np.ndarray:
+    """Distinct coordinates (d_k) of each window that `drawn_windows` yields, int64, shape (W,)."""
+    found = [np.zeros(0, dtype=np.int64)]
+    for part in windows:
+        ordered = np.sort(part, axis=1)
+        found.append(1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1))
+    return np.concatenate(found)
+
+
+def distinct_of(counts: np.ndarray) -> Distinct:
+    """Number, sum, and sum of squares of the distinct coordinates of windows, shape (W,)."""
+    return Distinct(counts.size, int(counts.sum()), int((counts * counts).sum()))
+
+
+def cache_misses(windows: Iterable[np.ndarray], samples: int, capacity: int) -> list[int]:
+    """Kernel rows that each window lacks where so many are kept.
+
+    Parameters
+    ----------
+    windows : iterable of ndarray of int64, shape (windows, s * b)
+        As `drawn_windows` yields them.
+    samples : int
+        Number of coordinates (m).
+    capacity : int
+        Rows kept; not fewer than any window needs.
+
+    Returns
+    -------
+    list of int, length W
+
+    Notes
+    -----
+    The cache fills in the order of the draws; a new row then takes the place of the one kept longest, those
+    of the current window apart.
+    """
+    kept: set[int] = set()
+    slots: list[int | None] = [None] * capacity
+    place, missing = 0, []
+    for window in (row for part in windows for row in part.tolist()):
+        if len(kept) == samples:
+            missing.append(0)  # Nothing is ever dropped from a full cache of all rows.
+            continue
+        needed = dict.fromkeys(window)
+        lacking = [coordinate for coordinate in needed if coordinate not in kept]
+        for coordinate in lacking:
+            while slots[place] in needed:
+                place = (place + 1) % capacity
+            dropped = slots[place]
+            if dropped is not None:
+                kept.discard(dropped)
+            slots[place] = coordinate
+            kept.add(coordinate)
+            place = (place + 1) % capacity
+        missing.append(len(lacking))
+    return missing
