@@ -139,7 +139,7 @@ def test_a_callable_with_a_planted_defect_is_red(precision, task, defect):
         loss = Hinge(0.05)  # so small that steps go beyond it
     wrong, right = mutable_solver(precision, defect.mutation), mutable_solver(precision, NONE)
     red = 0
-    for kernel in KERNELS:
+    for kernel in KERNELS if precision == "float64" else KERNELS[:1]:
         found = statuses(wrong, kernel, loss, block, s_values=(16,))
         red += found == [Status.FAIL]
         if found != [Status.FAIL]:  # an end of the box that no step reaches

@@ -103,7 +103,7 @@ def test_a_defect_changes_the_result_only_where_it_can_act(task, name):
     (defect,) = [defect for defect in CATALOGUE if defect.name == name]
     seen: Counter = Counter()
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(cases_of(task), widths)
     def holds(case, s):
         changed = run(case, task, s, defect.mutation) != run(case, task, s)
@@ -129,7 +129,7 @@ def test_every_quantity_has_a_mutation_that_changes_the_result(task, quantity, k
         return
     seen: Counter = Counter()
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(cases_of(task), widths)
     def holds(case, s):
         seen["changed"] += run(case, task, s, mutation) != run(case, task, s)
