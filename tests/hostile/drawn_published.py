@@ -68,6 +68,7 @@ def statements(draw: Draw) -> Try:
     before = _content(file)
     _spoil(draw, file)
     same = json.dumps(_content(file), default=str) == json.dumps(before, default=str)
+    same |= file.suffix == ".svg" and not os.path.lexists(file)  # A badge need not be there.
     words = ("statement", "st.json", "--jobs", "1", *(["--verify"] if draw.random() < 0.8 else []))
     untrue = (lambda _: "a changed statement was proved") if not same else (lambda _: "")
     return Try(f"statement {file}", words, (), untrue if "--verify" in words else (lambda _: ""))
