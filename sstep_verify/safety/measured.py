@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.parallel.packet import WindowError
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.safety.long_rows import LongKernel, LongRows
 from sstep_verify.safety.single import SingleWindows
@@ -103,10 +104,13 @@ class Windows:
         return Measured(worst, count)
 
     def _log(self, draws: np.ndarray, begin: int, s: int) -> np.ndarray:
-        """New value of each drawn coordinate."""
+        """New value of each drawn coordinate; NaN where the window broke down."""
         if self._single is not None:
             return self._single.log(draws)
         request = RunRequest(self._problem, self._sample.stream, s, s, begin, self._alpha, log=True)
-        log = self._solver.run(request).log
+        try:
+            log = self._solver.run(request).log
+        except WindowError:
+            return np.full(draws.shape, np.nan)
         assert log is not None
         return np.asarray(log, dtype=np.float64).reshape(draws.shape)

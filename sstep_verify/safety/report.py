@@ -25,8 +25,8 @@ def lines(found: Certificate) -> Iterator[str]:
     """The certificate for a terminal."""
     for curve in found.curves:
         yield (
-            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {curve.gained:.2e} gained by "
-            f"training; the precision shows gaps from {curve.shown:.2e} on"
+            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {curve.gained:.2e} "
+            f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
         )
         yield "     s       bound   classical  attainable    measured"
         for point in curve.points:

@@ -47,7 +47,11 @@ class SingleWindows:
         self._targets = problem.targets.astype(SINGLE)
 
     def log(self, draws: np.ndarray) -> np.ndarray:
-        """New value of each drawn coordinate of one window, shape (s, b)."""
+        """New value of each drawn coordinate of one window, shape (s, b); NaN once it has broken down."""
+        with np.errstate(all="ignore"):
+            return self._logged(draws)
+
+    def _logged(self, draws: np.ndarray) -> np.ndarray:
         places, order = np.unique(draws, return_inverse=True)
         rows = self._kernel(places)
         window = self._svm if self._problem.is_svm else self._ridge
@@ -98,7 +102,10 @@ class SingleWindows:
         for block in order:
             right = targets[block] - samples * now[block] - (stale[block] + own[block] @ gained) / penalty
             system = own[np.ix_(block, block)] / penalty + samples * np.eye(block.size, dtype=SINGLE)
-            factor = scipy.linalg.cho_factor(system, check_finite=False)
+            try:
+                factor = scipy.linalg.cho_factor(system, check_finite=False)
+            except np.linalg.LinAlgError:
+                return log + [np.full(block.size, np.nan)] * (len(order) - len(log))
             new = now[block] + scipy.linalg.cho_solve(factor, right, check_finite=False)
             gained[block] += new - now[block]
             now[block] = new

@@ -98,7 +98,7 @@ class RidgeWindows:
         largest = math.sqrt(2.0 * self._gap)
         for _ in range(ROUNDS):
             left = self._left(constants, width, moved, largest)
-            lost = s * left**2 / (2.0 * self._samples) * OUTWARD
+            lost = float(raised(s * (left * left) / (2.0 * self._samples)))
             if not lost < math.inf:
                 return math.inf
             single = left / math.sqrt(self._samples)

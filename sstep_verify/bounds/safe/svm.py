@@ -42,9 +42,11 @@ from sstep_verify.bounds.safe.rows import least_diagonal, require_judged, row_si
 from sstep_verify.bounds.step.svm import svm_step_bound
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, raised, smallest, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
+
+LEAST = smallest("float64")
 
 ROUNDS = 60
 """Attempts to find a bound on the increments that confirms itself."""
@@ -121,7 +123,7 @@ class SvmWindows:
             step, error = self._step(constants, moved)
             if not step < math.inf:
                 return math.inf
-            lost = s * step * OUTWARD
+            lost = float(raised(s * step))
             whole = math.sqrt(2.0 * self._gap + 2.0 * lost) + math.sqrt(s) * error
             follows = min(math.sqrt(s) * whole * OUTWARD, box)
             if follows <= moved:
@@ -173,4 +175,5 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
         apart = min(error, upper)
         worst = max(worst, largest[i] * (error * apart + 0.5 * apart * apart))
         weighted = max(weighted, np.sqrt(largest[i]) * error)
-    return worst * OUTWARD, weighted * OUTWARD
+    # What products that underflow took off.
+    return (worst + 8.0 * LEAST) * OUTWARD, (weighted + LEAST) * OUTWARD
