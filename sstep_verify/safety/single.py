@@ -98,7 +98,8 @@ class SingleWindows:
         penalty, samples = SINGLE(self._problem.ridge.penalty), SINGLE(self._problem.samples)
         stale, own = rows @ self._alpha, rows[:, places]
         now, gained = self._alpha[places].copy(), np.zeros(places.size, dtype=SINGLE)
-        targets, log = self._targets[places], []
+        targets = self._targets[places]
+        log: list[np.ndarray] = []
         for block in order:
             right = targets[block] - samples * now[block] - (stale[block] + own[block] @ gained) / penalty
             system = own[np.ix_(block, block)] / penalty + samples * np.eye(block.size, dtype=SINGLE)

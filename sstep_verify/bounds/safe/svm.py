@@ -42,7 +42,7 @@ from sstep_verify.bounds.safe.rows import least_diagonal, require_judged, row_si
 from sstep_verify.bounds.step.svm import svm_step_bound
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -92,7 +92,10 @@ class SvmWindows:
         self._rows = row_sizes(problem, declaration, alpha, self._weights)
         self._slopes = slopes + loss.shift * self._start
         self._curvature = self._rows.diagonal + loss.shift
-        self._largest = raised(self._curvature + self._rows.diagonal_errors)
+        # The float64 value of eta is itself off by its sum's and the shift's rounding.
+        rounding = gamma(4, unit_roundoff("float64")) * self._curvature
+        self._off = raised(self._rows.diagonal_errors + rounding)
+        self._largest = raised(self._curvature + self._off)
 
     @property
     def margins(self) -> float:
@@ -148,7 +151,7 @@ class SvmWindows:
             constants,
             raised(gradient, 64),
             self._curvature,
-            rows.diagonal_errors,
+            self._off,
             raised(slopes, 64),
             own,
             self._largest,
