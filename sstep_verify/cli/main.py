@@ -54,6 +54,7 @@ COMMANDS = {
     "replay": "Judge the artefact of a failure again, without the solver.",
     "report": "Make page, figures and tables anew from a results.json; nothing is run.",
     "run": "Judge a solver on a campaign of problems and write the report.",
+    "safe-s": "Certify the largest s that loses no accuracy on your data, with the curve over s.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
     "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
     "vectors": "Write portable test vectors with exact answers, or prove them anew.",
@@ -98,7 +99,8 @@ class LazyGroup(click.Group):
         """Load the command of a name."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"sstep_verify.cli.commands.{cmd_name}").command
+        module = importlib.import_module(f"sstep_verify.cli.commands.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
         if is_silent():
             quietly = functools.partial(_parsed_quietly, command.make_context)
             command.make_context = quietly  # type: ignore[method-assign]

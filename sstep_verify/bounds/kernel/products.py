@@ -11,8 +11,8 @@ from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, uni
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
-ENTRIES_AT_ONCE = 1 << 22
-"""Kernel entries held at once."""
+ENTRIES_AT_ONCE = 1 << 18
+"""Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Bounds of every window of s steps from one vector, whatever coordinates it draws."""

@@ -1,0 +1,182 @@
+"""What every window of s steps from one vector may lose of a K-SVM's objective, whatever it draws.
+
+f is the minimised objective, a inside the box with a duality gap of at most g, so ``f(a) - f* <= g``. A
+step is made from the solver's own iterate a_t on a coordinate i with curvature ``eta = Q_ii + omega``;
+the exact step from there moves by theta_t to c, the minimiser over the box, and the solver lands on ``c +
+d``.
+
+Loss of one step. Let z be the exact unclipped value, z^ the solver's, ``|z^ - z| <= e``. Along coordinate
+i, ``f(c + d) - f(c) = eta (c - z) d + eta d^2 / 2``. The solver stores the clipped value itself, so ``|d|
+<= e`` and d is at most the box's width; where c is an end of the box and d is not 0, z^ is on the box's
+side of that end and z beyond it, so ``|c - z| <= e``; elsewhere c = z. A step therefore loses at most
+
+    l = eta (e |d| + d^2 / 2) <= 3/2 eta e^2.
+
+No window needs to be known. The exact step of a convex quadratic lowers f by at least ``eta theta_t^2 /
+2``. Over t steps f falls by the sum of these less what was lost, and by no more than g + t l in all:
+
+    sum eta theta_t^2 <= 2 (g + t l),   sum eta (theta^_t)^2 <= (sqrt(2 g + 2 t l) + sqrt(sum eta e^2))^2,
+
+and by Cauchy and Schwarz ``T = sum sqrt(eta) |theta^_t| <= sqrt(t) (sqrt(2 g + 2 t l) + sqrt(t eta
+e^2))``. With an upper end C, T is also at most ``t C max sqrt(eta)``. Hence the increments of a window
+enter the gradient of row i with sizes of at most
+
+    sum_t |K(i, i_t)| |theta^_t| <= kappa_i T,   kappa_i = max_l |K_il| / sqrt(eta_l)  (<= sqrt(K_ii)),
+
+a coordinate moves by at most ``T / sqrt(eta_i)``, and e follows from the bound of one step within a
+window (bounds/step/svm.py) with these sizes in the place of the logged ones. e grows with T and T with e:
+a number R is a bound on T as soon as the e that follows from ``T <= R`` gives ``T <= R`` again. For, R
+bounds T before the first step, and if it does before a step, it does after it.
+
+The window of s steps loses at most s times the largest l of any coordinate: against the exact steps from
+its own iterates, and so its end lies at most that above the objective it began with.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sstep_verify.bounds.safe.rows import least_diagonal, require_judged, row_sizes
+from sstep_verify.bounds.step.svm import svm_step_bound
+from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+LEAST = smallest("float64")
+
+ROUNDS = 60
+"""Attempts to find a bound on the increments that confirms itself."""
+
+
+class SvmWindows:
+    """Every window of a K-SVM from one vector.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM whose C the solver's precision holds exactly.
+    declaration : Declaration
+        A solver that updates in place from kernel entries.
+    alpha : ndarray, shape (m,)
+        Where windows begin (a), inside the box.
+    gap : float
+        Upper bound on its duality gap (g).
+    slopes : ndarray, shape (m,)
+        Upper bounds on ``|(Qa)_i - 1|``.
+
+    Raises
+    ------
+    InputError
+        If the declaration is of another kind of solver.
+    """
+
+    def __init__(
+        self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, slopes: np.ndarray
+    ):
+        require_judged(declaration)
+        self._declaration, self._samples, self._gap = declaration, problem.samples, max(gap, 0.0)
+        loss = problem.hinge
+        self._shift, self._upper, self._start = loss.shift, loss.upper, magnitudes(alpha)
+        self._support = int(np.count_nonzero(alpha))
+        least = least_diagonal(problem) + loss.shift
+        # A row of zeros moves no other coordinate, and its own step is exact.
+        with np.errstate(divide="ignore"):
+            weights = np.where(least > 0.0, OUTWARD / np.sqrt(least), np.inf)
+        null = problem.kernel.diagonal(np.zeros(problem.samples)) + loss.shift
+        self._acting = problem.dense.any(axis=1) | (null > 0.0)
+        self._weights = np.where(self._acting, weights, 0.0)
+        self._rows = row_sizes(problem, declaration, alpha, self._weights)
+        self._slopes = slopes + loss.shift * self._start
+        self._curvature = self._rows.diagonal + loss.shift
+        # The float64 value of eta is itself off by its sum's and the shift's rounding.
+        rounding = gamma(4, unit_roundoff("float64")) * self._curvature
+        self._off = raised(self._rows.diagonal_errors + rounding)
+        self._largest = raised(self._curvature + self._off)
+
+    @property
+    def margins(self) -> float:
+        """Sum of the sizes of all margins' terms, ``sum_ij |Q_ij| |a_j|``; see `row_sizes`."""
+        return float(np.sum(self._rows.sizes))
+
+    def loss(self, s: int, width: int | None = None) -> float:
+        """Bound on what s steps may lose of the objective; infinite where nothing can be promised.
+
+        Parameters
+        ----------
+        s : int
+            Number of steps.
+        width : int, optional
+            Steps of a window, if not all of them are one: 1 for the same number of classical steps.
+        """
+        width = width or s
+        # A window that does not begin at `alpha` itself may find other coordinates moved.
+        support = self._support if width == s else min(self._support + s, self._samples)
+        constants = svm_step_constants(
+            self._declaration, self._samples, support, width, self._shift, self._upper, judge=False
+        )
+        box = math.inf
+        if self._upper < math.inf:
+            box = s * self._upper * math.sqrt(float(self._largest.max())) * OUTWARD
+        moved = min(math.sqrt(2.0 * s * self._gap) * OUTWARD, box)
+        for _ in range(ROUNDS):
+            step, error = self._step(constants, moved)
+            if not step < math.inf:
+                return math.inf
+            lost = float(raised(s * step))
+            whole = math.sqrt(2.0 * self._gap + 2.0 * lost) + math.sqrt(s) * error
+            follows = min(math.sqrt(s) * whole * OUTWARD, box)
+            if follows <= moved:
+                return lost
+            moved = follows * (1.0 + 2.0**-10)
+        return math.inf
+
+    @np.errstate(over="ignore", under="ignore", invalid="ignore")
+    def _step(self, constants, moved: float) -> tuple[float, float]:
+        """Largest loss of a step and largest ``sqrt(eta) e``, increments of weighted size `moved` made."""
+        rows, u = self._rows, unit_roundoff(self._declaration.precision)
+        own = self._start + self._weights * moved
+        if self._upper < math.inf:
+            own = np.minimum(own, self._upper)  # without a shift, only the size of a value counts
+        # An increment used is the rounded difference of what is stored: u of itself off.
+        shifted = self._shift * (1.0 + u)
+        terms = rows.sizes + rows.reach * (moved * (1.0 + u)) + 1.0 + shifted * own
+        gradient = constants.gradient * terms + rows.errors + rows.reach_errors * (moved * (1.0 + u))
+        gradient += u * moved * rows.reach + constants.underflow + constants.shift_error * own
+        slopes = self._slopes + rows.reach * moved + self._shift * own
+        return _largest(
+            constants,
+            raised(gradient, 64),
+            self._curvature,
+            self._off,
+            raised(slopes, 64),
+            own,
+            self._largest,
+            self._upper,
+            self._acting,
+        )
+
+
+@compiled
+def _largest(constants, gradient, curvature, curvature_error, slopes, own, largest, upper, acting):
+    """Largest loss of a step over all coordinates, and largest error of an unclipped value, weighted."""
+    worst, weighted = 0.0, 0.0
+    for i in range(gradient.size):
+        if not acting[i]:
+            continue
+        least = curvature[i] - curvature_error[i]
+        if not least > 0.0:
+            return np.inf, np.inf
+        # At least the size of the unclipped value and of its distance from the one before the step.
+        reach = (own[i] + slopes[i] / least) * OUTWARD
+        error = svm_step_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach)
+        if not error < np.inf:
+            return np.inf, np.inf
+        apart = min(error, upper)
+        worst = max(worst, largest[i] * (error * apart + 0.5 * apart * apart))
+        weighted = max(weighted, np.sqrt(largest[i]) * error)
+    # What products that underflow took off.
+    return (worst + 8.0 * LEAST) * OUTWARD, (weighted + LEAST) * OUTWARD

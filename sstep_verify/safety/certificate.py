@@ -1,0 +1,174 @@
+"""Up to which s no window can lose more than classical steps may: a certificate for one dual vector.
+
+Let a be a dual vector, such as a training run ends with, g an upper bound on its duality gap, proved in
+float64 (bounds/optimum/), f the minimised objective, and u the unit roundoff of a precision.
+
+*Loss of a window.* The sum over its s steps of f after the step, less f after the exact step that is made
+from the same iterate on the same coordinates. Exact steps never raise f, so a window that begins at a and
+loses l ends with ``f <= f(a) + l``.
+
+*Theorem.* Every window of s steps that begins at a, whatever coordinates it draws, made by any
+implementation of the recurrence in place, in IEEE arithmetic of this precision, from kernel entries of
+the declared formulas, with sums in any order, loses at most L(s) (bounds/safe/svm.py,
+bounds/safe/ridge.py). The same s steps made classically, as windows of one, lose at most C(s), by the
+same theorem.
+
+*Attainable accuracy* A(s): the larger of C(s) and of what the precision can show of the gap at a. K-SVM:
+``C u sum_ij |Q_ij| |a_j|``, what a single rounding of every margin may change the gap by
+(measures/gap.py). K-RR: ``rho^2 / (2m)``, the gap that may be left although the residual is computed to
+be 0, rho the bound on the error of its norm (bounds/optimum/ridge.py). Classical steps cannot promise
+more; s plays no part in it but for the number of steps.
+
+*Certificate.* s is certified iff ``L(s) - C(s) <= factor A(s)``, factor 1 unless another is asked for, and
+L(s) is at most ``f(0) - f(a)``, all that training has gained: a bound beyond that says nothing.
+Then every window of s steps from a loses at most ``C(s) + factor A(s)``: what s-step may lose beyond what
+is promised of classical steps stays below the attainable accuracy. An s that is not certified is not
+shown to be unsafe.
+
+Beside them stands what real windows of s steps from a were measured to lose (safety/measured.py).
+
+Not covered: windows that begin elsewhere, in particular early ones, whose error later windows correct; a
+solver that keeps a frozen or carries a state; wrong code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.bounds.optimum.ridge import ridge_values
+from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.bounds.safe.ridge import RidgeWindows
+from sstep_verify.bounds.safe.svm import SvmWindows
+from sstep_verify.declaration import Precision
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import OUTWARD, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.safety.curves import Certificate, Curve, Point
+from sstep_verify.safety.measured import Measured, Sample, Windows
+from sstep_verify.safety.single import declaration_of
+
+MOST_S = 1024
+"""Largest s that is looked at where nothing else is said."""
+
+
+def certify(
+    problem: Problem,
+    alpha: np.ndarray,
+    *,
+    precisions: Sequence[Precision] = ("float64", "float32"),
+    block: int = 1,
+    most: int = MOST_S,
+    factor: float = 1.0,
+    seed: int = 0,
+    measure: bool = True,
+) -> Certificate:
+    """Find up to which s windows from a dual vector are certified.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    alpha : ndarray, shape (m,)
+        Dual vector (a), such as training ends with; rounded to each precision, and put into the box.
+    precisions : sequence of {"float64", "float32"}
+        Arithmetic of the steps.
+    block : int
+        K-RR: coordinates of a block (b).
+    most : int
+        Largest s looked at.
+    factor : float
+        Times the attainable accuracy that a window may lose beyond what classical steps may.
+    seed : int
+        Seed of the windows that are run.
+    measure : bool
+        Whether to run windows and measure what they lose.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range or the dual vector is not of the problem.
+    """
+    if np.shape(alpha) != (problem.samples,) or not np.isfinite(alpha).all():
+        raise InputError(
+            f"{problem.label}: the dual vector has shape {np.shape(alpha)}; needed are {problem.samples} "
+            "finite numbers"
+        )
+    if most < 1:
+        raise InputError(f"largest s = {most}, but a window holds at least one step: s >= 1")
+    if not (math.isfinite(factor) and factor > 0.0):
+        raise InputError(f"factor = {factor!r}, but it must be finite and above 0")
+    if not 1 <= block <= problem.samples or (problem.is_svm and block > 1):
+        allowed = "1 for K-SVM" if problem.is_svm else f"in 1..{problem.samples}"
+        raise InputError(f"block size b = {block}, but it must be {allowed}")
+    sample = Sample(problem, block, most, seed) if measure else None
+    curves = tuple(
+        _curve(problem, alpha, precision, block, most, factor, sample) for precision in precisions
+    )
+    return Certificate(problem.label, block, most, seed, factor, curves)
+
+
+def _curve(
+    problem: Problem,
+    alpha: np.ndarray,
+    precision: Precision,
+    block: int,
+    most: int,
+    factor: float,
+    sample: Sample | None,
+) -> Curve:
+    """Bound, certify and measure in one precision; without a sample nothing is measured."""
+    declaration = declaration_of(precision)
+    held = np.asarray(stored(np.asarray(alpha, dtype=np.float64), precision))
+    if problem.is_svm:
+        # The box of a solver in float32 ends at the C that it holds: that is the problem certified.
+        used = problem.hinge
+        problem = replace(problem, loss=replace(used, C=float(stored(used.C, precision))))
+        held = np.clip(held, 0.0, problem.hinge.upper)
+        values = svm_values(problem, declaration, held)
+        gap, gained = values.gap.upper, values.dual.lower
+        slopes = (np.abs(values.slopes) + values.slope_errors) * OUTWARD
+        every = SvmWindows(problem, declaration, held, gap, slopes)
+        shown, loss = problem.hinge.C * unit_roundoff(precision) * every.margins, every.loss
+    else:
+        found = ridge_values(problem, declaration, held)
+        gap, gained = found.gap.upper, found.dual.lower
+        shown = found.residual.solver * found.residual.solver / (2 * problem.samples)
+        loss = RidgeWindows(problem, declaration, held, gap, block).loss
+    windows = None if sample is None else Windows(problem, held, precision, sample)
+
+    def judged(s: int) -> tuple[float, float, float, bool]:
+        bound, classical = loss(s), loss(s, 1)
+        attainable = max(shown, classical)
+        # Rounded against the certificate.
+        beyond = (bound * OUTWARD - classical) * OUTWARD
+        safe = bound <= gained and beyond <= factor * attainable
+        return bound, classical, attainable, safe
+
+    def point(s: int) -> Point:
+        lost, count = Measured(None, 0) if windows is None else windows.measure(s)
+        bound, classical, attainable, safe = judged(s)
+        return Point(s, bound, classical, attainable, lost, count, safe)
+
+    chosen = sorted({*(1 << k for k in range(most.bit_length())), most})
+    points = tuple(point(s) for s in chosen)
+    return Curve(precision, gap, gained, shown, points, _largest(chosen, lambda s: judged(s)[-1]))
+
+
+def _largest(chosen: list[int], safe: Callable[[int], bool]) -> int:
+    """Largest s for which all smaller ones of the curve are safe as well, by bisection; 0 if none is."""
+    below = 0
+    for s in chosen:
+        if not safe(s):
+            above = s
+            break
+        below = s
+    else:
+        return below
+    while above - below > 1:
+        middle = (above + below) // 2
+        below, above = (middle, above) if safe(middle) else (below, middle)
+    return below

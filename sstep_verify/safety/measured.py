@@ -1,0 +1,116 @@
+"""What real windows lose: run from one vector, each step compared with the exact one from its own iterate.
+
+Float64 windows are made by the production solver, float32 ones by safety/single.py. Each logs the new
+value of every drawn coordinate, so a is known exactly before and after each step, and what the step lost
+follows (safety/long_rows.py).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.parallel.packet import WindowError
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.safety.long_rows import LongKernel, LongRows
+from sstep_verify.safety.single import SingleWindows
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.solver import ProductionSolver
+
+MOST_WINDOWS = 8
+"""Windows that are run for each s, where the stream is long enough for as many."""
+
+MOST_WORDS = 1 << 23
+"""Kernel entries in longdouble that are held; longer windows are not measured."""
+
+MOST_WORK = 1 << 29
+"""Products that measuring the windows of one s may take."""
+
+
+class Measured(NamedTuple):
+    """Largest loss of some windows, at most; None if none was run."""
+
+    loss: float | None
+    windows: int
+
+
+class Sample:
+    """Coordinates that windows draw, uniformly, and the kernel's rows there, for all precisions.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    block, most, seed : int
+        Coordinates of a block (b), largest s, seed of the draws.
+    """
+
+    def __init__(self, problem: Problem, block: int, most: int, seed: int):
+        self._problem = problem
+        self._kernel: LongKernel | None = None
+        self.stream = IndexStream("uniform", problem.samples, block, most, seed)
+        rows = MOST_WORDS // problem.samples
+        self.length = most if problem.samples <= rows else min(rows // block, most)
+
+    @property
+    def kernel(self) -> LongKernel:
+        """Rows of all coordinates drawn in the first `length` blocks."""
+        if self._kernel is None:
+            self._kernel = LongKernel(self._problem, np.unique(self.stream.blocks(0, self.length)))
+        return self._kernel
+
+    def windows(self, s: int) -> int:
+        """How many windows of s steps are run; 0 where they would take too long."""
+        drawn = self.stream.block * s
+        work = drawn * min(drawn, self._problem.samples)
+        if s > self.length or work > MOST_WORK:
+            return 0
+        return max(min(MOST_WINDOWS, self.length // s, MOST_WORK // (4 * work)), 1)
+
+
+class Windows:
+    """Windows of one problem and precision from one vector.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    alpha : ndarray, shape (m,)
+        Where each of them begins, numbers of the precision.
+    precision : str
+        "float64" or "float32".
+    sample : Sample
+        What they draw.
+    """
+
+    def __init__(self, problem: Problem, alpha: np.ndarray, precision: str, sample: Sample):
+        self._problem, self._alpha, self._sample = problem, alpha, sample
+        self._single = SingleWindows(problem, alpha) if precision == "float32" else None
+        self._solver = ProductionSolver()
+        self._rows: LongRows | None = None
+
+    def measure(self, s: int) -> Measured:
+        """Run windows of s steps; the largest loss of one."""
+        count = self._sample.windows(s)
+        if not count:
+            return Measured(None, 0)
+        if self._rows is None:
+            self._rows = LongRows(self._problem, self._sample.kernel, self._alpha)
+        worst = 0.0
+        for begin in range(0, count * s, s):
+            draws = self._sample.stream.blocks(begin, begin + s)
+            worst = max(worst, self._rows.loss(draws, self._log(draws, begin, s)))
+        return Measured(worst, count)
+
+    def _log(self, draws: np.ndarray, begin: int, s: int) -> np.ndarray:
+        """New value of each drawn coordinate; NaN where the window broke down."""
+        if self._single is not None:
+            return self._single.log(draws)
+        request = RunRequest(self._problem, self._sample.stream, s, s, begin, self._alpha, log=True)
+        try:
+            log = self._solver.run(request).log
+        except WindowError:
+            return np.full(draws.shape, np.nan)
+        assert log is not None
+        return np.asarray(log, dtype=np.float64).reshape(draws.shape)

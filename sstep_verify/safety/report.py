@@ -1,0 +1,108 @@
+"""What a certificate says, in words, as plain values, as CSV and as figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
+from sstep_verify.reporting.figures.svg import standalone
+from sstep_verify.reporting.plain import plain
+from sstep_verify.safety.curves import Certificate, Curve, Point
+
+WIDTH = 100
+
+COLUMNS = ("precision", "s", "bound", "classical", "attainable", "measured", "windows", "safe")
+
+
+def lines(found: Certificate) -> Iterator[str]:
+    """The certificate for a terminal."""
+    for curve in found.curves:
+        yield (
+            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {curve.gained:.2e} "
+            f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
+        )
+        yield "     s       bound   classical  attainable    measured"
+        for point in curve.points:
+            yield _row(point)
+        yield f"  {verdict(curve, found.most)}"
+    yield from claim(found)
+
+
+def verdict(curve: Curve, most: int) -> str:
+    """Largest certified s of one precision, in words."""
+    if curve.largest == 0:
+        return f"{curve.precision}: no s is certified, not even 1"
+    reason = ", the largest looked at" if curve.largest == most else ""
+    return f"{curve.precision}: largest certified s = {curve.largest}{reason}"
+
+
+def claim(found: Certificate) -> Iterator[str]:
+    """What is certified, and what is not."""
+    times = "" if found.factor == 1.0 else f"{found.factor:g} times "
+    blocks = "coordinates" if found.block == 1 else f"blocks of {found.block}"
+    words = (
+        f"certified: every window of s steps that begins at this dual vector, whatever {blocks} it draws, "
+        "loses at most `bound` of the objective, summed over its steps, each against the exact step from "
+        f"the same iterate; for a safe s that is at most {times}`attainable` more than `classical`, the "
+        "bound for as many classical steps, and at most what training gained. Covered: solvers that update "
+        "in place from kernel entries of the production solver's formulas, sums in any order; in float32 "
+        "with C as float32 holds it, and RBF distances from differences. Not covered: windows that begin "
+        "elsewhere; wrong code. An s that is not certified is not shown to be unsafe. measured: the "
+        "largest loss of the windows that were run, at most."
+    )
+    yield from textwrap.wrap(words, WIDTH)
+
+
+def document(found: Certificate) -> dict[str, Any]:
+    """The certificate as plain values; what is infinite is None."""
+    made: dict[str, Any] = plain(asdict(found) | {"claim": " ".join(claim(found))}, "safe-s")
+    return made
+
+
+def table(found: Certificate) -> str:
+    """All points as CSV; a value that is missing is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for curve in found.curves:
+        for point in curve.points:
+            row = {"precision": curve.precision, **asdict(point)}
+            writer.writerow(["" if row[name] is None else row[name] for name in COLUMNS])
+    return text.getvalue()
+
+
+def figure(found: Certificate, curve: Curve) -> str:
+    """One precision as an SVG file."""
+    steps = [point.s for point in curve.points]
+    series = [
+        AgainstS(words, steps, [getattr(point, name) for point in curve.points])
+        for name, words in (
+            ("bound", "bound: no window of s steps loses more"),
+            ("classical", "bound for the same number of classical steps"),
+            ("attainable", "attainable accuracy"),
+            ("measured", "measured: largest loss of the windows run, at most"),
+        )
+    ]
+    title = f"{found.problem}, {verdict(curve, found.most)}"
+    return standalone(draw_against_s(title, "loss of a window, in units of f", series, curve.largest))
+
+
+def write(found: Certificate, folder: Path) -> None:
+    """Write ``safe-s.csv`` and a figure for each precision into a folder, which is whole or not there."""
+    with whole_folder(folder) as partial:
+        write_text(partial / "safe-s.csv", table(found))
+        for curve in found.curves:
+            write_text(partial / f"{curve.precision}.svg", figure(found, curve))
+
+
+def _row(point: Point) -> str:
+    measured = "-" if point.measured is None else f"{point.measured:.2e}"
+    numbers = "".join(f"{value:12.2e}" for value in (point.bound, point.classical, point.attainable))
+    return f"{point.s:6d}{numbers}{measured:>12}  {'safe' if point.safe else 'not certified'}"
