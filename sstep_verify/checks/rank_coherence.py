@@ -2,8 +2,9 @@
 
 Each rank makes the same updates from the same reduced panel, so nothing but the reduction may differ
 between them, and an allreduce must give all ranks the same bits. A difference of one bit can flip a clip
-and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``), or a witness digests of what
-collectives gave to each (``Trajectory.received``); the bound is 0.
+and grow. The run leaves digests of a per rank (``Trajectory.fingerprints``); a witness may leave digests
+of what collectives gave to each (``Trajectory.received``), which can show that ranks differ but not,
+alone, that they hold the same. The bound is 0.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Returns
     -------
     list of Verdict
-        One per run on more than one rank that left digests or was witnessed; INCONCLUSIVE if a run left
-        none, and its solver is one that has them to show (level 3).
+        One per run on more than one rank that left digests of a, or of which a witness saw that ranks were
+        given other bits; INCONCLUSIVE if a run left none, and its solver is one that has them to show
+        (level 3).
     """
     ranks = case.declaration.ranks
     found = {s: trajectories[run_key(s)] for s in case.s_values}
@@ -59,7 +61,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         for s, trajectory in found.items()
         if (ranks > 1 and case.declaration.level >= 3)
         or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
-        or (trajectory.received is not None and trajectory.received.shape[0] > 1)
+        or (trajectory.received is not None and bool((trajectory.received != trajectory.received[0]).any()))
     ]
 
 

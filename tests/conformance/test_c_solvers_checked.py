@@ -13,6 +13,8 @@ from c_examples import call, wrapper
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
+from command import command
+
 from sstep_verify import verify
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks.registry import CHECKS
@@ -105,6 +107,15 @@ def plain_file(folder: Path, program: Path, seed: str = "{seed}") -> str:
     path = folder / "plain.toml"
     path.write_text(PLAIN.format(command=json.dumps(command), wrapper=json.dumps(wrapper()), seed=11))
     return str(path)
+
+
+def test_the_statement_of_a_program_that_prints_is_read_as_it_was_written(solvers, tmp_path):
+    path, stated = plain_file(tmp_path, solvers["plain"]), str(tmp_path / "st.json")
+    words = ("--profile", "smoke", "--task", "krr", "--s", "7", "--out", str(tmp_path / "out"))
+    assert command("check", path, *words, "--statement", stated)[0] == 0
+    code, out, err = command("statement", stated)
+    assert code == 0, err
+    assert out.startswith("plain: passed by specification")
 
 
 def test_other_draws_than_those_stated_fail(solvers, tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sstep_verify.campaign.statement.form import digests_of
+from sstep_verify.campaign.statement.form import digests_of, statement_from, statement_text
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
     Chosen,
@@ -95,6 +95,8 @@ def make_statement(
         environment=_environment(results) if environment is None else environment,
         digests={},
     )  # fmt: skip
+    # As it will be read again: what was left out of a program file has its default then.
+    made = statement_from(statement_text(made).encode(), "the statement")
     return replace(made, digests=digests_of(plain(made)))
 
 

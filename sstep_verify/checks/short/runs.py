@@ -23,7 +23,7 @@ from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
-from sstep_verify.quantities import STALE
+from sstep_verify.quantities import STALE, TAIL
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 
@@ -199,7 +199,11 @@ class ShortTruth:
                 NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
             ]
             kernel, start = self._oracle.kernel(FIRST_BITS), np.zeros(self._problem.samples)
-            states = mutated_states(self._problem, kernel, start, self._draws, s, points, mutations)
+            length = self._draws.shape[0]
+            whole = length // s * s
+            *states, right = mutated_states(
+                self._problem, kernel, start, self._draws, s, {*points, whole}, [*mutations, NONE]
+            )
             self._effects[key] = {
                 point: {
                     term: Effect(
@@ -210,6 +214,10 @@ class ShortTruth:
                 }
                 for point in points
             }
+            if whole < length:  # A last, short window that is not made leaves what the one before it left.
+                left = right.get(whole, kernel.arithmetic.vector(start))
+                change = self._change(length, left, known)
+                self._effects[key][length][TAIL] = Effect(change, change)
         return self._effects[key]
 
     def _change(self, point: int, mutated, known: np.ndarray | None) -> np.ndarray:

@@ -16,7 +16,7 @@ from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, WRITE_BACK, quantities_of
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK, quantities_of
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -138,9 +138,14 @@ def verdict_of(
     """
     finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
-    names = [
-        name for name in names if name in (STALE, KERNEL, OVERLAP, OMEGA) and (name != STALE or s == 1)
-    ]
+    told = (
+        KERNEL,
+        OVERLAP,
+        OMEGA,
+        *([STALE] if s == 1 else []),
+        *([TAIL] if short_length(case) % s else []),
+    )
+    names = [name for name in names if name in told]
     terms = term_records(names, points, "runs from zero to a recorded point")
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     status = outcome_of(points)

@@ -70,6 +70,22 @@ def test_digests_of_something_else_fail():
     assert {v.status for v in judged(check, *_parallel(), change=foreign).values()} == {Status.FAIL}
 
 
+def _received(run, digests):
+    return dataclasses.replace(run, received=np.array(digests))
+
+
+def test_equal_gifts_of_collectives_alone_do_not_show_that_ranks_hold_the_same():
+    """A rank that takes no notice of what it was given, and makes no updates, receives the same as all."""
+    case, tested = small_case(Hinge(0.5))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, ranks=2, level=1))
+    assert judged(check, case, tested, change=lambda run: _received(run, [[1, 2, 3], [1, 2, 3]])) == {}
+    for verdict in judged(
+        check, case, tested, change=lambda run: _received(run, [[1, 2, 3], [1, 5, 3]])
+    ).values():
+        assert verdict.status is Status.FAIL
+        assert "number 2 of 3 collectives" in verdict.reason
+
+
 def test_ranks_that_never_move_are_vacuous():
     def still(run):
         return _with_digests(dataclasses.replace(run, alphas=np.zeros_like(run.alphas)))

@@ -86,6 +86,28 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert all(term.detectable < 1 for term in verdict.terms if term.status is Status.PASS)
 
 
+@pytest.mark.parametrize("iterations", [66, 71, 77])
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_last_window_that_is_not_made_is_seen_or_said_to_be_unseen(loss, block, iterations):
+    case, tested = make_case(loss, block, iterations=iterations)
+
+    def lose_tail(run):
+        whole = run.length // run.s * run.s
+        if whole == run.length:
+            return run
+        request = trajectory.runs(case)[short_key(run.s)]
+        left = tested.run(dataclasses.replace(request, iterations=whole, record=()))
+        alphas = np.where((run.iterations > whole)[:, None], left.final, run.alphas)
+        return dataclasses.replace(run, alphas=alphas)
+
+    right, wrong = judge(trajectory, case, tested), judge(trajectory, case, tested, lose_tail)
+    for s, verdict in right.items():
+        tails = [term for term in verdict.terms if term.name == "tail"]
+        assert len(tails) == (short_length(case) % s > 0)
+        seen = bool(tails and tails[0].seen)
+        assert wrong[s].status is (Status.FAIL if seen else verdict.status)
+
+
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
 def test_the_ratio_is_reported_against_the_number_of_iterations(loss):
     case, tested = make_case(loss)

@@ -129,7 +129,7 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
         raise ProgramError(f"printed nothing after {after!r}: that text is not in its output")
     words = rest.split()[:count]
     if len(words) < count:
-        raise ProgramError(f"printed {len(words)} numbers after {after!r}, but there must be {count}")
+        raise ProgramError(f"printed {len(words)} words after {after!r}, but there must be {count} numbers")
     values = np.empty(count)
     rounding = np.zeros(count)
     for place, word in enumerate(words):
