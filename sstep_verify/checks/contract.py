@@ -102,10 +102,9 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
     bound = 0.0
     if wrong and all(set(faults) == {"finite"} for faults in wrong.values()):
         bound = 0.0 if any(_finite_promised(case, made[key]) for key in wrong) else np.inf
-    told = "; ".join(f"run {key}: {'; '.join(faults.values())}" for key, faults in list(wrong.items())[:3])
     what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
-    if told:
-        what += f"; {told}" + (f"; {len(wrong) - 3} more runs" if len(wrong) > 3 else "")
+    if wrong:
+        what += f"; {_told(wrong)}"
     if unproved:
         what += f"; unproved: {', '.join(unproved)}"
     origin = "a run is what was asked for, so the bound is 0"
@@ -132,6 +131,17 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
         ),
         each=True,
     )
+
+
+def _told(wrong: Mapping[str, Mapping[str, str]]) -> str:
+    """What is wrong with the first three runs, or once with all if it is the same."""
+    said = {key: "; ".join(faults.values()) for key, faults in wrong.items()}
+    shown = list(said)[: 1 if len(set(said.values())) == 1 else 3]
+    parts = [f"run {key}: {said[key]}" for key in shown]
+    if len(said) > len(shown):
+        alike = " alike" if len(shown) == 1 else ""
+        parts.append(f"{len(said) - len(shown)} more runs{alike}")
+    return "; ".join(parts)
 
 
 def _raised(faults: Mapping[str, str]) -> bool:

@@ -22,6 +22,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.problems.losses import LEAST_C, MOST_C
 from sstep_verify.solver import Declaration
 
 TYPES = {"float32": np.float32, "float64": np.float64}
@@ -69,7 +70,8 @@ def draw(seed: int) -> Drawn:
     else:
         targets = rng.choice([-1.0, 1.0], size=m)
         start = parameter * rng.choice([0.0, 1.0, 0.37, rng.random()], size=m)
-        loss = Hinge(parameter) if task == "svm-l1" else SquaredHinge(parameter)
+        within = float(np.clip(parameter, LEAST_C, MOST_C))  # beyond, 1/(2C) is no normal number
+        loss = Hinge(parameter) if task == "svm-l1" else SquaredHinge(within)
     block = int(rng.integers(1, min(m, 4) + 1)) if task == "krr" else 1
     start = _finite(start.astype(TYPES[precision]), TYPES[precision](parameter))
     factored = isinstance(kernel, LinearKernel) and rng.random() < 0.5

@@ -57,9 +57,8 @@ def effect_of(name: str, change: Callable[[Mutation], np.ndarray], *, secant: bo
     dropped, slightly_off = change(left_out(name)), off_by(name, DOSE)
     if secant or slightly_off is None:
         return Effect(dropped, dropped)
-    with np.errstate(
-        over="ignore"
-    ):  # A change that is nearly the largest number is infinitely large per unit.
+    # What is nearly the largest number is infinite per unit.
+    with np.errstate(over="ignore"):
         return Effect(dropped, change(slightly_off) / float(DOSE))
 
 

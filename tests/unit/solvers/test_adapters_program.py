@@ -351,7 +351,7 @@ def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(outp
 
 @pytest.mark.parametrize(
     ("output", "words"),
-    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 numbers"), ("alpha: 1 x", "'x' is no")],
+    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 words"), ("alpha: 1 x", "'x' is no")],
 )
 def test_a_result_that_is_not_there_is_told(output, words):
     with pytest.raises(ProgramError, match=words):
