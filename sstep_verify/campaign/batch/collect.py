@@ -70,7 +70,10 @@ def export(batch: Batch, folder: Path) -> Batch:
     if target.is_dir() and any(target.iterdir()):
         raise InputError(f"{folder} is not empty; name another folder, which is made")
     if batch.program.program.witness:
-        raise InputError("--witness counts in processes that are started here; leave it out, or use check")
+        raise InputError(
+            "--witness counts in processes that are started here; leave it out (in a program file: the key "
+            "witness), or use check"
+        )
     return collect(batch, target)
 
 

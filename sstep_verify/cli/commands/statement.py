@@ -85,7 +85,7 @@ def _lines(statement) -> list[str]:
         f"{statement.asked.profile}, P = {ranks}",
         f"every one of {len(statement.problems)} problems right for s <= {statement.largest_s}"
         if statement.largest_s
-        else "right for no s on every problem",
+        else "not every problem is right, for whichever s",
         *(
             f"{outcome}: {len(numbers)} sentences"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")

@@ -149,7 +149,7 @@ def test_the_sentence_says_what_was_shown():
         "right for s <= 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
-    assert _summary([Status.FAIL]).sentence.startswith("right for no s on any of 1 problems, wrong on 1")
+    assert _summary([Status.FAIL]).sentence.startswith("right on none of 1 problems, wrong on 1")
 
 
 def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
@@ -172,7 +172,7 @@ def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
 
 def test_a_verdict_of_another_check_makes_no_s_right():
     verdicts = [replace(_verdict(Status.PASS), check="trajectory")]
-    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right for no s on any")
+    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right on none of 1 problems")
 
 
 def test_the_worst_detectable_stands_beside_the_median_and_the_best_does_not():

@@ -190,8 +190,9 @@ def read_program(path: str | Path) -> ProgramFile:
     InputError
         If it cannot be read, is no TOML, or holds an unknown key or an unusable value.
     """
+    content = read_whole(path, LARGEST, "a program file")
     try:
-        table = tomllib.loads(read_whole(path, LARGEST, "a program file").decode())
+        table = tomllib.loads(content.decode())
     except RecursionError as error:
         raise InputError(f"{path}: is nested too deeply for a program file") from error
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers of very many digits
