@@ -138,11 +138,27 @@ def _worded(message: str, values: Any, kind: Any) -> str:
     """A message of msgspec, place first, with the value that stands there."""
     found = _AT.fullmatch(message)
     fault, place = (found["fault"], found["place"]) if found else (message, "")
-    fault = fault.replace("Object contains unknown field", "unknown field")
+    if fault.startswith("Object contains unknown field"):
+        fault = fault.replace("Object contains", "") + _known_fields(kind, place, fault.split("`")[1])
+        fault = fault.strip()
     fault = fault.replace("Object missing required field", "missing field")
     if fault.startswith(("Expected", "Invalid", "Number")):
         fault = f"{_at(values, place)}{fault[0].lower()}{fault[1:]}{_allowed(values, kind, place)}"
     return f"{place}: {fault}" if place else fault
+
+
+def _known_fields(kind: Any, place: str, name: str) -> str:
+    """The fields of the record at a place, after the one most like a name; empty where there is none."""
+    try:
+        for step in ("", *filter(None, place.split("."))):
+            hints = typing.get_type_hints(getattr(kind, "stands_for", kind)) if step else {}
+            kind = hints[step] if step else kind
+            options = [one for one in typing.get_args(kind) if one is not type(None)]
+            kind = options[0] if len(options) == 1 else kind
+        known = [item.name for item in fields(getattr(kind, "stands_for", kind))]
+    except (TypeError, NameError, KeyError):
+        return ""
+    return f"{closest(name, known)}; known: {', '.join(known)}"
 
 
 def _allowed(values: Any, kind: Any, place: str) -> str:

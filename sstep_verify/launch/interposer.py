@@ -73,10 +73,11 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
         If there is no compiler, no wrapper for it, or they do not work together.
     """
     places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
-    wrapper = shutil.which(wrapper or "mpicc", path=places or None)
+    asked = wrapper or "mpicc"
+    wrapper = shutil.which(asked, path=places or None)
     if wrapper is None or shutil.which("cc") is None:
         raise MissingExtraError(
-            f"to count collectives from outside, mpicc (found: {wrapper}) and a C compiler (cc found: "
+            f"to count collectives from outside, {asked} (found: {wrapper}) and a C compiler (cc found: "
             f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
         )
     library = folder / "pmpi_count.so"

@@ -129,7 +129,7 @@ def test_every_quantity_has_a_mutation_that_changes_the_result(task, quantity, k
         return
     seen: Counter = Counter()
 
-    @settings(max_examples=30)
+    @settings(max_examples=60)
     @given(cases_of(task), widths)
     def holds(case, s):
         seen["changed"] += run(case, task, s, mutation) != run(case, task, s)

@@ -126,3 +126,10 @@ def test_a_number_of_more_digits_than_python_prints_is_refused_in_words():
         convert({"C": 16**5000}, strict(Hinge, {}), "a file")
     with pytest.raises(InputError, match=r"thousands of digits is refused.*known: in-place, added, frozen"):
         convert({"name": "mine", "update": 16**5000}, Declaration, "declared")
+
+
+def test_an_unknown_field_is_refused_with_the_most_like_and_all_known_ones():
+    with pytest.raises(
+        InputError, match=r"unknown field `nam` \(did you mean 'name'\?\); known: name, precision, update"
+    ):
+        convert({"nam": "mine"}, strict(Declaration, {}), "declared")
