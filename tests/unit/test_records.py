@@ -129,7 +129,6 @@ def test_a_number_of_more_digits_than_python_prints_is_refused_in_words():
 
 
 def test_an_unknown_field_is_refused_with_the_most_like_and_all_known_ones():
-    with pytest.raises(
-        InputError, match=r"unknown field `nam` \(did you mean 'name'\?\); known: name, precision, update"
-    ):
-        convert({"nam": "mine"}, strict(Declaration, {}), "declared")
+    told = r"unknown field `updates` \(did you mean 'update'\?\); known: name, precision, update"
+    with pytest.raises(InputError, match=told):
+        convert({"name": "mine", "updates": "frozen"}, strict(Declaration, {}), "declared")
