@@ -201,21 +201,25 @@ class ShortTruth:
             kernel, start = self._oracle.kernel(FIRST_BITS), np.zeros(self._problem.samples)
             length = self._draws.shape[0]
             whole = length // s * s
-            *states, right = mutated_states(
-                self._problem, kernel, start, self._draws, s, {*points, whole}, [*mutations, NONE]
-            )
-            self._effects[key] = {
-                point: {
-                    term: Effect(
-                        self._change(point, states[2 * place][point], known),
-                        self._change(point, states[2 * place + 1][point], known) / float(DOSE),
-                    )
-                    for place, term in enumerate(terms)
-                }
-                for point in points
-            }
             if whole < length:  # A last, short window that is not made leaves what the one before it left.
-                left = right.get(whole, kernel.arithmetic.vector(start))
+                mutations.append(NONE)
+            states = mutated_states(
+                self._problem, kernel, start, self._draws, s, {*points, whole}, mutations
+            )
+            # What is nearly the largest number is infinite per unit.
+            with np.errstate(over="ignore"):
+                self._effects[key] = {
+                    point: {
+                        term: Effect(
+                            self._change(point, states[2 * place][point], known),
+                            self._change(point, states[2 * place + 1][point], known) / float(DOSE),
+                        )
+                        for place, term in enumerate(terms)
+                    }
+                    for point in points
+                }
+            if whole < length:
+                left = states[-1].get(whole, kernel.arithmetic.vector(start))
                 change = self._change(length, left, known)
                 self._effects[key][length][TAIL] = Effect(change, change)
         return self._effects[key]
