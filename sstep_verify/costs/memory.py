@@ -7,7 +7,9 @@ ours holds is (8 bytes a word):
                  row pointers in 64 bits; dense ones also some sampled rows, side by side
     panel        allreduce: c m words, summed in place. reduce-scatter: c m words to send, c m / P received,
                  and some rows not yet in order; nothing of it is divided by P but what is received
-    small        reduce-scatter and gram: c^2 + c words
+    small        support, reduce-scatter and gram: c^2 + c words
+    support      the order of the samples and what goes with it, and rows that are put together: of dense
+                 data as many words again as the rank's columns have, of which those of the support are used
     vectors      at most some ten of m words each: a, its product with the labels, labels or targets,
                  increments, scratch
     staging      coordinates of windows that are prepared together: of at most 512 draws, or of one window
@@ -35,6 +37,9 @@ TILE_WORDS = 1 << 19
 GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
 """Sampled rows are copied side by side: one in so many of the data's words, within two limits."""
 
+ROWS_AT_ONCE = 8
+"""Whole rows of which exchange support takes a part."""
+
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS, LEAST_BLOCK, FEW = 4, 16, 8, 128, 6
 """When reduce-scatter forms rows in tiles, and when gram copies the samples of a window."""
 
@@ -47,6 +52,7 @@ class Bytes(NamedTuple):
     small: int
     vectors: int
     staging: int
+    support: int = 0
 
     @property
     def total(self) -> int:
@@ -100,7 +106,7 @@ def resident(exchange: str, sizes: Sizes) -> Bytes:
 
     Parameters
     ----------
-    exchange : {"allreduce", "reduce-scatter", "gram"}
+    exchange : {"allreduce", "support", "reduce-scatter", "gram"}
         What is communicated.
     sizes : Sizes
         Of the run.
@@ -111,17 +117,25 @@ def resident(exchange: str, sizes: Sizes) -> Bytes:
     """
     rows, samples = sizes.rows, sizes.samples
     norms = samples if sizes.kernel.of_distance and not sizes.differences else 0
-    window = rows * samples if exchange == "allreduce" else rows * rows + rows
-    packet = max(window, norms) + 2
-    whole = exchange == "allreduce"
+    whole, small = exchange in ("allreduce", "support"), rows * rows + rows
+    packet = max(rows * samples if whole else small, norms) + 2
     return Bytes(
         data=_data(sizes) + (_gram_scratch(sizes) if exchange == "gram" else _product_scratch(sizes)),
         panel=WORD * packet if whole else _sent(sizes) if exchange == "reduce-scatter" else 0,
-        small=0 if whole else WORD * packet,
+        small=WORD * small if exchange == "support" else 0 if whole else WORD * packet,
         vectors=WORD * (_recurrence(sizes) + (0 if exchange == "gram" else _function(sizes) + norms))
         + WORD,
         staging=_staging(sizes),
+        support=WORD * (_support(sizes) + norms) if exchange == "support" else 0,
     )
+
+
+def _support(sizes: Sizes) -> int:
+    """Words of an order of the samples, what the window before drew, and rows put together."""
+    samples = sizes.samples
+    kept = sizes.sparse or sizes.differences
+    rows = ROWS_AT_ONCE * samples if kept else samples * sizes.features + samples
+    return 3 * samples + sizes.rows + rows
 
 
 def _data(sizes: Sizes) -> int:

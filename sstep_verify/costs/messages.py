@@ -6,6 +6,8 @@ set-up Z = 1 where the RBF kernel is formed by norm expansion (the squared norms
     allreduce        W + Z reductions, m (sum d_k + Z) words
     reduce-scatter   2 W + Z reductions, m (sum d_k + Z) + sum (d_k**2 + d_k) words
     gram             W reductions, sum (d_k**2 + d_k) words (linear kernel)
+    support          W + Z reductions, sum (d_k p_k) + m Z words; p_k, which depends on the run's a, as
+                     `windows.support_counts` has it, at most m
     kept-gram        ceil(m / R) + Z reductions, m (m + Z) words, R rows in each; or
                      Z and m Z where an earlier run left the matrix
     column-cache     as allreduce, but a window asks only for the rows that are not kept, and not at all if
@@ -108,6 +110,14 @@ def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed:
     collectives = -(-columns // min(rows or samples, samples)) + setup
     words = samples * (columns + setup) + TRAILER * collectives
     return Counts(windows, columns, collectives, words)
+
+
+def support_counts(samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool) -> Counts:
+    """Counts of a run whose window k has d_k rows over p_k of the m samples."""
+    rows, setup = list(distinct), int(norms)
+    collectives = len(rows) + setup
+    words = sum(row * panel for row, panel in zip(rows, panels, strict=True))
+    return Counts(len(rows), sum(rows), collectives, words + samples * setup + TRAILER * collectives)
 
 
 def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Counts:

@@ -63,6 +63,45 @@ def distinct_counts(windows: Iterable[np.ndarray]) -> np.ndarray:
     return np.concatenate(found)
 
 
+def support_counts(
+    draws: np.ndarray, log: np.ndarray, s: int, initial: np.ndarray
+) -> tuple[list[int], list[int]]:
+    """Distinct coordinates of each window (d_k), and the samples of its panel with exchange support (p_k).
+
+    p_k counts the samples where a is not 0 as window k - 1 begins (of the first: as it begins itself) and
+    those that windows k - 1 and k draw.
+
+    Parameters
+    ----------
+    draws : ndarray of int64, shape (H, b)
+        Coordinates drawn.
+    log : ndarray, shape (H, b)
+        The value that each step left in them.
+    s : int
+        Iterations per window.
+    initial : ndarray, shape (m,)
+        The dual vector at the beginning.
+
+    Returns
+    -------
+    distinct, panels : list of int, length W
+    """
+    held, alpha = initial != 0, np.array(initial)
+    distinct, panels = [], []
+    before = np.empty(0, dtype=np.int64)
+    for first in range(0, draws.shape[0], s):
+        window = draws[first : first + s]
+        columns = np.unique(window)
+        drawn = np.union1d(before, columns)
+        distinct.append(columns.size)
+        panels.append(int(np.count_nonzero(held) + np.count_nonzero(~held[drawn])))
+        held[before] = alpha[before] != 0
+        for row, values in zip(window, log[first : first + s], strict=True):
+            alpha[row] = values
+        before = columns
+    return distinct, panels
+
+
 def distinct_of(counts: np.ndarray) -> Distinct:
     """Number, sum, and sum of squares of the distinct coordinates of windows, shape (W,)."""
     return Distinct(counts.size, int(counts.sum()), int((counts * counts).sum()))

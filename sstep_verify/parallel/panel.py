@@ -39,22 +39,9 @@ class Panel:
     def __init__(
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
-        self.samples, self.words, self.ranged = data.shape[0], data.size, False
-        self._function: KernelFunction
-        self._sums: DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
-        if kernel.of_distance and rbf == "difference":
-            self._sums = differences_of(data)
-            self._function = distance_function_of(kernel)
-            return
-        products = products_of(data, rows)
-
-        def squared_norms() -> np.ndarray:
-            packet.payload(self.samples)[:] = products.squared_norms()
-            packet.reduce(self.samples)
-            return packet.payload(self.samples).copy()
-
-        self._sums, self.ranged = products, isinstance(products, DenseProducts)
-        self._function = kernel_function_of(kernel, self.samples, squared_norms)
+        self.samples, self.words = data.shape[0], data.size
+        self._sums, self._function, _ = sums_of(data, kernel, rbf, rows, packet)
+        self.ranged = isinstance(self._sums, DenseProducts)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write this rank's share of the sums for the rows of `columns`, into `panel`, shape (c, m)."""
@@ -68,3 +55,36 @@ class Panel:
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Kernel values of the sums, in place; panel (c, k) holds samples first, ..., first + k - 1."""
         self._function.apply(panel, columns, first)
+
+
+Sums = DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
+"""What forms a rank's share of the sums of whole rows."""
+
+
+def sums_of(
+    data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
+) -> tuple[Sums, KernelFunction, np.ndarray | None]:
+    """Choose how sums are formed and the function of them; parameters as of `Panel`.
+
+    Returns
+    -------
+    sums : DenseProducts, SparseProducts, DenseDifferences or SparseDifferences
+        Forms the sums.
+    function : KernelFunction
+        The function of them.
+    norms : ndarray, shape (m,), or None
+        The squared norms that it holds, if any.
+    """
+    if kernel.of_distance and rbf == "difference":
+        return differences_of(data), distance_function_of(kernel), None
+    products, samples = products_of(data, rows), data.shape[0]
+    reduced: list[np.ndarray] = []
+
+    def squared_norms() -> np.ndarray:
+        packet.payload(samples)[:] = products.squared_norms()
+        packet.reduce(samples)
+        reduced.append(packet.payload(samples).copy())
+        return reduced[0]
+
+    function = kernel_function_of(kernel, samples, squared_norms)
+    return products, function, reduced[0] if reduced else None

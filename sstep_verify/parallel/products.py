@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -69,6 +71,12 @@ class DenseProducts:
             np.matmul(self._data[:, run][columns], data[:, run].T, out=part)
             if left:
                 panel += part
+
+    def over(self, rows: np.ndarray) -> DenseProducts:
+        """Products of other rows, shape (m, n_local), with the same scratch."""
+        other = copy(self)
+        other._data = rows
+        return other
 
     def squared_norms(self) -> np.ndarray:
         """Squared Euclidean norm of each local row, shape (m,)."""

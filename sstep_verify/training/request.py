@@ -43,7 +43,7 @@ class TrainingRequest:
         Relative gap or residual at which training ends; 0 for never.
     seed : int
         Seed of the index stream.
-    exchange : {"auto", "allreduce", "reduce-scatter", "gram"}
+    exchange : {"auto", "allreduce", "support", "reduce-scatter", "gram"}
         What is communicated in a window.
     partition : {"work", "contiguous"}
         How the columns are shared out, see `solvers.production.options.Options`.

@@ -34,9 +34,10 @@ SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
 ALLREDUCE, SCATTER = f"{PARALLEL}.exchange_allreduce", f"{PARALLEL}.exchange_reduce_scatter"
 PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{PARALLEL}.exchange_gram"
+OVER_SUPPORT, SUPPORT = f"{PARALLEL}.exchange_support", f"{PARALLEL}.support"
 
 EXCHANGES = {
-    "allreduce": {}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
+    "allreduce": {}, "support": {"exchange": "support"}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
     "cache": {"cache": S * SAMPLES},
 }  # fmt: skip
 
@@ -71,7 +72,7 @@ def window_of(error: RankError) -> int:
     return windows.pop()
 
 
-@pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])
+@pytest.mark.parametrize("exchange", ["allreduce", "support", "reduce-scatter", "gram"])
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 0), (4, 2)])
 def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty, exchange):
     request, options = request_of(s=1), Options(**EXCHANGES[exchange])
@@ -104,6 +105,13 @@ FAILING = {
     "kernel function, scattered": ({SCATTER: [("                self._panel.finish(block, columns, self._first)\n",
                                                "                0 / (packet.window != 2)\n")]},
                                    EXCHANGES["reduce-scatter"], 2),
+    "kernel function, support": ({OVER_SUPPORT: [("            self._panel.finish(rows, columns, support)\n",
+                                                  "            0 / (packet.window != 2)\n".replace("packet", "self._packet"))]},
+                                 EXCHANGES["support"], 3),
+    "recurrence, support": ({OVER_SUPPORT: [
+        ("        recurrence.small_window(gram, stale, columns, positions, log)\n",
+         "        recurrence.small_window(gram, stale, columns, positions, log)\n"
+         "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["support"], 3),
     "recurrence": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
                            "            recurrence.panel_window(rows, positions, draws, log)\n"
                            "            0 / (self._packet.window != 2)\n")]}, {}, 3),
@@ -145,7 +153,7 @@ def test_a_status_word_that_is_ignored_lets_all_ranks_go_on():
 
 CUBIC = PolynomialKernel(3, 1.0)
 DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
-UNREDUCED = {f"{PARALLEL}.panel": [("            packet.reduce(self.samples)\n", "")]}
+UNREDUCED = {f"{PARALLEL}.panel": [("        packet.reduce(samples)\n", "")]}
 WRONG = {
     "kernel function before the reduction": (
         {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
@@ -175,6 +183,18 @@ WRONG = {
         {SCATTER: [("np.dot(block, vector[self._first : self._last], out=stale)",
                     "np.dot(block, np.roll(vector, 1)[self._first : self._last], out=stale)")]},
         window_replay, LinearKernel(), EXCHANGES["reduce-scatter"]),
+    "rows of other samples": (
+        {SUPPORT: [("rows[place] = data[order[place]]", "rows[place] = data[place]")]},
+        window_replay, CUBIC, EXCHANGES["support"]),
+    "what the window before drew is forgotten": (
+        {SUPPORT: [("        self._held = settle(self._before, vector,", "        self._held = settle(self._before[:1], vector,")]},
+        window_replay, LinearKernel(), EXCHANGES["support"]),
+    "norms of other samples": (
+        {SUPPORT: [("np.take(norms, support.order[:count], ", "np.take(norms, np.arange(count), ")]},
+        window_replay, RBFKernel(0.1), EXCHANGES["support"]),
+    "a panel over all samples": (
+        {SUPPORT: [("        return bring_in(self._before, columns,", "        return bring_in(np.arange(self.order.size), columns,")]},
+        message_count, LinearKernel(), EXCHANGES["support"]),
     "weights not moved by a repeated column": (
         {GRAM: [("recurrence.small_window(gram, stale, columns, positions, log))\n",
                  "recurrence.small_window(gram, stale, columns, positions, log) * (np.bincount(positions) == 1))\n")]},

@@ -43,6 +43,8 @@ FORMS: dict[str, dict] = {
     "allreduce": {},
     "allreduce, timed": {"separate_timers": True},
     "allreduce, frozen": {"update": "frozen"},
+    "support": {"exchange": "support"},
+    "support, frozen": {"exchange": "support", "update": "frozen"},
     "reduce-scatter": {"exchange": "reduce-scatter"},
     "reduce-scatter, frozen": {"exchange": "reduce-scatter", "update": "frozen"},
     "gram": {"exchange": "gram"},
@@ -50,6 +52,7 @@ FORMS: dict[str, dict] = {
     "few rows cached": {"cache": "window"},
     "kept gram": {"keep_gram": True},
     "difference": {"rbf": "difference"},
+    "difference, support": {"rbf": "difference", "exchange": "support"},
     "difference, reduce-scatter": {"rbf": "difference", "exchange": "reduce-scatter"},
 }
 """Options by name; a cache is given in words once the sizes are known."""

@@ -130,7 +130,7 @@ def test_other_exchanges_are_variants_of_the_same_window(ranks, task):
 @pytest.mark.parametrize("features", [1, 2])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_more_ranks_than_columns(features, sparse):
-    for form in ("allreduce", "reduce-scatter", "gram", "few rows cached", "kept gram"):
+    for form in ("allreduce", "support", "reduce-scatter", "gram", "few rows cached", "kept gram"):
         problem = problem_of("svm-l2", "linear", sparse=sparse, features=features)
         solver = DistributedSolver(MOST, **options_of(form, problem.samples, 4))
         assert_right(verdicts(case_of(problem, solver, (4,)), solver, (*ON_DRAWN, "trajectory")))

@@ -65,7 +65,7 @@ def test_runs_on_other_numbers_of_ranks_differ_by_no_more_than_both_bounds(form,
 @given(
     st.sampled_from(sorted(LOSSES)),
     st.sampled_from(sorted(KERNELS)),
-    st.sampled_from(["allreduce", "reduce-scatter", "gram", "few rows cached"]),
+    st.sampled_from(["allreduce", "support", "reduce-scatter", "gram", "few rows cached"]),
     st.booleans(),
     st.integers(1, 6),
     st.lists(st.integers(0, 6), min_size=MOST - 1, max_size=MOST - 1),

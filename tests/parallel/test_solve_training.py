@@ -30,6 +30,7 @@ KERNELS = {"linear": LinearKernel(), "polynomial": PolynomialKernel(2, 0.5), "rb
 LOCAL = {"columns": "local"}
 FORMS = {
     "allreduce": Options(**LOCAL),
+    "support": Options(exchange="support", **LOCAL),
     "reduce-scatter": Options(exchange="reduce-scatter", **LOCAL),
     "all rows kept": Options(keep_gram=True, **LOCAL),
     "some rows kept": Options(cache=16 * SAMPLES, **LOCAL),

@@ -19,7 +19,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 pytestmark = pytest.mark.pool_only
 
 FORMS = (
-    "allreduce", "reduce-scatter", "gram", "all rows cached", "few rows cached", "kept gram", "difference"
+    "allreduce", "support", "reduce-scatter", "gram", "all rows cached", "few rows cached", "kept gram", "difference"
 )  # fmt: skip
 
 

@@ -10,15 +10,18 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from sstep_verify.costs.messages import (
+    TRAILER,
     Counts,
     column_cache_counts,
     kept_gram_counts,
     portions,
     schedule,
+    support_counts,
     window_counts,
 )
 from sstep_verify.costs.simulated import SimulatedCommunicator
 from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
+from sstep_verify.costs.windows import support_counts as panel_sizes
 from sstep_verify.parallel.partition import Partition, column_nonzeros, local_columns, partition_of
 from sstep_verify.problems import (
     Hinge,
@@ -38,7 +41,7 @@ from sstep_verify.trajectory import Trajectory
 
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.0), RBFKernel(0.5)]
-EXCHANGES = ("allreduce", "reduce-scatter", "gram", "column-cache", "kept-gram")
+EXCHANGES = ("allreduce", "support", "reduce-scatter", "gram", "column-cache", "kept-gram")
 RANKS = (1, 2, 3, 7, 64, 1000, 4096)
 MOST_STEPS = 256
 
@@ -105,16 +108,29 @@ class CountCase:
             return cache_misses(self.windows(), samples, min(self.cache, samples))
         return distinct_counts(self.windows()).tolist()
 
-    def expected(self) -> Counts:
+    def expected(self, rank: int = 0) -> Counts:
         samples = self.problem.samples
         if self.exchange == "kept-gram":
             return kept_gram_counts(samples, -(-self.iterations // self.s), GRAM_ROWS, self.norms)
         if self.exchange == "column-cache":
             return column_cache_counts(samples, self.rows_asked(), self.norms)
+        if self.exchange == "support":
+            return support_counts(samples, *self.support_sizes(rank), self.norms)
         distinct = distinct_of(distinct_counts(self.windows()))
         return window_counts(self.exchange, samples, distinct, self.norms)
 
-    def expected_calls(self) -> list[tuple[str, int]]:
+    def support_sizes(self, rank: int) -> tuple[list[int], list[int]]:
+        """Rows and samples of each window's panel, from what a run of the simulated rank left in its a."""
+        log = play(self, rank, log=True).trajectory.log
+        assert log is not None
+        draws = self.stream.blocks(self.start, self.start + self.iterations)
+        return panel_sizes(draws, log, self.s, np.zeros(self.problem.samples))
+
+    def expected_calls(self, rank: int = 0) -> list[tuple[str, int]]:
+        if self.exchange == "support":
+            set_up = [("allreduce", self.problem.samples + TRAILER)] * self.norms
+            sizes = zip(*self.support_sizes(rank), strict=True)
+            return [*set_up, *(("allreduce", rows * panel + TRAILER) for rows, panel in sizes)]
         return list(schedule(self.exchange, self.problem.samples, self.rows_asked(), self.norms))
 
 
@@ -132,7 +148,7 @@ def sampled_ranks(case: CountCase) -> list[int]:
     return sorted({0, case.ranks // 2, case.ranks - 1, *empty})
 
 
-def play(case: CountCase, rank: int) -> Played:
+def play(case: CountCase, rank: int, log: bool = False) -> Played:
     """Run the production solver as one rank, on its columns: those it takes, or is given, as by `solve`."""
     problem = case.problem
     if case.columns == "local":
@@ -140,7 +156,7 @@ def play(case: CountCase, rank: int) -> Played:
         problem = replace(problem, data=data)
     communicator = SimulatedCommunicator(rank, case.ranks)
     solver = ProductionSolver(communicator, **case.options)
-    request = RunRequest(problem, case.stream, case.s, case.iterations, start=case.start)
+    request = RunRequest(problem, case.stream, case.s, case.iterations, start=case.start, log=log)
     return Played(solver.run(request), communicator)
 
 

@@ -18,6 +18,7 @@ from sstep_verify.costs.simulated import SimulatedCommunicator
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchange_support import SupportExchange
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
@@ -72,7 +73,7 @@ def made_run(request: RunRequest, communicator, exchange: str, rbf: str = "norm-
 @st.composite
 def memory_runs(draw):
     task = draw(st.sampled_from(["svm-l1", "krr"]))
-    exchange = draw(st.sampled_from(["allreduce", "reduce-scatter", "gram"]))
+    exchange = draw(st.sampled_from(["allreduce", "support", "reduce-scatter", "gram"]))
     kernel = KERNELS[0] if exchange == "gram" else draw(st.sampled_from(KERNELS))
     samples, features = draw(st.integers(2, 400)), draw(st.integers(1, 300))
     block = draw(st.integers(1, min(6, samples))) if task == "krr" else 1
@@ -107,13 +108,18 @@ def sparse_request(samples: int, s: int) -> RunRequest:
 
 
 @pytest.mark.parametrize("ranks", [1, 4, 8])
-@pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])
+@pytest.mark.parametrize("exchange", ["allreduce", "support", "reduce-scatter", "gram"])
 def test_orders_in_s_and_m(exchange, ranks):
     """Mixed second differences of what is held, in s and m, are the factor of s b m; third ones in s are 0.
 
     The factor is the paper's 1 with allreduce; reduce-scatter has what it receives and a tile beside; gram 0.
     """
-    factor = {"allreduce": 1.0, "reduce-scatter": 1.25 + 1 / ranks if ranks > 1 else 1.0, "gram": 0.0}
+    factor = {
+        "allreduce": 1.0,
+        "support": 1.0,
+        "reduce-scatter": 1.25 + 1 / ranks if ranks > 1 else 1.0,
+        "gram": 0.0,
+    }
     squares = 0 if exchange == "allreduce" else 1
     # Windows so long that one alone is prepared.
     widths, heights = np.arange(260, 284, 4), np.array([600, 608, 616])
@@ -147,7 +153,7 @@ def allocated(exchange: str, task: str, density: float, ranks: int) -> int:
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("density", [0.5, 1.0])
 @pytest.mark.parametrize("task", ["svm-l1", "krr"])
-@pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])
+@pytest.mark.parametrize("exchange", ["allreduce", "support", "reduce-scatter", "gram"])
 def test_no_window_allocates_a_row(exchange, task, density, ranks):
     assert allocated(exchange, task, density, ranks) == 0
 
@@ -166,14 +172,17 @@ def spare(rows):
     return planted
 
 
+OWNERS = {
+    AllreduceExchange: "allreduce", SupportExchange: "support", ReduceScatterExchange: "reduce-scatter",
+    GramExchange: "gram",
+}  # fmt: skip
 PLANTED = {"a row": (lambda count: 1, 1), "s squared rows": (lambda count: count**2, 64)}
 
 
 @pytest.mark.parametrize("name", PLANTED)
-@pytest.mark.parametrize("owner", [AllreduceExchange, ReduceScatterExchange, GramExchange])
+@pytest.mark.parametrize("owner", OWNERS)
 def test_a_planted_allocation_in_a_window_is_seen(owner, name):
-    exchange = {AllreduceExchange: "allreduce", ReduceScatterExchange: "reduce-scatter"}.get(owner, "gram")
-    rows, least = PLANTED[name]
+    exchange, (rows, least) = OWNERS[owner], PLANTED[name]
     with mock.patch.object(owner, "window", spare(rows)(owner.window)):
         assert allocated(exchange, "svm-l1", 0.5, 2) >= least
 

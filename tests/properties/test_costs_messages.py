@@ -6,7 +6,6 @@ Equality, never an upper bound; of every reduction in order, and of what the sol
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -19,15 +18,17 @@ from sstep_verify.costs.simulated import ShapeError, SimulatedCommunicator
 from sstep_verify.costs.windows import distinct_counts, distinct_of
 from sstep_verify.parallel import exchange_allreduce, exchange_gram
 from sstep_verify.parallel.packet import Packet
+from sstep_verify.parallel.support import Support
 from sstep_verify.problems import IndexStream
 from sstep_verify.solvers.production import windows as production_windows
 
 
 def differences(case: CountCase) -> list[str]:
     """Everything in which a sampled rank's run is not what the formulas say."""
-    expected, calls, found = case.expected(), case.expected_calls(), []
-    assert (len(calls), sum(words for _, words in calls)) == (expected.collectives, expected.words)
+    found = []
     for rank in sampled_ranks(case):
+        expected, calls = case.expected(rank), case.expected_calls(rank)
+        assert (len(calls), sum(words for _, words in calls)) == (expected.collectives, expected.words)
         played = play(case, rank)
         if played.communicator.reductions != calls:
             found.append(f"rank {rank}: {played.communicator.reductions} but {calls}")
@@ -48,9 +49,11 @@ def test_every_reduction_and_word(case):
     assert differences(case) == []
 
 
-def fixed(exchange: str, s: int, ranks: int, kernel=KERNELS[0], task: str = "svm-l1") -> CountCase:
-    """A run of two full windows and a short one."""
-    problem, iterations = made_problem(task, kernel, 23, 9, 0.5), 2 * s + s // 2
+def fixed(
+    exchange: str, s: int, ranks: int, kernel=KERNELS[0], task: str = "svm-l1", windows: int = 2
+) -> CountCase:
+    """A run of some full windows and a short one."""
+    problem, iterations = made_problem(task, kernel, 23, 9, 0.5), windows * s + s // 2
     stream = IndexStream("uniform", 23, 2 if task == "krr" else 1, iterations, seed=1)
     return CountCase(
         problem, stream, s, iterations, 0, exchange, "norm-expansion", 23, "work", "in-place", ranks
@@ -159,6 +162,21 @@ def each_step(make):
     return single
 
 
+def all_samples(bring):
+    """A panel over all samples."""
+
+    def brought(self, columns):
+        bring(self, columns)
+        return bring(self, np.arange(self.order.size))
+
+    return brought
+
+
+def never_out(leave):
+    """What was drawn once stays, zero or not."""
+    return lambda self, columns, vector: leave(self, columns, np.ones_like(vector))
+
+
 ALLREDUCE, GRAM = exchange_allreduce.AllreduceExchange, exchange_gram.GramExchange
 PLANTED = {
     "one more reduction a window": ("allreduce", ALLREDUCE, "window", one_more_reduction),
@@ -167,6 +185,8 @@ PLANTED = {
     "an extra word": ("allreduce", Packet, "reduce", extra_word),
     "an extra word, reduce-scatter": ("reduce-scatter", Packet, "reduce", extra_word),
     "columns as often as drawn": ("allreduce", production_windows.WindowColumns, "of", repeated_columns),
+    "a panel over all samples": ("support", Support, "bring", all_samples),
+    "samples that are never left out": ("support", Support, "leave", never_out),
     "a reduction a step": ("allreduce", production_windows.ExchangedWindows, "make", each_step),
     "a reduction a step, reduce-scatter": (
         "reduce-scatter", production_windows.ExchangedWindows, "make", each_step,
@@ -177,7 +197,8 @@ PLANTED = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_costs_are_seen(name):
     exchange, owner, method, planted = PLANTED[name]
-    case = replace(fixed(exchange, 16, 64), ranks=64)
+    # What leaves the support was in it before: a run of many windows.
+    case = fixed(exchange, 2, 1, windows=40) if exchange == "support" else fixed(exchange, 16, 64)
     assert differences(case) == []
     with mock.patch.object(owner, method, planted(getattr(owner, method))):
         assert differences(case)

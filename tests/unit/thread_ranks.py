@@ -14,12 +14,13 @@ SECONDS = 20.0
 
 
 class ThreadCommunicator:
-    """One rank of several; counts its collectives."""
+    """One rank of several; counts its collectives, and the words that it hands to those that sum to all."""
 
     def __init__(self, rank: int, board: list, barrier: threading.Barrier):
         self.rank, self.size = rank, len(board)
         self._board, self._barrier = board, barrier
         self.called: list[str] = []
+        self.words = 0
 
     def _everyone(self, name: str, value: Any) -> list[Any]:
         self.called.append(name)
@@ -31,6 +32,7 @@ class ThreadCommunicator:
         return [value for _, value in found]
 
     def allreduce(self, buffer: np.ndarray) -> None:
+        self.words += buffer.size
         buffer[:] = np.sum(self._everyone("allreduce", buffer.copy()), axis=0)
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:

@@ -76,7 +76,7 @@ class Family:
     ranks : int
         Number of MPI ranks (P) of the production solver or a program; 1 for one process alone.
     exchange : str
-        What is communicated: allreduce, reduce-scatter or gram (linear kernel).
+        What is communicated: allreduce, support, reduce-scatter or gram (linear kernel).
     cache : int
         Words that kernel rows may take to be kept from window to window; 0 for none.
     recompute : int

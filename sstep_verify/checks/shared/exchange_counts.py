@@ -5,16 +5,30 @@ The formulas stand in costs/messages.py.
 
 from __future__ import annotations
 
+import numpy as np
+
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.costs import messages
-from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
+from sstep_verify.costs.windows import (
+    cache_misses,
+    distinct_counts,
+    distinct_of,
+    drawn_windows,
+    support_counts,
+)
 from sstep_verify.trajectory import Trajectory
+
+SUPPORT = "support"
+"""Exchange whose words depend on a, and so on the log of a run."""
 
 COUNTED = ("windows", "panel columns", "collectives", "words")
 
 
 def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str, int]]:
-    """The counts that the declared exchange allows a run, shape of `COUNTED`; the usual ones first."""
+    """The counts that the declared exchange allows a run, shape of `COUNTED`; the usual ones first.
+
+    Without the words for exchange support where the run has no log: they depend on a.
+    """
     declared, samples = case.declaration, case.problem.samples
     norms = case.problem.kernel.of_distance and declared.rbf == "norm-expansion"
     if declared.exchange == "kept-gram":
@@ -25,8 +39,18 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
         capacity = min(declared.cache_words // samples, samples)
         missing = cache_misses(drawn, samples, capacity)
         return [messages.column_cache_counts(samples, missing, norms).counters]
+    if declared.exchange == SUPPORT:
+        return [_of_support(case, s, trajectory, norms)]
     distinct = distinct_of(distinct_counts(drawn))
     return [messages.window_counts(declared.exchange, samples, distinct, norms).counters]
+
+
+def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict[str, int]:
+    samples, log = case.problem.samples, trajectory.log
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    known = np.zeros(draws.shape) if log is None else log
+    counts = messages.support_counts(samples, *support_counts(draws, known, s, trajectory.alphas[0]), norms)
+    return {name: count for name, count in counts.counters.items() if log is not None or name != "words"}
 
 
 def distinct_columns(case: Case, s: int, trajectory: Trajectory) -> tuple[int, int]:

@@ -26,8 +26,8 @@ AT_LEAST_ONE = click.IntRange(min=1)
 )  # fmt: skip
 @click.option("--seed", type=NUMBER, default=0, show_default=True, help="Seed of the drawn coordinates.")
 @click.option(
-    "--exchange", type=click.Choice(["auto", "allreduce", "reduce-scatter", "gram"]), default="auto",
-    show_default=True, help="What is communicated in a window.",
+    "--exchange", type=click.Choice(["auto", "allreduce", "support", "reduce-scatter", "gram"]),
+    default="auto", show_default=True, help="What is communicated in a window.",
 )  # fmt: skip
 @click.option(
     "--partition", type=click.Choice(["work", "contiguous"]), default="work", show_default=True,

@@ -14,7 +14,7 @@ from sstep_verify.solver import Declaration
 GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""
 
-EXCHANGES = ("allreduce", "reduce-scatter", "gram")
+EXCHANGES = ("allreduce", "support", "reduce-scatter", "gram")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Options:
     rbf : {"norm-expansion", "difference"}
         Form squared distances of the RBF kernel from inner products and norms, at the speed of a matrix
         product, or from differences, which keeps all digits of data far from the origin.
-    exchange : {"allreduce", "reduce-scatter", "gram"}
+    exchange : {"allreduce", "support", "reduce-scatter", "gram"}
         What is communicated in a window; gram is for the linear kernel.
     keep_gram : bool
         Form the whole Gram matrix once (m*m words) and take every panel from it; with allreduce.

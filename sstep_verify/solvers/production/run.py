@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 from sstep_verify.parallel.clock import Clock
@@ -12,9 +14,11 @@ from sstep_verify.parallel.exchange import Exchange
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchange_support import SupportExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.support import SupportPanel
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 from sstep_verify.solvers.production.recurrences import recurrence_of
@@ -28,6 +32,8 @@ from sstep_verify.solvers.production.windows import (
 )
 from sstep_verify.trajectory import Panel as UsedPanel
 from sstep_verify.trajectory import fingerprint
+
+AnyPanel = TypeVar("AnyPanel", Panel, SupportPanel)
 
 CHUNK_DRAWS = 1 << 9
 """Coordinates whose windows are prepared in one call: amortises Python over many windows."""
@@ -92,7 +98,8 @@ class Run:
         """Words of the largest reduction."""
         samples, kernel = self._request.problem.samples, self._request.problem.kernel
         norms = samples if kernel.of_distance and self._options.rbf == "norm-expansion" else 0
-        window = self._rows * samples if self._options.exchange == "allreduce" else most * most + most
+        of_rows = self._options.exchange in ("allreduce", "support")
+        window = self._rows * samples if of_rows else most * most + most
         return max(window, norms)
 
     def _own_columns(self):
@@ -103,20 +110,22 @@ class Run:
         self._order = partition.order
         return local_columns(data, partition.columns(self._communicator.rank))
 
-    def _panel(self) -> Panel:
+    def _panel(self, kind: type[AnyPanel]) -> AnyPanel:
         data, kernel = self._own_columns(), self._request.problem.kernel
-        return Panel(data, kernel, self._options.rbf, self._rows, self._packet)
+        return kind(data, kernel, self._options.rbf, self._rows, self._packet)
 
     def _allreduce(self) -> AllreduceExchange:
         separate = self._options.separate_timers
-        return AllreduceExchange(self._panel(), self._packet, self._communicator, self.clock, separate)
+        return AllreduceExchange(self._panel(Panel), self._packet, self._communicator, self.clock, separate)
 
     def _small_exchange(self, most: int) -> Exchange:
         """The exchange of a run in which no rank has whole rows."""
         options, request, separate = self._options, self._request, self._options.separate_timers
         shared = self._packet, self._communicator, self.clock, most, separate
         if options.exchange == "reduce-scatter":
-            return ReduceScatterExchange(self._panel(), *shared)
+            return ReduceScatterExchange(self._panel(Panel), *shared)
+        if options.exchange == "support":
+            return SupportExchange(self._panel(SupportPanel), *shared)
         before = request.start // request.s
         return GramExchange(self._own_columns(), *shared, recompute=options.recompute, before=before)
 

@@ -20,7 +20,9 @@ from sstep_verify.verdict import Status
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.5), RBFKernel(0.3)]
-CASES = [("reduce-scatter", kernel) for kernel in KERNELS] + [("gram", KERNELS[0])]
+CASES = [(form, kernel) for form in ("support", "reduce-scatter") for kernel in KERNELS] + [
+    ("gram", KERNELS[0])
+]
 
 
 @pytest.mark.parametrize("sparse", [False, True])

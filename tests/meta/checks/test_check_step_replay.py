@@ -33,6 +33,7 @@ FORMS = [
     {},
     {"update": "frozen"},
     {"keep_gram": True},
+    {"exchange": "support"},
     {"exchange": "reduce-scatter"},
     {"exchange": "gram"},
     {"exchange": "gram", "recompute": 2},

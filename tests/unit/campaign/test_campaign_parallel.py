@@ -94,7 +94,7 @@ def test_what_cannot_be_run_is_refused(changes, words):
 def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
     specs = [spec for group in expand(read_definition("parallel")) for spec in group.specs]
     exchanges = {spec.family.solvers()[""].declaration.exchange for spec in specs}
-    assert exchanges == {"allreduce", "reduce-scatter", "gram", "column-cache", "kept-gram"}
+    assert exchanges == {"allreduce", "support", "reduce-scatter", "gram", "column-cache", "kept-gram"}
     assert {spec.family.ranks for spec in specs} == {2, 4}
     assert {type(spec.kernel) for spec in specs} >= {LinearKernel, RBFKernel}
     assert all(f"P={spec.family.ranks}-" in spec.id for spec in specs)

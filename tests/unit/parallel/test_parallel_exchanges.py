@@ -12,9 +12,11 @@ from sstep_verify.parallel.clock import PHASES, Clock
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchange_support import SupportExchange
 from sstep_verify.parallel.packet import Packet, WindowError
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.support import SupportPanel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 
 SAMPLES, FEATURES, ROWS = 7, 5, 4
@@ -63,6 +65,21 @@ def scattered(communicator, sparse, name, rbf="norm-expansion", separate=False):
     exchange = ReduceScatterExchange(panel, packet, communicator, clock, ROWS, separate)
     found = [[part.copy() for part in exchange.small(columns, VECTOR)] for columns in WINDOWS]
     return found, exchange.columns, list(communicator.called)
+
+
+def supported(communicator, sparse, name, rbf="norm-expansion", separate=False):
+    """Windows whose updates make a 0 where it was not, and the other way round; also the samples of each."""
+    data, packet, clock = parts(communicator, sparse)
+    panel = SupportPanel(data, KERNELS[name], rbf, ROWS, packet)
+    exchange = SupportExchange(panel, packet, communicator, clock, ROWS, separate)
+    vector, found = np.where(np.arange(SAMPLES) % 3 == 1, VECTOR, 0.0), []
+    exchange.restart(vector)
+    for columns in [*WINDOWS, *WINDOWS[::-1], *WINDOWS]:
+        words = communicator.words
+        gram, stale = (part.copy() for part in exchange.small(columns, vector))
+        found.append((columns, gram, stale, vector.copy(), (communicator.words - words - 2) / columns.size))
+        vector[columns] = np.where(vector[columns] == 0.0, columns - 9.0, 0.0)
+    return found, list(communicator.called)
 
 
 def carried(communicator, sparse, separate=False):
@@ -118,6 +135,27 @@ def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, nam
 
 @each_storage
 @each_size
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("rbf", ["norm-expansion", "difference"])
+def test_support_gives_all_ranks_what_the_updates_need(ranks, sparse, name, rbf):
+    """Products with the samples where a is not 0 are products with all; those of two windows are due."""
+    kernel = exact_kernel(name)
+    for found, called in on_threads(ranks, supported, sparse, name, rbf):
+        due, before = None, []
+        for columns, gram, stale, vector, samples in found:
+            assert np.array_equal(gram, kernel[np.ix_(columns, columns)])
+            exact, size = kernel[columns] @ vector, kernel[columns] @ np.abs(vector)
+            allowed = 2 * SAMPLES * 2.0**-53 * 1.001 * size if name == "rbf" else 0.0
+            assert (np.abs(stale - exact) <= allowed).all()
+            known = set(np.flatnonzero(vector if due is None else due).tolist())
+            assert samples == len(known | set(before) | set(columns.tolist()))
+            due, before = vector, columns.tolist()
+        setup = 1 if name == "rbf" and rbf == "norm-expansion" else 0
+        assert called == ["allreduce"] * (setup + len(found))
+
+
+@each_storage
+@each_size
 def test_squared_distances_are_summed_before_the_function(ranks, sparse):
     """By differences no set-up is needed; the distances are whole numbers, the function is applied once."""
     for found, _, called in on_threads(ranks, allreduced, sparse, "rbf", "difference"):
@@ -140,10 +178,10 @@ def test_gram_carries_the_weights(ranks, sparse):
         assert np.array_equal(restarted, weights)
 
 
-@pytest.mark.parametrize("function", [allreduced, scattered])
+@pytest.mark.parametrize("function", [allreduced, scattered, supported])
 def test_separate_timers_wait_before_every_window(function):
-    for _, _, called in on_threads(2, function, False, "linear", "norm-expansion", True):
-        assert called.count("barrier") == len(WINDOWS)
+    for found, *_, called in on_threads(2, function, False, "linear", "norm-expansion", True):
+        assert called.count("barrier") == len(found)
 
 
 def test_every_phase_of_an_exchange_is_timed():
@@ -183,12 +221,35 @@ def failing(communicator, kind: str, guilty: int):
         return exchange.small(WINDOWS[0])
     method = "finish" if kind == "function" else "partial"
     made = _BrokenSums(panel, method) if broken else panel
+    if kind.startswith("support"):
+        return failing_over_the_support(data, packet, communicator, clock, kind, broken)
     if kind == "allreduce":
         return AllreduceExchange(made, packet, communicator, clock, False).rows(WINDOWS[0])
     return ReduceScatterExchange(made, packet, communicator, clock, ROWS, False).small(WINDOWS[0], VECTOR)
 
 
-@pytest.mark.parametrize("kind", ["allreduce", "reduce-scatter", "function", "gram"])
+def failing_over_the_support(data, packet, communicator, clock, kind, broken):
+    """What fails after a reduction is told by the next, which is as long as on the other ranks."""
+    made = SupportPanel(data, KERNELS["polynomial"], "norm-expansion", ROWS, packet)
+    late = kind == "support, function"
+    made = _BrokenSums(made, "finish" if late else "partial") if broken else made
+    exchange = SupportExchange(made, packet, communicator, clock, ROWS, False)
+    vector = np.zeros(SAMPLES)
+    exchange.restart(vector)
+    if late:
+        packet.window = 2
+        try:
+            exchange.small(WINDOWS[0], vector)
+            vector[WINDOWS[0]] = 1.0
+        except MemoryError as error:
+            packet.failure = error
+        packet.window = 3
+    exchange.small(WINDOWS[2], vector)
+
+
+@pytest.mark.parametrize(
+    "kind", ["allreduce", "support", "support, function", "reduce-scatter", "function", "gram"]
+)
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 0), (3, 2)])
 def test_a_failure_of_one_rank_is_raised_on_all_in_that_window(ranks, guilty, kind):
     for error in on_threads(ranks, failing, kind, guilty):

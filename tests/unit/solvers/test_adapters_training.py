@@ -21,6 +21,7 @@ from sstep_verify.verdict import Status
 SAMPLES, LENGTH, INTERVAL = 14, 215, 5
 FORMS = {
     "allreduce": {},
+    "support": {"exchange": "support"},
     "reduce-scatter": {"exchange": "reduce-scatter"},
     "gram": {"exchange": "gram"},
     "all rows kept": {"keep_gram": True},

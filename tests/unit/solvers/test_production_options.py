@@ -15,7 +15,7 @@ from sstep_verify.solvers.production.options import GRAM_ROWS, Options
     [
         ({"update": "twice"}, "update = 'twice'; known: in-place, frozen"),
         ({"rbf": "guess"}, "rbf = 'guess'; known: norm-expansion, difference"),
-        ({"exchange": "gossip"}, "exchange = 'gossip'; known: allreduce, reduce-scatter, gram"),
+        ({"exchange": "gossip"}, "exchange = 'gossip'; known: allreduce, support, reduce-scatter, gram"),
         ({"columns": "mine"}, "columns = 'mine'; known: whole, local"),
         ({"gram_limit": -1}, "gram_limit = -1, but it must be >= 0"),
         ({"cache": -8}, "cache = -8, but it must be >= 0"),
@@ -52,6 +52,7 @@ def test_carried_weights_are_for_the_linear_kernel(kernel):
     ("options", "exchange", "state", "panels"),
     [
         ({}, "allreduce", (), True),
+        ({"exchange": "support"}, "support", (), False),
         ({"exchange": "reduce-scatter"}, "reduce-scatter", (), False),
         ({"exchange": "gram"}, "gram", ("weights",), False),
         ({"keep_gram": True}, "kept-gram", (), True),

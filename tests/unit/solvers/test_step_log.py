@@ -12,6 +12,7 @@ from sstep_verify.solvers.production import ProductionSolver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 OTHERS = [
+    {"exchange": "support"},
     {"exchange": "reduce-scatter"},
     {"exchange": "gram"},
     {"exchange": "gram", "recompute": 2},
