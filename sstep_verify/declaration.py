@@ -94,8 +94,8 @@ class Declaration:
     exchange : {"", "allreduce", "support", "kept-gram", "per-window"}
         What is communicated, for counting; empty if not declared. allreduce: the m words of every
         distinct column of a window, one collective a window. support: of these words only those of samples
-        where a is not 0 as the window before begins, or that one of the two draws. kept-gram: all m columns once,
-        `gram_rows` (or all of them) in a collective. Set-up in both: RBF by norm expansion
+        where a is not 0 as the window before begins, or that one of the two draws. kept-gram: all m
+        columns once, `gram_rows` (or all of them) in a collective. Set-up in both: RBF by norm expansion
         reduces the m squared norms in one collective. per-window: one collective a window beside those
         of a set-up that is not known; words are not judged.
     gram_rows : int

@@ -19,7 +19,10 @@ from sstep_verify.costs.windows import distinct_counts, distinct_of
 from sstep_verify.parallel import exchange_allreduce, exchange_gram
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.support import Support
-from sstep_verify.problems import IndexStream
+from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
+from sstep_verify.problems.data.datasets import load
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production import windows as production_windows
 
 
@@ -85,6 +88,18 @@ def test_total_words_are_equal_for_every_s():
             assert len(calls) == -(-iterations // s)
             totals.add(payload)
         assert (totals == {stated}) is (kind == "epochs")
+
+
+def test_support_halves_the_words_of_a_training():
+    """Where fewer than half of the samples are support vectors, from a = 0 on."""
+    found = load("breast_cancer_scale")
+    problem = Problem("breast_cancer_scale", found.data, found.targets, RBFKernel(0.03), Hinge(1.0))
+    stream = IndexStream("uniform", problem.samples, 1, 20 * problem.samples, seed=1)
+    words = {
+        exchange: ProductionSolver(exchange=exchange).run(RunRequest(problem, stream, 16, stream.length))
+        for exchange in ("allreduce", "support")
+    }
+    assert words["allreduce"].counters["words"] >= 2 * words["support"].counters["words"]
 
 
 def test_small_reductions_grow_with_s_and_rows_do_not():
