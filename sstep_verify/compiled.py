@@ -15,11 +15,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 try:
     import numba
+    from numba.core import event
 
     AVAILABLE = True
+    COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
+    event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 except ImportError:
     AVAILABLE = False
 """Whether inner loops are compiled; without numba they run about a hundred times slower."""
+
+
+def compile_seconds() -> float:
+    """Seconds that this process has spent on compiling: 0 where all was found in the cache."""
+    return float(COMPILING.duration) if AVAILABLE and COMPILING.done else 0.0
 
 
 def compiled(function: Function) -> Function:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from sstep_verify.compiled import compile_seconds
 from sstep_verify.parallel.clock import PANEL, PHASES
 from sstep_verify.parallel.partition import Partition
 from sstep_verify.problems import Problem
@@ -49,6 +50,7 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
         if any(seconds):
             figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
+    yield from _compiling()
     yield _ending(problem, trained)
 
 
@@ -64,6 +66,16 @@ def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iter
         f"largest over mean of a rank: nonzeros {partition.imbalance:.3f}, work on panels "
         f"{partition.work_imbalance:.3f}{measured}"
     )
+
+
+def _compiling() -> Iterator[str]:
+    """What inner loops that were compiled in this run have cost it, and no later one."""
+    seconds = compile_seconds()
+    if seconds:
+        yield (
+            f"{seconds:.1f} s of this run went into compiling inner loops (rank 0): later runs find them "
+            "in the compiler's cache"
+        )
 
 
 def _ending(problem: Problem, trained: Trained) -> str:

@@ -1,0 +1,24 @@
+"""What a summary says of a cold cache."""
+
+from __future__ import annotations
+
+import pytest
+
+from sstep_verify import compiled as inner
+from sstep_verify.training import summary
+
+
+def test_compiling_is_timed_and_told_once(monkeypatch):
+    if not inner.AVAILABLE:
+        pytest.skip("numba is absent: install the extra [compiled]")
+    space: dict = {}
+    # Without a file there is no cache to take it from.
+    exec("def double(x):\n    return 2 * x\n", space)
+    before = inner.compile_seconds()
+    assert inner.compiled(space["double"])(2.0) == 4.0
+    assert inner.compile_seconds() > before
+    monkeypatch.setattr(summary, "compile_seconds", lambda: 4.26)
+    (line,) = summary._compiling()
+    assert line.startswith("4.3 s of this run went into compiling inner loops")
+    monkeypatch.setattr(summary, "compile_seconds", lambda: 0.0)
+    assert not list(summary._compiling())
