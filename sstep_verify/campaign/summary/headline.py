@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ WORDS = (
     (Status.FAIL, "wrong on"),
     (Status.INCONCLUSIVE, "inconclusive on"),
 )
+
+RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
+"""The number of ranks in the id of a case."""
 
 
 def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
@@ -56,7 +60,9 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     for status, word in WORDS:
         named = [case.id for case in cases if case.status == status]
         if named:
-            listed = _first_wrong(named, verdicts) if status is Status.FAIL else ""
+            listed = ""
+            if status is Status.FAIL:
+                listed = _first_wrong(named, verdicts) + _right_on_fewer_ranks(named, cases)
             words.append(f"{word} {len(named)}{listed}")
     words += _vacuous(cases, verdicts)
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
@@ -96,6 +102,28 @@ def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
     """The smallest s that some check fails, over the cases that are wrong."""
     wrong = [one.s for one in verdicts if one.case in named and one.status is Status.FAIL]
     return f" (first at s = {min(wrong)})" if wrong else ""
+
+
+def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case]) -> str:
+    """How many of the cases that are wrong on several ranks pass on fewer."""
+    best: dict[str, float] = {}
+    for case in cases:
+        if case.status == Status.PASS:
+            best[_of_any_ranks(case.id)] = min(_ranks(case.id), best.get(_of_any_ranks(case.id), math.inf))
+    fewer = [name for name in named if best.get(_of_any_ranks(name), math.inf) < _ranks(name)]
+    if not fewer:
+        return ""
+    return f" ({len(fewer)} of these right on fewer ranks: what ranks share out or sum is at fault)"
+
+
+def _ranks(name: str) -> int:
+    found = RANKS.search(name)
+    return int(found[1]) if found else 1
+
+
+def _of_any_ranks(name: str) -> str:
+    """The name of a case without its number of ranks, and without an empty label."""
+    return RANKS.sub("", name).rstrip("/-")
 
 
 def _right(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
