@@ -17,9 +17,13 @@ told; either way they multiply to S:
     messages last:   panel = C1 / own1(s),          messages = S / panel
     messages first:  messages = C / (C - saved),    panel = S / messages
 
-saved is what the collectives that s-step leaves out took: (c(1) - c(s)) lone(D), as counted, and as a
-collective of one word alone was timed; it is at most C (1 - c(s)/c(1)), where communication is all that C
-is made of.
+saved is what the collectives that s-step leaves out took. A collective is taken to last as long as one of
+one word alone without a delay, and by as much longer as the delay made an iteration of own(1), over its
+collectives:
+
+    saved = (c(1) - c(s)) (lone + (own(1) - own(1) without the delay) / c(1))
+
+and it is at most C (1 - c(s)/c(1)), where communication is all that C is made of.
 
 Why the middle: a program's baseline is weak only as far as the program itself gets beyond it. Where our
 classical solver is faster than even the program's s-step, all of N is a weak baseline; where it is slower
@@ -36,10 +40,10 @@ from sstep_verify.laboratory.latency import Subject, require_positive
 from sstep_verify.laboratory.ours import OurSolver
 from sstep_verify.laboratory.samples import Cell, Delay, Sample, quartiles
 
-PROGRAM = "program"
+PROGRAM, FREE = "program", "program, no delay"
 
 Key = tuple[str, int, int]
-"""Whose (the program's, or the exchange of our classical solver), s, and ranks."""
+"""Whose (the program's, the same with no delay, or the exchange of our classical solver), s, and ranks."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ class Autopsy:
     cells : dict
         Seconds by `Key`.
     lone : tuple of float
-        Seconds of a collective alone at the delay, in every repeat.
+        Seconds of a collective alone without a delay, in every repeat.
     ours : bool
         Whether the program is our solver, whose own classical method may be the strong one.
     """
@@ -163,7 +167,9 @@ class Autopsy:
     def strongest(self, ranks: int) -> str:
         """Exchange of our fastest classical solver on some ranks; `PROGRAM` for our solver's own."""
         candidates = [
-            key for key in self.cells if key[1:] == (1, ranks) and (self.ours or key[0] != PROGRAM)
+            key
+            for key in self.cells
+            if key[1:] == (1, ranks) and key[0] != FREE and (self.ours or key[0] != PROGRAM)
         ]
         return min(candidates, key=lambda key: self.cells[key].seconds)[0]
 
@@ -190,7 +196,8 @@ class Autopsy:
             return cell.seconds if repeat is None else cell.all_seconds[repeat]
 
         lone = quartiles(list(self.lone))[1] if repeat is None else self.lone[repeat]
-        saved = (classical.collectives - own.collectives) * lone
+        longer = taken(PROGRAM, 1, ranks) - taken(FREE, 1, ranks)
+        saved = (classical.collectives - own.collectives) * (lone + longer / classical.collectives)
         return Times(
             taken(PROGRAM, 1, ranks), taken(PROGRAM, s, ranks), taken(best, 1, ranks),
             taken(PROGRAM, 1, 1), taken(PROGRAM, s, 1), taken(best1, 1, 1),
@@ -225,15 +232,16 @@ def autopsy(
     """
     measured = subject or ours
     keys: list[Key] = [(PROGRAM, s, ranks) for ranks in (1, plan.ranks) for s in plan.s]
+    keys.append((FREE, 1, plan.ranks))
     keys += [(exchange, 1, ranks) for ranks in (1, plan.ranks) for exchange in exchanges]
     samples: dict[Key, list[Sample]] = {key: [] for key in keys}
     lone = []
     for repeat in range(plan.repeats):
         tell(f"repeat {repeat + 1} of {plan.repeats}")
-        lone.append(ours.collective(plan.ranks, plan.delay, plan.seconds))
+        lone.append(ours.collective(plan.ranks, Delay(), plan.seconds))
         for who, s, ranks in keys:
-            delay = plan.delay if ranks > 1 else Delay()
-            if who == PROGRAM:
+            delay = plan.delay if ranks > 1 and who != FREE else Delay()
+            if who in (PROGRAM, FREE):
                 found = measured.sample(s, ranks, delay, plan.seconds)
             else:
                 found = ours.sample(s, ranks, delay, plan.seconds, who)

@@ -1,0 +1,45 @@
+"""Part of each of two ranks in `relay.py`: what the laboratory times, over a network that is slow itself.
+
+The first argument is what to time, as JSON; rank 0 prints what was found, as JSON, after a line of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from mpi4py import MPI
+
+from sstep_verify.laboratory import ranks
+from sstep_verify.laboratory.samples import Delay
+from sstep_verify.problems import kernel_from, loss_from
+
+MARK = "relay found:"
+CALLS = 200
+
+
+def main() -> None:
+    asked, comm = json.loads(sys.argv[1]), MPI.COMM_WORLD
+    wanted = ranks.Wanted(asked["data"], asked["directory"], kernel_from("rbf"), loss_from("svm-l1"))
+    ranks.load(comm, wanted)
+    found: dict[str, list] = {"alone": []}
+    for repeat in range(asked["repeats"] + 1):
+        alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS)))
+        if repeat:
+            found["alone"].append(alone)
+        for s, windows in asked["windows"].items():
+            stretch = ranks.Stretch(int(s), "allreduce", windows, Delay())
+            seconds, calls, _ = ranks.stretch(comm, stretch)
+            iterations = windows * int(s)
+            if repeat:  # the first compiles
+                found.setdefault(s, []).append(
+                    (max(comm.allgather(seconds)) / iterations, calls / iterations)
+                )
+            else:
+                comm.allgather(seconds)
+    if comm.rank == 0:
+        print(MARK, json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
