@@ -2,7 +2,7 @@
 
 Frames between the namespaces go through `native/tap_relay.py`, which carries each over after a while; no
 library delays anything. Beside the times stand those predicted from the same ranks over shared memory: of
-each iteration the collectives that were counted, times what a collective alone takes longer over the link.
+each iteration the collectives that were counted, times what one of as many words alone takes longer.
 Skipped, with the reason, without root, /dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks/relay.py
 --data DIR``.
 """
@@ -102,21 +102,22 @@ def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str
 
 def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
     """What was found."""
-    alone = 1e6 * np.median(near["alone"]), 1e6 * np.median(far["alone"])
+    words = 1e6 * np.median(near["1 word"]), 1e6 * np.median(far["1 word"])
     yield (
         f"two ranks in two network namespaces, {microseconds:g} us one way; a collective of one word alone "
-        f"takes {alone[1]:.0f} us over the link, {alone[0]:.1f} us over shared memory"
+        f"takes {words[1]:.0f} us over the link, {words[0]:.1f} us over shared memory"
     )
-    yield "     s   us over the link         predicted  error   speed-up  collectives"
+    yield "     s   us over the link         predicted  error   speed-up  collectives  each longer by"
     classical = np.median(far["1"][:, 0])
-    for s in (name for name in far if name != "alone"):
+    for s in (name for name in far if name != "1 word"):
         low, middle, high = 1e6 * np.quantile(far[s][:, 0], (0.25, 0.5, 0.75))
-        calls = np.median(near[s][:, 1])
-        predicted = 1e6 * np.median(near[s][:, 0]) + calls * (alone[1] - alone[0])
+        free, calls, alone = np.median(near[s], axis=0)
+        longer = np.median(far[s][:, 2]) - alone
+        predicted = 1e6 * (free + calls * longer)
         yield (
             f"{s:>6}{middle:10.1f} [{low:.1f}, {high:.1f}]".ljust(34)
             + f"{predicted:9.1f}{predicted / middle - 1:+7.0%}{1e6 * classical / middle:10.1f}x"
-            + f"{calls:10.4f}"
+            + f"{calls:13.4f}{1e6 * longer:13.0f} us"
         )
 
 

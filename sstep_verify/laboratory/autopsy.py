@@ -17,13 +17,13 @@ told; either way they multiply to S:
     messages last:   panel = C1 / own1(s),          messages = S / panel
     messages first:  messages = C / (C - saved),    panel = S / messages
 
-saved is what the collectives that s-step leaves out took. A collective is taken to last as long as one of
-one word alone without a delay, and by as much longer as the delay made an iteration of own(1), over its
-collectives:
+saved is what the collectives that s-step leaves out took. Of the faster of own(1) and strong, its time less
+that without the delay is what the delay costs; a collective of one word alone, without a delay, is added
+for each that it makes. Of this, s-step leaves out the share 1 - c(s)/c(1) of its collectives:
 
-    saved = (c(1) - c(s)) (lone + (own(1) - own(1) without the delay) / c(1))
+    saved = (1 - c(s)/c(1)) (late - not late + c lone)
 
-and it is at most C (1 - c(s)/c(1)), where communication is all that C is made of.
+and at most C (1 - c(s)/c(1)), where communication is all that C is made of.
 
 Why the middle: a program's baseline is weak only as far as the program itself gets beyond it. Where our
 classical solver is faster than even the program's s-step, all of N is a weak baseline; where it is slower
@@ -40,10 +40,11 @@ from sstep_verify.laboratory.latency import Subject, require_positive
 from sstep_verify.laboratory.ours import OurSolver
 from sstep_verify.laboratory.samples import Cell, Delay, Sample, quartiles
 
-PROGRAM, FREE = "program", "program, no delay"
+PROGRAM, NOT_LATE = "program", ", not late"
 
 Key = tuple[str, int, int]
-"""Whose (the program's, the same with no delay, or the exchange of our classical solver), s, and ranks."""
+"""Whose, s, and ranks: the program's, or our classical solver's by its exchange; with `NOT_LATE` behind it
+without the delay."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class Autopsy:
         candidates = [
             key
             for key in self.cells
-            if key[1:] == (1, ranks) and key[0] != FREE and (self.ours or key[0] != PROGRAM)
+            if key[1:] == (1, ranks) and not key[0].endswith(NOT_LATE) and (self.ours or key[0] != PROGRAM)
         ]
         return min(candidates, key=lambda key: self.cells[key].seconds)[0]
 
@@ -196,12 +197,14 @@ class Autopsy:
             return cell.seconds if repeat is None else cell.all_seconds[repeat]
 
         lone = quartiles(list(self.lone))[1] if repeat is None else self.lone[repeat]
-        longer = taken(PROGRAM, 1, ranks) - taken(FREE, 1, ranks)
-        saved = (classical.collectives - own.collectives) * (lone + longer / classical.collectives)
+        base = min(PROGRAM, best, key=lambda who: taken(who, 1, ranks))
+        late = taken(base, 1, ranks) - taken(base + NOT_LATE, 1, ranks)
+        fewer = own.collectives / classical.collectives
+        saved = (1.0 - fewer) * (late + self.cells[base, 1, ranks].collectives * lone)
         return Times(
             taken(PROGRAM, 1, ranks), taken(PROGRAM, s, ranks), taken(best, 1, ranks),
             taken(PROGRAM, 1, 1), taken(PROGRAM, s, 1), taken(best1, 1, 1),
-            saved, own.collectives / classical.collectives,
+            saved, fewer,
         )  # fmt: skip
 
 
@@ -232,19 +235,19 @@ def autopsy(
     """
     measured = subject or ours
     keys: list[Key] = [(PROGRAM, s, ranks) for ranks in (1, plan.ranks) for s in plan.s]
-    keys.append((FREE, 1, plan.ranks))
     keys += [(exchange, 1, ranks) for ranks in (1, plan.ranks) for exchange in exchanges]
+    keys += [(who + NOT_LATE, 1, plan.ranks) for who in (PROGRAM, *exchanges)]
     samples: dict[Key, list[Sample]] = {key: [] for key in keys}
     lone = []
     for repeat in range(plan.repeats):
         tell(f"repeat {repeat + 1} of {plan.repeats}")
         lone.append(ours.collective(plan.ranks, Delay(), plan.seconds))
         for who, s, ranks in keys:
-            delay = plan.delay if ranks > 1 and who != FREE else Delay()
-            if who in (PROGRAM, FREE):
+            delay = Delay() if ranks == 1 or who.endswith(NOT_LATE) else plan.delay
+            if who.startswith(PROGRAM):
                 found = measured.sample(s, ranks, delay, plan.seconds)
             else:
-                found = ours.sample(s, ranks, delay, plan.seconds, who)
+                found = ours.sample(s, ranks, delay, plan.seconds, who.removesuffix(NOT_LATE))
             samples[who, s, ranks].append(found)
     cells = {key: Cell(tuple(found)) for key, found in samples.items()}
     require_positive(cells, plan.seconds)

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.laboratory.autopsy import FREE, PROGRAM, Autopsy, Factors
+from sstep_verify.laboratory.autopsy import NOT_LATE, PROGRAM, Autopsy, Factors
 from sstep_verify.laboratory.samples import quartiles
 from sstep_verify.outputs import whole_folder, write_text
 
@@ -30,7 +30,10 @@ def lines(found: Autopsy, about: str) -> Iterator[str]:
     yield "microseconds of an iteration, median [quartiles]:    one rank, no message          P ranks, late"
     for name, key in _named(found):
         yield f"  {name:<44}{_time(found, (*key, 1)):>26}{_time(found, (*key, plan.ranks)):>27}"
-    yield f"  {'its own classical, not late':<44}{_time(found, (FREE, 1, plan.ranks)):>53}"
+    for who, s, ranks in found.cells:
+        if who.endswith(NOT_LATE):
+            name = who.replace(PROGRAM, "its own") + ": classical"
+            yield f"  {name:<44}{_time(found, (who, s, ranks)):>53}"
     yield "     s   speed-up  =  weak x panel x messages   (messages first: panel x messages)   over strong"
     for s in plan.s:
         if s > 1:
@@ -104,7 +107,7 @@ def _named(found: Autopsy) -> Iterator[tuple[str, tuple[str, int]]]:
     strong = {who: where for where, who in (("P ranks", found.strongest(found.plan.ranks)),)}
     alone = found.strongest(1)
     strong[alone] = "both" if alone in strong else "one rank"
-    for who in dict.fromkeys(key[0] for key in found.cells if key[0] != FREE):
+    for who in dict.fromkeys(key[0] for key in found.cells if not key[0].endswith(NOT_LATE)):
         mark = f" (strong: {strong[who]})" if who in strong else ""
         if who != PROGRAM:
             yield f"our classical, {who}{mark}", (who, 1)

@@ -29,6 +29,9 @@ WRAPPER = "mpicc"
 PILOT_SECONDS = 0.2
 """The pilot's longer run doubles its length until it takes so much longer than the short one."""
 
+DOUBLINGS = 4
+"""Times at most that a stretch is made longer which took less than half of what was asked for."""
+
 FEWEST, MOST = 2, 1 << 20
 """Windows that the longer run makes more."""
 
@@ -95,7 +98,13 @@ class SomeProgram:
             self._seconds[s, ranks] = self._pilot(s, ranks)
         one = self._seconds[s, ranks] + delay.microseconds * 1e-6 * (ranks > 1)
         windows = min(max(math.ceil(seconds / one), FEWEST), MOST)
-        return self._difference(s, ranks, delay, windows)
+        for _ in range(DOUBLINGS):
+            found = self._difference(s, ranks, delay, windows)
+            if found.seconds * s * windows >= 0.5 * seconds or windows == MOST:
+                break
+            # The pilot was disturbed, or one of the two runs.
+            windows = min(2 * windows, MOST)
+        return found
 
     def _pilot(self, s: int, ranks: int) -> float:
         """Seconds of a window at no delay, roughly."""

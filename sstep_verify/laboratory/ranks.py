@@ -113,17 +113,17 @@ def stretch(comm: Any, wanted: Stretch) -> tuple[float, int, int]:
     return seconds, sum(one.calls for one in counted), sum(one.words for one in counted)
 
 
-def alone(comm: Any, delay: Delay, calls: int) -> float:
-    """Seconds of one allreduce of one word at a delay, the mean of some in a row."""
+def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
+    """Seconds of one allreduce at a delay, with nothing else being done, the mean of some in a row."""
     from mpi4py import MPI
 
-    word = np.ones(1)
+    buffer = np.zeros(words)
     comm.Barrier()
     set_delay(delay.microseconds)
     try:
         begin = time.perf_counter()
         for _ in range(calls):
-            comm.Allreduce(MPI.IN_PLACE, word)
+            comm.Allreduce(MPI.IN_PLACE, buffer)
         return (time.perf_counter() - begin) / calls
     finally:
         set_delay(0.0)

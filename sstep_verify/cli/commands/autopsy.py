@@ -25,7 +25,11 @@ from sstep_verify.cli.options.laboratory import (
     "--delay", type=click.FloatRange(0, 1e8), default=200.0, show_default=True, metavar="US",
     help="Microseconds that every collective is late, for each level of a tree over the ranks.",
 )  # fmt: skip
-def command(data, delay, **given):
+@click.option(
+    "--baseline", type=click.Choice(["best", "same"]), default="best", show_default=True,
+    help="Strong baseline: our classical solver with the best of its exchanges, or with --exchange.",
+)  # fmt: skip
+def command(data, delay, baseline, **given):
     """Say which part of a speed-up is fewer messages, a better panel product, or a weak baseline.
 
     DATA is a LIBSVM file or the name of a data set. Timed are our classical solver with each of its
@@ -53,7 +57,8 @@ def command(data, delay, **given):
         )  # fmt: skip
         known = ours.about(plan.ranks)
         where = about(known["mpi"], sys.argv)
-        exchanges = [one for one in EXCHANGES if wanted.kernel.linear or one != "gram"]
+        usual = [one for one in EXCHANGES if wanted.kernel.linear or one != "gram"]
+        exchanges = usual if baseline == "best" else [rest["exchange"]]
         if program is None:
             exchanges.remove(rest["exchange"])
         found = autopsy(program, described_problem(wanted, known), plan, ours, tuple(exchanges), tell)
