@@ -10,7 +10,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.laboratory.autopsy import NOT_LATE, PROGRAM, Autopsy, Factors
+from sstep_verify.laboratory.autopsy import NOT_LATE, PROGRAM, Autopsy
+from sstep_verify.laboratory.factors import Factors
 from sstep_verify.laboratory.samples import quartiles
 from sstep_verify.outputs import whole_folder, write_text
 
@@ -45,6 +46,7 @@ def sentence(found: Autopsy) -> str:
     """What the speed-up at the best s is made of, in plain words."""
     s = found.best
     one, all_ = found.factors(s), found.spread(s)
+    product = "better" if one.panel >= 1.0 else "worse"
 
     def told(name: str) -> str:
         low, _, high = quartiles([getattr(each, name) for each in all_])
@@ -53,7 +55,7 @@ def sentence(found: Autopsy) -> str:
     return (
         f"Of the {one.total:.1f}-fold speed-up at s = {s} (P = {found.plan.ranks}, "
         f"{found.plan.delay.microseconds:g} us), a factor {told('weak')} is a weak baseline; "
-        f"{told('panel')} is a better panel product, which one rank without a message gains as well; "
+        f"{told('panel')} is a {product} panel product, which one rank without a message has as well; "
         f"{told('messages')} is left for fewer messages ({told('messages_first')} if these are counted "
         f"first, and then {told('panel_last')} for the product). Over the strong classical baseline it is "
         f"{told('over_strong')}."

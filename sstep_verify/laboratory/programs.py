@@ -75,11 +75,12 @@ class SomeProgram:
     Raises
     ------
     InputError
-        If it cannot be told an s, or its set-up fails.
+        If it cannot be told an s, has something else fixed than the problem, or its set-up fails.
     """
 
     def __init__(self, described: ProgramFile, problem: Problem, block: int = 1, seed: int = 0):
         require_s(described)
+        require_fixed(described, problem, block)
         program = replace(described.program, witness=described.program.witness or WRAPPER)
         self._described = replace(described, program=program)
         self._problem, self._block, self._seed = problem, block, seed
@@ -165,3 +166,20 @@ def require_s(described: ProgramFile) -> None:
         )
     if program.s == (1,):
         raise InputError(f"program {program.name!r}: it knows s = 1 alone, so there is nothing to compare")
+
+
+def require_fixed(described: ProgramFile, problem: Problem, block: int) -> None:
+    """Raise InputError for a program that would solve another problem than the one that is timed."""
+    fixed, kernel, loss = described.fixed_values, problem.kernel, problem.loss
+    wrong = {
+        f"--task {loss.task}": loss.task not in fixed.names("task"),
+        f"--kernel {kernel.name}": kernel.name not in fixed.names("kernel"),
+        "these parameters of the kernel": fixed.kernel(kernel) != kernel,
+        f"a penalty of {loss.parameter:g}": fixed.penalty(loss.task) not in ((), (loss.parameter,)),
+        f"b = {block}": fixed.values.get("b", block) != block,
+        "data of this size": bool(fixed.misfit(problem.samples, problem.features)),
+        "runs of other lengths": "H" in fixed.values,
+    }
+    for what, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(f"program {described.program.name!r}: [fixed] leaves no room for {what}")

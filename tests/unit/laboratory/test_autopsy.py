@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.laboratory.autopsy import PROGRAM, Plan, Times, autopsy, factors
+from sstep_verify.errors import InputError
+from sstep_verify.laboratory.autopsy import PROGRAM, Plan, autopsy
 from sstep_verify.laboratory.autopsy_report import document, lines, sentence, table
+from sstep_verify.laboratory.factors import Times, factors
 from sstep_verify.laboratory.samples import Delay, Sample
 
 LATENCY = 100.0
@@ -124,6 +126,16 @@ def test_an_autopsy_finds_the_strong_baseline_and_says_so():
     assert made["sentence"] == told
     assert [one["s"] for one in made["factors"]] == [4, 16]
     assert table(found).splitlines()[0].startswith("s,total,weak,panel,messages")
+
+
+def test_without_an_s_there_is_no_autopsy():
+    with pytest.raises(InputError, match="an s > 1"):
+        Plan((1,), Delay(200.0), 2, 3, 0.1)
+
+
+def test_a_worse_product_is_called_one():
+    told = sentence(dissected(Known("theirs", 5.0, 20.0)))
+    assert "0.50 [0.50, 0.50] is a worse panel product" in told
 
 
 def test_our_own_classical_method_may_be_the_strong_one():

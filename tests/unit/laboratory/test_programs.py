@@ -46,9 +46,10 @@ def started(tmp_path_factory) -> tuple[str, ...]:
     return str(launcher()), "-n", "{np}", str(program)
 
 
-def described(command, **given) -> ProgramFile:
+def described(command, fixed=None, **given) -> ProgramFile:
     program = Program("plain", tuple(command), "final", **given)
-    return ProgramFile(program, final=Printed(after="alpha:"), stream=Draws("glibc-rand", 7))
+    own = {"final": Printed(after="alpha:"), "stream": Draws("glibc-rand", 7)}
+    return ProgramFile(program, **own, fixed=fixed or {})
 
 
 @pytest.mark.pool_only
@@ -77,6 +78,21 @@ def test_a_program_is_as_late_as_its_collectives(started):
 def test_a_program_that_cannot_be_compared_is_refused(places, given, said):
     with pytest.raises(InputError, match=said):
         SomeProgram(described(("./plain", "{data}", *places), **given), problem())
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [{"task": "krr"}, {"kernel": ["rbf", "polynomial"]}, {"C": 2.0}, {"b": 2}, {"m": 13}, {"H": 100}],
+    ids=str,
+)
+def test_a_program_that_would_solve_another_problem_is_refused(fixed):
+    with pytest.raises(InputError, match="leaves no room"):
+        SomeProgram(described(("./plain", "{s}", "{H}"), fixed), problem())
+
+
+def test_what_is_fixed_as_the_problem_has_it_is_no_hindrance():
+    fixed = {"task": "svm-l1", "kernel": "linear", "C": 1.0, "b": 1, "m": 12, "n": 4}
+    assert SomeProgram(described(("./plain", "{s}", "{H}"), fixed), problem()).name == "plain"
 
 
 def test_a_program_without_ranks_cannot_run_on_two():
