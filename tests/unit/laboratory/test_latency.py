@@ -134,8 +134,9 @@ def compiled(tmp_path_factory):
 
 @pytest.mark.pool_only
 def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
-    out = tmp_path / "out"
-    words = ["breast_cancer", "--task", "svm-l1", "--delays", "0,2000", "--s", "8", "--repeats", "3"]
+    out, points = tmp_path / "out", tmp_path / "points"
+    points.write_text("".join(f"{1 - 2 * (k % 2)} 1:{k % 5} 2:{k * k % 7} 3:1\n" for k in range(20)))
+    words = [str(points), "--task", "svm-l1", "--delays", "0,2000", "--s", "8", "--repeats", "3"]
     result = CliRunner().invoke(command, [*words, "--seconds", "0.01", "--out", str(out), "--json"])
     assert result.exit_code == 0, result.output
     made = json.loads(result.output)
