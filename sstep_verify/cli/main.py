@@ -44,11 +44,13 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
 """Errors that are not ours, what to say of them, and the way out."""
 
 COMMANDS = {
+    "autopsy": "Say what a speed-up is made of: fewer messages, better products, a weak baseline.",
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
     "export": "Write the runs of a profile as folders and scripts, for a machine without Python.",
     "judge": "Judge exported runs that were made elsewhere.",
+    "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
     "merge": "Make one report of the shards of a campaign.",
     "oracle": "Enclose an optimum with proof, or prove a certificate again.",
     "replay": "Judge the artefact of a failure again, without the solver.",

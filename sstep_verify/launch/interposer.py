@@ -1,4 +1,4 @@
-"""Counts of the collectives seen from outside the program: a shared library between it and the MPI library.
+"""Collectives counted, and made late, outside the program: a shared library between it and the MPI library.
 
 `build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
 with it in LD_PRELOAD read what it counted by `interposed_counts`.
@@ -31,6 +31,10 @@ NEMESES = {
     "ulp": "the last rank receives the first number of every reduction one ulp off",
 }
 """What it can do to a program: a right one endures the first two, and rank-coherence sees the third."""
+
+DELAY = "SSTEP_VERIFY_DELAY"
+"""Environment variable that makes every collective late: microseconds for each level of a tree over the
+ranks, and, after a blank, nanoseconds for each byte handed in; see pmpi_delay.h."""
 
 KINDS = ("allreduce", "reduce_scatter", "other")
 """Kinds of collectives, in the order of the library's numbers."""
@@ -112,6 +116,17 @@ def forget_interposed_counts() -> None:
         If this process was started without the library.
     """
     _loaded().pmpi_count_reset()
+
+
+def set_delay(microseconds: float, nanoseconds_per_byte: float = 0.0) -> None:
+    """From now on, make every collective of this process late, as `DELAY` does.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    _loaded().pmpi_delay_set(ctypes.c_double(microseconds), ctypes.c_double(nanoseconds_per_byte))
 
 
 def _loaded() -> ctypes.CDLL:

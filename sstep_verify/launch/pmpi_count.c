@@ -8,13 +8,15 @@
    Bytes: what this rank hands in; for a reduce-scatter the whole vector, before it is scattered. A scatter
    counts as a call without bytes. Persistent collectives (MPI_X_init) are not counted.
 
-   What it leaves of a rank where the environment variable SSTEP_VERIFY_WITNESS names a folder, and what it does to
-   the program where SSTEP_VERIFY_NEMESIS says so, stands in pmpi_witness.h and pmpi_nemesis.h. */
+   What it leaves of a rank where the environment variable SSTEP_VERIFY_WITNESS names a folder, what it does to the
+   program where SSTEP_VERIFY_NEMESIS says so, and how it makes the network slower where SSTEP_VERIFY_DELAY does,
+   stands in pmpi_witness.h, pmpi_nemesis.h and pmpi_delay.h. */
 
 #include <mpi.h>
 
 #include "pmpi_witness.h"
 #include "pmpi_nemesis.h"
+#include "pmpi_delay.h"
 
 enum { ALLREDUCE, REDUCE_SCATTER, OTHER, KINDS };
 
@@ -98,16 +100,21 @@ static long long sum_int(const int *counts, MPI_Comm comm) {
     int NAME(MPI_, Upper, SUFFIX)(LIST parameters) {                                      \
         const char *name = "MPI_" #Upper;                                                 \
         MPI_Comm own = comm;                                                              \
-        enter(name, kind, handed, own);                                                   \
+        long long in = handed;                                                            \
+        enter(name, kind, in, own);                                                       \
         comm = kind == ALLREDUCE ? nemesis_order(own) : own;                              \
         int code = NAME(PMPI_, Upper, SUFFIX)(LIST arguments);                            \
         if (comm != own) PMPI_Comm_free(&comm);                                           \
+        delay_until(delay_due(own, in));                                                  \
         return seen;                                                                      \
     }                                                                                     \
     int NAME(MPI_I, lower, SUFFIX)(LIST parameters, MPI_Request * request) {              \
         const char *name = "MPI_I" #lower;                                                \
-        enter(name, kind, handed, comm);                                                  \
-        return left(name, NAME(PMPI_I, lower, SUFFIX)(LIST arguments, request));          \
+        long long in = handed;                                                            \
+        enter(name, kind, in, comm);                                                      \
+        int code = NAME(PMPI_I, lower, SUFFIX)(LIST arguments, request);                  \
+        if (code == MPI_SUCCESS) delay_start(*request, delay_due(comm, in));              \
+        return left(name, code);                                                          \
     }
 #define LEFT left(name, code)
 #define SAME(received, count, type) same(name, code, received, count, type, own)

@@ -3,6 +3,7 @@
    place-RANK.txt     from MPI_Init on, at any time, also after a kill: "calls state name", blanks to 63 characters and
                       a line's end; the collectives so far, "in" or "after", and the last one's name
    witness-RANK.txt   at MPI_Finalize: a line "ranks P", then a line "calls bytes" for each kind
+   seconds-RANK.txt   at MPI_Finalize: seconds since the end of MPI_Init
    received-RANK.bin  at MPI_Finalize: for each collective that gives all ranks of the world the same numbers, eight
                       bytes, little-endian: the FNV-1a digest of what this rank received (0 where it is not contiguous) */
 
@@ -11,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PLACE = 64, PATH = 4096 };
 
 static int witness_rank = -1, witness_ranks;
+static struct timespec witness_began;
 static char *witness_page;      /* PLACE bytes of a file, or none */
 static FILE *witness_digests;   /* received-RANK.bin, or none */
 
@@ -41,6 +44,7 @@ static void witness_begin(void) {
     char path[PATH];
     PMPI_Comm_rank(MPI_COMM_WORLD, &witness_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &witness_ranks);
+    clock_gettime(CLOCK_MONOTONIC, &witness_began);
     if (!witness_path(path, "place-%d.txt")) return;
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
     if (file >= 0 && ftruncate(file, PLACE) == 0) {
@@ -67,12 +71,24 @@ static void witness_received(const void *received, long long count, MPI_Datatype
     fwrite(bytes, 1, sizeof bytes, witness_digests);
 }
 
+static void witness_seconds(void) {
+    char path[PATH];
+    struct timespec now;
+    FILE *file = witness_path(path, "seconds-%d.txt") ? fopen(path, "w") : NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!file) return;
+    fprintf(file, "%.9f\n",
+            (double)(now.tv_sec - witness_began.tv_sec) + 1e-9 * (double)(now.tv_nsec - witness_began.tv_nsec));
+    fclose(file);
+}
+
 static void witness_end(int kinds, const long long *calls, const long long *bytes) {
     char path[PATH];
     long long made = 0;
     if (witness_rank < 0) witness_begin(); /* not begun by MPI_Init: a binding of another language */
     for (int kind = 0; kind < kinds; kind++) made += calls[kind];
     witness_place("in", "MPI_Finalize", made);
+    witness_seconds();
     FILE *file = witness_path(path, "witness-%d.txt") ? fopen(path, "w") : NULL;
     if (file) {
         fprintf(file, "ranks %d\n", witness_ranks);

@@ -7,25 +7,10 @@ import click
 from sstep_verify.campaign.shipped import LEVELS, PROFILES
 from sstep_verify.cli.options.completion import complete
 from sstep_verify.cli.options.expected import expected_options
+from sstep_verify.cli.options.numbers import Numbers
 from sstep_verify.cli.options.solver import command_again, definition_of_solver, options_of_a_program
 from sstep_verify.cli.options.vector import definition_of_vector, final_options, refuse_options_of_a_vector
 from sstep_verify.launch.interposer import NEMESES
-
-
-class Numbers(click.ParamType):
-    """Whole numbers from 1, between commas."""
-
-    name = "numbers"
-
-    def convert(self, value, param, ctx):
-        """The numbers, each once, ascending."""
-        try:
-            found = sorted({int(word) for word in str(value).split(",")})
-        except ValueError:
-            self.fail(f"{value!r} is no list of whole numbers such as 1,2,4", param, ctx)
-        if found[0] < 1:
-            self.fail(f"{found[0]} is below 1", param, ctx)
-        return tuple(found)
 
 
 @click.command("check")

@@ -66,8 +66,8 @@ def _program(command_line: str, given):
     from sstep_verify.solvers.adapters.program import program_from
 
     return program_from(
-        _words("--exec", command_line),
-        _words("--setup", given["setup"]),
+        words_of("--exec", command_line),
+        words_of("--setup", given["setup"]),
         given["writes"] or "log",
         given["time_limit"] or 60.0,
         given["declare"],
@@ -76,7 +76,8 @@ def _program(command_line: str, given):
     )
 
 
-def _words(option: str, line: str | None) -> tuple[str, ...]:
+def words_of(option: str, line: str | None) -> tuple[str, ...]:
+    """Arguments that a line stands for, as a shell would cut it."""
     from sstep_verify.errors import InputError
 
     try:

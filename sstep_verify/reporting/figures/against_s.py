@@ -25,11 +25,15 @@ LEFT, TOP, LINE = 66, 26, 16
 
 
 class AgainstS(NamedTuple):
-    """One series: a value for each s, None or infinite where there is none to draw."""
+    """One series: a value for each s, None or infinite where there is none to draw.
+
+    What was predicted in place of the values, if anything, is dashed.
+    """
 
     name: str
     s: Sequence[int]
     values: Sequence[float | None]
+    predicted: Sequence[float | None] = ()
 
 
 def draw_against_s(title: str, unit: str, series: Sequence[AgainstS], largest: int = 0) -> str:
@@ -50,7 +54,7 @@ def draw_against_s(title: str, unit: str, series: Sequence[AgainstS], largest: i
         SVG text that can stand inside a page; `svg.standalone` makes a file of it.
     """
     steps = sorted({s for curve in series for s in curve.s})
-    axis = log_axis([value for curve in series for value in curve.values])
+    axis = log_axis([value for curve in series for value in (*curve.values, *curve.predicted)])
     across = {s: _across(s, steps[-1]) for s in [*steps, *([largest] if largest else [])]}
     parts = [
         text(2, 14, title, font_weight="bold"),
@@ -78,14 +82,23 @@ def _height(value: float, axis: LogAxis) -> float:
 
 
 def _curve(curve: AgainstS, place: int, axis: LogAxis, across: dict[int, float]) -> str:
-    """The curve, and below the plot its marker and name."""
+    """The curve, what was predicted of it, and below the plot its marker and name."""
     y = TOP + HEIGHT + (2.6 + place) * LINE
-    points = [
+    points = _points(curve.s, curve.values, axis, across)
+    drawn = [line(*one, *other) for one, other in pairwise(points)]
+    marks = [mark(MARKERS[place % len(MARKERS)], *point) for point in [*points, (LEFT + 6, y)]]
+    guessed = _points(curve.s[: len(curve.predicted)], curve.predicted, axis, across)
+    dashed = [line(*one, *other, stroke_dasharray="3 3") for one, other in pairwise(guessed)]
+    colour = page_colour(COLOURS[place % len(COLOURS)])
+    return group([*drawn, *dashed, *marks], stroke=colour, fill="none") + text(LEFT + 18, y + 4, curve.name)
+
+
+def _points(
+    steps: Sequence[int], values: Sequence[float | None], axis: LogAxis, across: dict[int, float]
+) -> list[tuple[float, float]]:
+    """Where values are drawn."""
+    return [
         (across[s], _height(value, axis))
-        for s, value in zip(curve.s, curve.values, strict=True)
+        for s, value in zip(steps, values, strict=True)
         if value is not None and math.isfinite(value) and not math.isnan(axis.place(value))
     ]
-    drawn = [line(*one, *other) for one, other in pairwise(points)]
-    marks = [mark(MARKERS[place], *point) for point in [*points, (LEFT + 6, y)]]
-    colour = page_colour(COLOURS[place])
-    return group([*drawn, *marks], stroke=colour, fill="none") + text(LEFT + 18, y + 4, curve.name)

@@ -1,0 +1,158 @@
+"""One point of the latency laboratory on a real slow link: two ranks in two network namespaces, 1 + 1.
+
+Frames between the namespaces go through `native/tap_relay.py`, which carries each over after a while; no
+library delays anything. Beside the times stand those predicted from the same ranks over shared memory: of
+each iteration the collectives that were counted, times what one of as many words alone takes longer.
+Skipped, with the reason, without root, /dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks/relay.py
+--data DIR``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import MissingExtraError
+from sstep_verify.launch.environment import implementation, launch_variables, launcher
+from sstep_verify.launch.interposer import build_interposer
+
+MARK = "relay found:"
+"""Begins the line in which rank 0 says what was found."""
+
+HERE = Path(__file__).parent
+ADDRESSES = ("10.77.0.1", "10.77.0.2")
+DEVICE = "eth0"
+LIMIT = 300.0
+
+
+def missing() -> str:
+    """Why this cannot be measured here; empty if it can."""
+    if os.geteuid() != 0:
+        return "namespaces and TAP devices need root"
+    if not os.path.exists("/dev/net/tun"):
+        return "there is no /dev/net/tun"
+    if shutil.which("ip") is None:
+        return "there is no command ip (Debian: apt-get install iproute2)"
+    if implementation() != "MPICH":
+        return f"mpiexec is of {implementation()}; only MPICH is known to go over namespaces"
+    made = subprocess.run(["ip", "netns", "add", f"sv-{os.getpid()}"], capture_output=True, text=True)
+    if made.returncode:
+        return f"no namespace can be made: {made.stderr.strip()}"
+    subprocess.run(["ip", "netns", "del", f"sv-{os.getpid()}"], check=True)
+    return ""
+
+
+@contextlib.contextmanager
+def linked(microseconds: float) -> Iterator[tuple[str, str]]:
+    """Two namespaces with a link that takes so long one way."""
+    names = (f"sv-{os.getpid()}-a", f"sv-{os.getpid()}-b")
+    relay = None
+    try:
+        for name in names:
+            _ip("netns", "add", name)
+        words = [sys.executable, str(HERE / "native" / "tap_relay.py"), *names, DEVICE, str(microseconds)]
+        relay = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert relay.stdout is not None
+        if relay.stdout.readline().strip() != "ready":
+            raise RuntimeError("the relay did not start")
+        for name, address in zip(names, ADDRESSES, strict=True):
+            _ip("-n", name, "addr", "add", f"{address}/24", "dev", DEVICE)
+            _ip("-n", name, "link", "set", DEVICE, "up")
+            _ip("-n", name, "link", "set", "lo", "up")
+        yield names
+    finally:
+        if relay is not None:
+            relay.communicate()
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str, np.ndarray]:
+    """What two ranks found: over the link, or, without names, over shared memory."""
+    program = [sys.executable, str(HERE / "relay_rank.py"), json.dumps(asked)]
+    own = ["-n", "2", "-genv", "LD_PRELOAD", str(library), *program]
+    variables = launch_variables()
+    words = [str(launcher()), *own]
+    if names:
+        variables |= {
+            "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE,
+            "SSTEP_NAMESPACES": " ".join(map("=".join, zip(ADDRESSES, names, strict=True))),
+        }  # fmt: skip
+        started = ["-launcher", "ssh", "-launcher-exec", str(HERE / "native" / "in_namespace.sh")]
+        places = ["-iface", DEVICE, "-hosts", ",".join(ADDRESSES), "-ppn", "1"]
+        words = ["ip", "netns", "exec", names[0], str(launcher()), *started, *places, *own]
+    ended = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=LIMIT, check=False)
+    for line in ended.stdout.splitlines():
+        if line.startswith(MARK):
+            return {name: np.array(values) for name, values in json.loads(line.removeprefix(MARK)).items()}
+    raise RuntimeError(f"{words} ended with code {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+
+
+def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
+    """What was found."""
+    words = 1e6 * np.median(near["1 word"]), 1e6 * np.median(far["1 word"])
+    yield (
+        f"two ranks in two network namespaces, {microseconds:g} us one way; a collective of one word alone "
+        f"takes {words[1]:.0f} us over the link, {words[0]:.1f} us over shared memory"
+    )
+    yield "     s   us over the link         predicted  error   speed-up  collectives  each longer by"
+    classical = np.median(far["1"][:, 0])
+    for s in (name for name in far if name != "1 word"):
+        low, middle, high = 1e6 * np.quantile(far[s][:, 0], (0.25, 0.5, 0.75))
+        free, calls, alone = np.median(near[s], axis=0)
+        longer = np.median(far[s][:, 2]) - alone
+        predicted = 1e6 * (free + calls * longer)
+        yield (
+            f"{s:>6}{middle:10.1f} [{low:.1f}, {high:.1f}]".ljust(34)
+            + f"{predicted:9.1f}{predicted / middle - 1:+7.0%}{1e6 * classical / middle:10.1f}x"
+            + f"{calls:13.4f}{1e6 * longer:13.0f} us"
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", help="folder of LIBSVM files (default: $SSTEP_VERIFY_DATA)")
+    parser.add_argument("--set", default="duke", help="data set (default: duke), K-SVM-L1, RBF kernel")
+    parser.add_argument("--delay", type=float, default=100.0, help="microseconds one way (default: 100)")
+    parser.add_argument("--repeats", type=int, default=9, help="default: 9")
+    parser.add_argument("--out", type=Path, help="text file of what was found")
+    chosen = parser.parse_args()
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return 0
+    windows = {"1": 500, "8": 250, "32": 100, "256": 20}
+    asked = {"data": chosen.set, "directory": chosen.data, "repeats": chosen.repeats, "windows": windows}
+    with tempfile.TemporaryDirectory() as room:
+        try:
+            library = build_interposer(Path(room))
+        except MissingExtraError as error:
+            print(f"skipped: {error}")
+            return 0
+        near = timed(asked, library, None)
+        with linked(chosen.delay) as names:
+            far = timed(asked, library, names)
+    told = [f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)]
+    print("\n".join(told))
+    if chosen.out:
+        chosen.out.write_text("\n".join(told) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Somebody's program with the interposer before it: seconds and collectives of an iteration.
+
+A run's time holds start-up, reading and writing too. So each sample is two runs, a short and a long one,
+from MPI_Init to MPI_Finalize on the interposer's clock: what the longer takes more, over the iterations
+that it makes more, is an iteration's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
+from sstep_verify.laboratory.samples import Delay, Sample
+from sstep_verify.launch.interposer import DELAY
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, set_up
+from sstep_verify.solvers.adapters.program.execute import Ended
+from sstep_verify.solvers.adapters.program.places import named_places
+from sstep_verify.solvers.adapters.program.results import ProgramError
+
+WRAPPER = "mpicc"
+"""Compiler wrapper of its MPI, unless the program names another."""
+
+PILOT_SECONDS = 0.2
+"""The pilot's longer run doubles its length until it takes so much longer than the short one."""
+
+DOUBLINGS = 4
+"""Times at most that a stretch is made longer which took less than half of what was asked for."""
+
+FEWEST, MOST = 2, 1 << 20
+"""Windows that the longer run makes more."""
+
+
+class DelayedProgram(ProgramSolver):
+    """A program whose collectives are late, and whose time is taken.
+
+    Attributes
+    ----------
+    delay : Delay
+        Of the runs to come.
+    seconds : float
+        From MPI_Init to MPI_Finalize in the last run, of the slowest rank.
+    """
+
+    delay = Delay()
+    seconds = math.nan
+
+    def _executed(self, folder: Path, words: list[str], variables: Mapping[str, str], tail: int) -> Ended:
+        ended = super()._executed(folder, words, {**variables, DELAY: self.delay.text}, tail)
+        found = [
+            float(read_whole(path, 64, "seconds of a rank", follow=False))
+            for path in folder.glob("seconds-*.txt")
+        ]
+        self.seconds = max(found, default=math.nan)
+        return ended
+
+
+class SomeProgram:
+    """A program of `check --exec`, or of a program file.
+
+    Parameters
+    ----------
+    described : ProgramFile
+        How it is started.
+    problem : Problem
+        What it is to solve.
+    block, seed : int
+        Coordinates of a step; seed of the coordinates, of a program that takes them.
+
+    Raises
+    ------
+    InputError
+        If it cannot be told an s, has something else fixed than the problem, or its set-up fails.
+    """
+
+    def __init__(self, described: ProgramFile, problem: Problem, block: int = 1, seed: int = 0):
+        require_s(described)
+        require_fixed(described, problem, block)
+        program = replace(described.program, witness=described.program.witness or WRAPPER)
+        self._described = replace(described, program=program)
+        self._problem, self._block, self._seed = problem, block, seed
+        self.name = program.name
+        self._solvers: dict[int, DelayedProgram] = {}
+        self._seconds: dict[tuple[int, int], float] = {}
+        set_up(program)
+
+    def knows(self, s: int) -> bool:
+        """Whether it can run with this s."""
+        return not self._described.program.s or s in self._described.program.s
+
+    def sample(self, s: int, ranks: int, delay: Delay, seconds: float) -> Sample:
+        """What a longer run takes more than a short one, of about so many seconds."""
+        if (s, ranks) not in self._seconds:
+            self._seconds[s, ranks] = self._pilot(s, ranks)
+        one = self._seconds[s, ranks] + delay.microseconds * 1e-6 * (ranks > 1)
+        windows = min(max(math.ceil(seconds / one), FEWEST), MOST)
+        for _ in range(DOUBLINGS):
+            found = self._difference(s, ranks, delay, windows)
+            if found.seconds * s * windows >= 0.5 * seconds or windows == MOST:
+                break
+            # The pilot was disturbed, or one of the two runs.
+            windows = min(2 * windows, MOST)
+        return found
+
+    def _pilot(self, s: int, ranks: int) -> float:
+        """Seconds of a window at no delay, roughly."""
+        windows = FEWEST
+        while True:
+            found = self._difference(s, ranks, Delay(), windows).seconds * s * windows
+            if found > PILOT_SECONDS or windows >= MOST:
+                return max(found, 1e-9) / windows
+            windows *= 4
+
+    def _difference(self, s: int, ranks: int, delay: Delay, windows: int) -> Sample:
+        short, longer = (self._run(s, ranks, delay, count) for count in (1, 1 + windows))
+        return Sample(*((more - less) / (windows * s) for less, more in zip(short, longer, strict=True)))
+
+    def _run(self, s: int, ranks: int, delay: Delay, windows: int) -> tuple[float, float, float]:
+        """Seconds, collectives and words of a whole run."""
+        solver = self._solver(ranks)
+        solver.delay = delay
+        own, length = self._described.stream, windows * s
+        kind, seed, replacement = (
+            (own.kind, own.seed, own.replacement) if own else ("uniform", self._seed, False)
+        )
+        stream = IndexStream(
+            kind, self._problem.samples, self._block, length, seed, replacement=replacement
+        )
+        log = self._described.program.writes == "log"
+        made = solver.run(RunRequest(self._problem, stream, s, length, log=log))
+        if not math.isfinite(solver.seconds):
+            raise ProgramError("no rank left its seconds: the program does not end by MPI_Finalize")
+        return solver.seconds, made.counters["collectives"], made.counters["words"]
+
+    def _solver(self, ranks: int) -> DelayedProgram:
+        if ranks > 1 and not self._described.program.takes_ranks:
+            raise InputError(
+                f"program {self.name!r}: nothing in its command says how many ranks there are, so it "
+                f"cannot run on {ranks}; write {{np}} where the number stands"
+            )
+        if ranks not in self._solvers:
+            self._solvers[ranks] = DelayedProgram(self._described, ranks)
+        return self._solvers[ranks]
+
+
+def require_s(described: ProgramFile) -> None:
+    """Raise InputError for a program that cannot be told how many iterations a window has."""
+    program = described.program
+    told = [
+        place for text in (*program.command, *program.environment.values()) for place in named_places(text)
+    ]
+    if "s" not in told and "dir" not in told:
+        raise InputError(
+            f"program {program.name!r}: it takes no s: its command holds neither {{s}} nor {{dir}}, whose "
+            "problem.txt says it; classical and s-step runs of it cannot be told apart"
+        )
+    if "H" not in told and "dir" not in told:
+        raise InputError(
+            f"program {program.name!r}: its command holds neither {{H}} nor {{dir}}, so its runs cannot be "
+            "made longer; that is how an iteration is timed"
+        )
+    if program.s == (1,):
+        raise InputError(f"program {program.name!r}: it knows s = 1 alone, so there is nothing to compare")
+
+
+def require_fixed(described: ProgramFile, problem: Problem, block: int) -> None:
+    """Raise InputError for a program that would solve another problem than the one that is timed."""
+    fixed, kernel, loss = described.fixed_values, problem.kernel, problem.loss
+    wrong = {
+        f"--task {loss.task}": loss.task not in fixed.names("task"),
+        f"--kernel {kernel.name}": kernel.name not in fixed.names("kernel"),
+        "these parameters of the kernel": fixed.kernel(kernel) != kernel,
+        f"a penalty of {loss.parameter:g}": fixed.penalty(loss.task) not in ((), (loss.parameter,)),
+        f"b = {block}": fixed.values.get("b", block) != block,
+        "data of this size": bool(fixed.misfit(problem.samples, problem.features)),
+        "runs of other lengths": "H" in fixed.values,
+    }
+    for what, is_wrong in wrong.items():
+        if is_wrong:
+            raise InputError(f"program {described.program.name!r}: [fixed] leaves no room for {what}")

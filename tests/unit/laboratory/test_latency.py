@@ -1,0 +1,192 @@
+"""The study of latency: its prediction on made-up seconds, its reports, and a real one whose times have lower bounds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from sstep_verify.cli import main
+from sstep_verify.cli.commands.latency import command
+from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.laboratory.latency import Plan, Study, require_positive, study, usable
+from sstep_verify.laboratory.latency_report import document, figure, lines, rows, table
+from sstep_verify.laboratory.samples import Cell, Delay, Sample, levels, quartiles
+from sstep_verify.launch.interposer import build_interposer
+
+NONE, LATE, LATER = Delay(), Delay(100.0), Delay(1000.0, 2.0)
+WORK, WINDOW = 10e-6, 20e-6
+"""Seconds of an iteration, and of a window, of the made-up solver."""
+
+REAL = 30e-6
+"""Seconds that a made-up collective takes longer than asked."""
+
+
+class MadeUp:
+    """A solver that takes exactly what the prediction says, and another amount per byte if told so."""
+
+    name = "made up"
+
+    def __init__(self, extra: float = 0.0):
+        self._extra, self._turns = extra, 0
+
+    def sample(self, s, ranks, delay, seconds):
+        """Seconds that vary from repeat to repeat, with a median that is known."""
+        late = 0.0 if delay == NONE else delay.microseconds * 1e-6 * levels(ranks) + REAL + self._extra
+        seconds = WORK + (WINDOW + late + delay.transfer(ranks, 44.0 * s)) / s
+        return Sample(seconds, 1.0 / s, 44.0)
+
+    def collective(self, ranks, delay, seconds):
+        """One alone; the last of three is disturbed."""
+        self._turns += 1
+        free = 2e-6 if delay == NONE else 2e-6 + delay.microseconds * 1e-6 * levels(ranks) + REAL
+        return free * (50.0 if self._turns > 6 else 1.0)
+
+
+def studied(subject=None, ranks=4) -> Study:
+    plan = Plan((1, 4, 64), (NONE, LATE, LATER), ranks, 3, 0.1)
+    made = subject or MadeUp()
+    return study(made, "a problem", plan, made)
+
+
+def test_the_prediction_is_exact_where_its_assumptions_hold():
+    found = studied()
+    for s in (1, 4, 64):
+        for delay in (LATE, LATER):
+            assert found.error(s, delay) == pytest.approx(0.0, abs=1e-12)
+    # By hand: 2 levels of 1000 us and 2 ns for each of 44 s words, once a window of 4.
+    by_hand = WORK + WINDOW / 4 + (2e-3 + REAL) / 4 + 2 * 2e-9 * 8 * 44
+    assert found.predicted(4, LATER) == pytest.approx(by_hand)
+    assert found.given(LATE) == pytest.approx(200e-6 + REAL)
+    assert found.speedup(64, LATE)[1] == pytest.approx(found.predicted_speedup(64, LATE))
+    assert found.best(LATE) == found.predicted_best(LATE) == 64
+
+
+def test_what_the_prediction_does_not_know_shows_as_its_error():
+    found = studied(MadeUp(extra=1e-3))
+    assert found.error(1, LATE) < -0.5
+    assert found.worst_error == max(abs(found.error(s, d)) for s in (1, 4, 64) for d in (LATE, LATER))
+
+
+def test_levels_and_quartiles():
+    assert [levels(ranks) for ranks in (1, 2, 3, 4, 5, 4096)] == [0, 1, 2, 2, 3, 12]
+    assert quartiles([3.0, 1.0, 2.0, 5.0, 4.0]) == (2.0, 3.0, 4.0)
+
+
+def test_lines_table_figure_and_document_say_the_same():
+    found = studied()
+    told = "\n".join(lines(found, "a machine"))
+    assert "P = 4, 3 repeats" in told
+    assert "s = 64" in told
+    assert "6 of 6 within 25 %" in told
+    read = list(csv.DictReader(table(found).splitlines()))
+    assert [(row["delay"], row["s"]) for row in read[:4]] == [
+        ("0.0", "1"), ("0.0", "4"), ("0.0", "64"), ("100.0", "1")
+    ]  # fmt: skip
+    made = json.loads(json.dumps(document(found, {"mpi": "an MPI"})))
+    assert made["cells"] == list(rows(found))
+    assert made["levels"] == 2
+    drawn = figure(found)
+    ElementTree.fromstring(drawn)
+    assert drawn.count("stroke-dasharray") == 6
+    assert "1000 us" in drawn
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (((1, 2), (NONE,), 1), "nothing is communicated"),
+        (((2, 4), (NONE,), 2), "classical"),
+        (((1,), (NONE,), 2), "some other s"),
+        (((1, 2), (LATE,), 2), "delay 0"),
+    ],
+)
+def test_plans_without_a_comparison_are_refused(plan, said):
+    with pytest.raises(InputError, match=said):
+        Plan(*plan, 3, 0.1)
+
+
+def test_a_time_below_zero_is_refused_with_a_way_out():
+    cells = {(1, NONE): Cell((Sample(1e-6, 1, 1), Sample(-1e-9, 1, 1)))}
+    with pytest.raises(InputError, match="--seconds"):
+        require_positive(cells, 0.25)
+
+
+def test_a_program_keeps_the_s_that_it_knows():
+    class Knowing:
+        def knows(self, s):
+            return s in (1, 8)
+
+    assert usable((4, 8), Knowing()) == (1, 8)
+    assert usable((4, 8), None) == (1, 4, 8)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    try:
+        build_interposer(tmp_path_factory.mktemp("compiled"))
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.pool_only
+def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
+    out, points = tmp_path / "out", tmp_path / "points"
+    points.write_text("".join(f"{1 - 2 * (k % 2)} 1:{k % 5} 2:{k * k % 7} 3:1\n" for k in range(20)))
+    words = [str(points), "--task", "svm-l1", "--delays", "0,2000", "--s", "8", "--repeats", "3"]
+    result = CliRunner().invoke(command, [*words, "--seconds", "0.01", "--out", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    made = json.loads(result.output)
+    cells = {(cell["delay"], cell["s"]): cell for cell in made["cells"]}
+    for s in (1, 8):
+        late = cells[2000.0, s]
+        assert late["collectives"] == pytest.approx(1 / s)
+        assert late["lower quartile"] >= 2000.0 * late["collectives"]
+    assert made["collective alone"][1]["microseconds"][0] >= 2000.0
+    assert "MPI" in made["mpi"]
+    assert made["machine"]["cores"] >= 1
+    assert {path.name for path in out.iterdir()} == {
+        "latency.txt", "latency.json", "latency.csv", "latency.svg"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--task", "svm-l1", "--np", "1"],
+        ["--task", "svm-l1", "--s", "1"],
+        ["--task", "svm-l1", "--delays", "fast"],
+        ["--task", "svm-l1", "--delays", "-1"],
+        ["--task", "svm-l1", "--delays", "nan"],
+        ["--task", "svm-l1", "--block", "2"],
+        ["--task", "svm-l1", "--kernel", "rbf", "--exchange", "gram"],
+        ["--task", "svm-l1", "--kernel", "rbf", "--bias", "1"],
+        ["--task", "svm-l1", "--witness", "mpicc"],
+        ["--task", "svm-l1", "--exec", "./solver {data} {H}"],
+        ["--task", "svm-l1", "--exec", "./solver {data} {s}"],
+        ["--task", "svm-l1", "--exec", "./solver '{dir}"],
+        ["--task", "svm-l1", "--exec", "no-such-file.toml"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_refused_in_one_line(words, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["sstep-verify", "latency", "breast_cancer", *words])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if "rror" in line]
+    assert len(said) == 1
+
+
+def test_without_a_compiler_the_way_out_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    words = ["breast_cancer", "--task", "svm-l1", "--s", "2"]
+    monkeypatch.setattr("sys.argv", ["sstep-verify", "latency", *words])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 2
+    assert "apt-get install gcc" in capsys.readouterr().err

@@ -1,0 +1,41 @@
+"""Where the slow link between namespaces cannot be made, the reason is told and nothing fails."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def relay(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    return importlib.import_module("relay")
+
+
+@pytest.mark.parametrize("lacking", ["root", "/dev/net/tun", "ip"])
+def test_what_is_lacking_is_named(relay, lacking, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000 if lacking == "root" else 0)
+    monkeypatch.setattr(os.path, "exists", lambda path: lacking != path)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("sys.argv", ["relay.py"])
+    assert relay.main() == 0
+    told = capsys.readouterr().out
+    assert told.startswith("skipped: ")
+    assert lacking in told
+
+
+def test_the_prediction_is_that_of_collectives_counted(relay):
+    """One a window of 10: 40 us, and 300 us longer over the link."""
+    near = {"1 word": np.array([2e-6]), "1": np.full((3, 3), (50e-6, 1.0, 5e-6))}
+    near["10"] = np.full((3, 3), (40e-6, 0.1, 10e-6))
+    far = {"1 word": np.array([200e-6]), "1": np.full((3, 3), (400e-6, 1.0, 255e-6))}
+    far["10"] = np.full((3, 3), (80e-6, 0.1, 310e-6))
+    head, _, classical, steps = relay.lines(near, far, 100.0)
+    assert "200 us over the link" in head
+    assert "300.0   -25%" in classical
+    assert "70.0   -12%       5.0x" in steps
