@@ -178,7 +178,7 @@ def _require(machine: Machine) -> None:
     for name in RATES:
         value = getattr(machine, name)
         numbers = np.array(value, dtype=np.float64)
-        good = np.isfinite(numbers).all() and (numbers >= 0).all()
+        good = not isinstance(value, str) and np.isfinite(numbers).all() and (numbers >= 0).all()
         if not good or (
             isinstance(value, list) and (numbers.ndim != 2 or numbers.shape[1] != 2 or not numbers.all())
         ):
@@ -186,6 +186,6 @@ def _require(machine: Machine) -> None:
     if machine.published and set(machine.published) != set(START):
         raise ValueError(f"[published] must hold {', '.join(START)}")
     for table in (machine.allreduce, machine.reduce_scatter):
-        numbers = np.array(table, dtype=np.float64).reshape(len(table), -1)
-        if len(table) and (numbers.shape[1] != 3 or not (numbers > 0).all()):
+        numbers = np.array(table or [[1, 1, 1]], dtype=np.float64)
+        if numbers.ndim != 2 or numbers.shape[1] != 3 or not (numbers > 0).all():
             raise ValueError("collectives are [ranks, bytes, us], all positive")
