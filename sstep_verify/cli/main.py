@@ -45,6 +45,7 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
 
 COMMANDS = {
     "autopsy": "Say what a speed-up is made of: fewer messages, better products, a weak baseline.",
+    "calibrate": "Measure this machine with the solver and its ranks, for predict.",
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
@@ -53,6 +54,7 @@ COMMANDS = {
     "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
     "merge": "Make one report of the shards of a campaign.",
     "oracle": "Enclose an optimum with proof, or prove a certificate again.",
+    "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
     "replay": "Judge the artefact of a failure again, without the solver.",
     "report": "Make page, figures and tables anew from a results.json; nothing is run.",
     "run": "Judge a solver on a campaign of problems and write the report.",

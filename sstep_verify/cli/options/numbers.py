@@ -6,18 +6,25 @@ import click
 
 
 class Numbers(click.ParamType):
-    """Whole numbers from 1, between commas."""
+    """Whole numbers of at least `least`, between commas; where `none`, that word is an empty list."""
 
     name = "numbers"
 
+    def __init__(self, least: int = 1, none: bool = False):
+        self._least, self._none = least, none
+
     def convert(self, value, param, ctx):
         """The numbers, each once, ascending."""
+        if isinstance(value, tuple):
+            return value
+        if self._none and value == "none":
+            return ()
         try:
             found = sorted({int(word) for word in str(value).split(",")})
         except ValueError:
             self.fail(f"{value!r} is no list of whole numbers such as 1,2,4", param, ctx)
-        if found[0] < 1:
-            self.fail(f"{found[0]} is below 1", param, ctx)
+        if found[0] < self._least:
+            self.fail(f"{found[0]} is below {self._least}", param, ctx)
         return tuple(found)
 
 

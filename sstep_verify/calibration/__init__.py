@@ -1,0 +1,3 @@
+"""Measure this machine with the production solver and its ranks, for the model of costs."""
+
+from sstep_verify.calibration.machine import calibrate as calibrate

@@ -1,0 +1,89 @@
+"""What is held out of the published timings, and how well it is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sstep_verify.costs.model.correction import Correction
+from sstep_verify.costs.model.fitting import fit
+from sstep_verify.costs.model.published import times
+from sstep_verify.costs.model.timings import Array, Timings
+
+Split = tuple[Array, Array]
+"""Indices of what is fitted, and of what is held out."""
+
+
+def beyond(timings: Timings, ranks: int = 64) -> Split:
+    """Fitted up to so many ranks, held out above."""
+    small = timings.runs.ranks <= ranks
+    return np.flatnonzero(small), np.flatnonzero(~small)
+
+
+def between(timings: Timings, first: int = 1) -> Split:
+    """Of each cell every second rank count is held out, from the second or the third on, never the last."""
+    runs, cells = timings.runs, timings.runs.cells()
+    held = np.zeros(len(runs), dtype=bool)
+    for cell in range(cells.max() + 1):
+        ranks = np.unique(runs.ranks[cells == cell])
+        held |= (cells == cell) & np.isin(runs.ranks, ranks[first:-1:2])
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def without(timings: Timings) -> Iterator[tuple[str, Split]]:
+    """Each data set held out in turn."""
+    for name in np.unique(timings.runs.data):
+        other = timings.runs.data != name
+        yield str(name), (np.flatnonzero(other), np.flatnonzero(~other))
+
+
+def modelled(timings: Timings, split: Split, corrected: bool = False) -> Array:
+    """Times that the model predicts for what is held out, which it is not given."""
+    fitted, runs = timings.take(split[0]), timings.runs.take(split[1])
+    parameters = fit(fitted)
+    predicted = times(parameters, runs).total
+    if corrected:
+        residuals = np.log(fitted.total / times(parameters, fitted.runs).total)
+        predicted = predicted * np.exp(Correction(fitted.runs, residuals)(runs))
+    return predicted
+
+
+def neighbours(timings: Timings, split: Split) -> Array:
+    """Power laws through the neighbouring rank counts of the same cell and s, also beyond the last two.
+
+    A cell with no rank count that is fitted gets NaN, with one that one's time.
+    """
+    runs, cells = timings.runs, timings.runs.cells()
+    fitted, found = split[0], []
+    for place in split[1]:
+        same = fitted[(cells[fitted] == cells[place]) & (runs.s[fitted] == runs.s[place])]
+        x, order = np.unique(np.log(runs.ranks[same]), return_index=True)
+        y, at = np.log(timings.total[same])[order], np.log(runs.ranks[place])
+        if x.size < 2:
+            found.append(y[0] if x.size else np.nan)
+            continue
+        right = int(np.clip(np.searchsorted(x, at), 1, x.size - 1))
+        slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
+        found.append(y[right - 1] + slope * (at - x[right - 1]))
+    return np.exp(np.array(found))
+
+
+def best_s(timings: Timings, held: Array, predicted: Array) -> tuple[Array, Array]:
+    """Of each held-out cell and rank count: predicted over measured best s, and what that one costs more.
+
+    Returns
+    -------
+    ratios, excess : ndarray
+        Best s predicted over measured; time measured there over the measured best, less 1. Of s-step runs.
+    """
+    runs, cells = timings.runs.take(held), timings.runs.cells()[held]
+    measured, ratios, excess = timings.total[held], [], []
+    for cell, ranks in sorted(set(zip(cells.tolist(), runs.ranks.tolist(), strict=True))):
+        which = np.flatnonzero((cells == cell) & (runs.ranks == ranks) & (runs.s > 1))
+        if which.size < 3:
+            continue
+        chosen, best = which[np.argmin(predicted[which])], which[np.argmin(measured[which])]
+        ratios.append(runs.s[chosen] / runs.s[best])
+        excess.append(measured[chosen] / measured[best] - 1)
+    return np.array(ratios), np.array(excess)

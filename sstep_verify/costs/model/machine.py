@@ -1,0 +1,191 @@
+"""Machine files: what a machine's time per iteration is made of, as TOML."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.costs.model.published import START, network
+from sstep_verify.errors import InputError
+from sstep_verify.outputs.writing import write_text
+
+Table = list[list[float]]
+
+RATES = ("dense", "sparse", "polynomial", "rbf", "gradient", "step", "correction", "solve", "window")
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine as the production solver sees it, and, where it was fitted to them, the published programs.
+
+    Parameters
+    ----------
+    name, source : str
+        What it is; what the figures come from.
+    error : str
+        How far predictions were from measurements, in words: printed beside every prediction.
+    dense, sparse : list of [rows, ns]
+        Panel rate: nanoseconds a product of two entries, with so many rows c a window; sparse ones also
+        hold what an entry of the panel costs.
+    polynomial, rbf, gradient : float
+        Nanoseconds an entry of the kernel function, and of the product with a.
+    step, correction, solve, window : float
+        Microseconds a coordinate of a step; nanoseconds a pair of coordinates of a window, and an
+        operation of a block's solve; microseconds a window.
+    allreduce, reduce_scatter : list of [ranks, bytes, us]
+        Measured collectives; empty where `published` says how long they take.
+    published : dict
+        Parameters of the published programs; empty where it was measured with the production solver.
+    """
+
+    name: str
+    source: str
+    error: str
+    dense: Table
+    sparse: Table
+    polynomial: float
+    rbf: float
+    gradient: float
+    step: float
+    correction: float
+    solve: float
+    window: float
+    allreduce: Table = field(default_factory=list)
+    reduce_scatter: Table = field(default_factory=list)
+    published: dict[str, float] = field(default_factory=dict)
+
+    def rate(self, table: Table, rows: float) -> float:
+        """Nanoseconds at so many rows, by power laws between those measured, constant beyond."""
+        known = np.array(sorted(table))
+        return float(np.exp(np.interp(np.log(max(rows, 1.0)), np.log(known[:, 0]), np.log(known[:, 1]))))
+
+    def collective(self, name: str, ranks: int, volume: float) -> float:
+        """Microseconds of one reduction of so many bytes on each of P ranks; 0 for one rank.
+
+        Beyond the ranks measured, the latency of the largest grows by log2 P, and the rest stays. A
+        reduce-scatter of a fitted machine is taken as half of the allreduce's transfer.
+        """
+        if ranks == 1:
+            return 0.0
+        if self.published:
+            latency, transfer = network(self.published, float(ranks), float(volume))
+            return float(latency + transfer * (0.5 if name == "reduce_scatter" else 1.0))
+        table: Table = getattr(self, name)
+        known = sorted({row[0] for row in table})
+        if not known:
+            raise InputError(
+                f"machine {self.name!r} has no {name} measured; calibrate with --ranks 2 or more"
+            )
+        curves = {p: np.array(sorted(row[1:] for row in table if row[0] == p)) for p in known}
+        values = [self._of_volume(curves[p], volume) for p in known]
+        if ranks <= known[-1]:
+            return float(np.exp(np.interp(math.log(ranks), np.log(known), np.log(values))))
+        grown = math.log2(ranks) / math.log2(known[-1])
+        return values[-1] + float(curves[known[-1]][0, 1]) * (grown - 1)
+
+    @staticmethod
+    def _of_volume(curve: np.ndarray[Any, Any], volume: float) -> float:
+        """Power laws between the sizes measured; beyond the largest in proportion."""
+        found = float(np.exp(np.interp(np.log(max(volume, 1.0)), np.log(curve[:, 0]), np.log(curve[:, 1]))))
+        return found * max(1.0, volume / float(curve[-1, 0]))
+
+
+def published_machine(parameters: dict[str, float], error: str) -> Machine:
+    """The machine of parameters that were fitted to the published timings.
+
+    Its rates for the production solver are those of the published s-step programs without the transpose,
+    and with no time of a window's own: what they leave open is said in docs/model.md.
+    """
+    own = {name: float(f"{value:.4g}") for name, value in parameters.items()}
+    return Machine(
+        name="perlmutter",
+        source="published timings of the paper's C/MPI programs on a Cray EX",
+        error=error,
+        dense=[[1, 1e3 * own["pair"]]],
+        sparse=[[1, 1e3 * own["pair"]]],
+        polynomial=1e3 * own["polynomial"],
+        rbf=1e3 * own["rbf"],
+        gradient=1e3 * (own["gradient"] + own["out"] + own["clear"]),
+        step=own["step"],
+        correction=1e3 * own["solve"],
+        solve=1e3 * own["solve"],
+        window=own["call"],
+        published=own,
+    )
+
+
+def write(machine: Machine, path: str | Path) -> None:
+    """Write a machine file."""
+    lines = [f"# Machine file of sstep-verify: {machine.name}"]
+    fields = asdict(machine)
+    published = fields.pop("published")
+    for name, value in fields.items():
+        if isinstance(value, list):
+            rows = "".join(f"\n  [{', '.join(f'{number:.6g}' for number in row)}]," for row in value)
+            lines.append(f"{name} = [{rows}\n]" if rows else f"{name} = []")
+        elif isinstance(value, str):
+            lines.append(f'{name} = "{value.translate(QUOTED)}"')
+        else:
+            lines.append(f"{name} = {float(value):.6g}")
+    if published:
+        lines += ["", "[published]", *(f"{name} = {value!r}" for name, value in published.items())]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+QUOTED = str.maketrans({'"': "'", "\\": "/", "\n": " "})
+"""What a basic string of TOML may not hold as it is."""
+
+
+def read(source: str) -> Machine:
+    """A machine file, or one that is shipped, by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is not such a file.
+    """
+    path = Path(source)
+    if not path.exists() and source in shipped():
+        text = (resources.files("sstep_verify.costs") / "machines" / f"{source}.toml").read_text("utf-8")
+    elif path.is_file():
+        text = path.read_text("utf-8")
+    else:
+        raise InputError(
+            f"no machine file {source!r}; shipped: {', '.join(shipped())}; make one by `calibrate`"
+        )
+    try:
+        machine = Machine(**tomllib.loads(text))
+        _require(machine)
+    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        raise InputError(f"{source}: not a machine file: {error}; make one by `calibrate`") from error
+    return machine
+
+
+def shipped() -> list[str]:
+    """Names of the machine files of the package."""
+    folder = resources.files("sstep_verify.costs") / "machines"
+    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def _require(machine: Machine) -> None:
+    """Refuse what is no rate."""
+    for name in RATES:
+        value = getattr(machine, name)
+        numbers = np.array(value, dtype=np.float64)
+        good = not isinstance(value, str) and np.isfinite(numbers).all() and (numbers >= 0).all()
+        if not good or (
+            isinstance(value, list) and (numbers.ndim != 2 or numbers.shape[1] != 2 or not numbers.all())
+        ):
+            raise ValueError(f"{name} = {value}; positive numbers, a table as [rows, ns]")
+    if machine.published and set(machine.published) != set(START):
+        raise ValueError(f"[published] must hold {', '.join(START)}")
+    for table in (machine.allreduce, machine.reduce_scatter):
+        numbers = np.array(table or [[1, 1, 1]], dtype=np.float64)
+        if numbers.ndim != 2 or numbers.shape[1] != 3 or not (numbers > 0).all():
+            raise ValueError("collectives are [ranks, bytes, us], all positive")

@@ -1,0 +1,184 @@
+"""The model of published timings: what it counts, that its fit finds what was planted, and never sees what is held out."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from model_cases import PLANTED, PROFILES, planted_timings
+
+from sstep_verify.costs.model import holdouts
+from sstep_verify.costs.model.correction import Correction
+from sstep_verify.costs.model.fitting import errors, fit
+from sstep_verify.costs.model.profiles import published_profiles, uniform_profile
+from sstep_verify.costs.model.published import START, network, pressure, times
+from sstep_verify.costs.model.timings import TIMINGS_FILE, published_timings, runs_of
+from sstep_verify.errors import InputError
+
+
+def runs(s, ranks=16, data="heavy", block=1, kernel="linear", iterations=640):
+    return runs_of([(data, "krr", kernel, block, ranks, s, iterations)], PROFILES)
+
+
+def test_contiguous_columns_as_even_in_number_as_can_be():
+    profile = PROFILES["heavy"]
+    shares = profile.shares(7)
+    blocks = np.array_split(profile.counts, 7)
+    assert shares.first == blocks[0].sum() == max(block.sum() for block in blocks) == shares.most
+    assert shares.first_pairs == pytest.approx((blocks[0].astype(float) ** 2).sum() / profile.samples)
+    assert shares.columns == pytest.approx(profile.features / 7)
+
+
+def test_balanced_columns_share_the_work_down_to_the_heaviest_column():
+    profile = PROFILES["heavy"]
+    assert profile.shares(2, balanced=True).most < profile.shares(2).most
+    heaviest = profile.counts.max() ** 2 / profile.samples
+    assert profile.shares(4096, balanced=True).most_pairs == heaviest
+
+
+@pytest.mark.parametrize("nonzeros", [0, 13])
+def test_more_nonzeros_than_entries_are_refused(nonzeros):
+    with pytest.raises(InputError, match="nonzeros"):
+        uniform_profile("x", 3, 4, nonzeros)
+
+
+def test_the_transpose_is_paid_once_a_window():
+    own = dict.fromkeys(START, 0.0) | {"transpose": 1.0, "rising": 1.0, "falling": 1.0}
+    classical, longer = (times(own, runs(s)).panel[0] for s in (1, 64))
+    assert classical == pytest.approx(64 * longer)
+    assert classical == PROFILES["heavy"].shares(16).first
+
+
+def test_rank_0_waits_for_the_busiest_rank():
+    profile = replace(PROFILES["heavy"], counts=PROFILES["heavy"].counts[::-1])
+    found = times(START, runs_of([("heavy", "krr", "linear", 1, 16, 1, 640)], {"heavy": profile}))
+    mirrored = times(START, runs(1))
+    assert found.waiting[0] > 0 == mirrored.waiting[0]
+    assert found.panel + found.waiting == pytest.approx(mirrored.panel)
+
+
+def test_function_is_paid_for_every_entry():
+    linear, rbf = (times(START, runs(8, kernel=kernel, block=4)) for kernel in ("linear", "rbf"))
+    assert rbf.function[0] == START["rbf"] * 4 * 20_000 > 0 == linear.function[0]
+
+
+def test_start_is_spread_over_the_iterations():
+    short, long = (times(START, runs(1, iterations=count)).start[0] for count in (100, 1000))
+    assert long > 0
+    assert short == pytest.approx(10 * long)
+
+
+def test_words_per_iteration_do_not_depend_on_s_but_messages_do():
+    own = START | {"byte_memory": 0.0, "gradient_memory": 0.0}
+    first, second = (times(own, runs(s, data="even")) for s in (2, 32))
+    assert first.transfer == pytest.approx(second.transfer)
+    assert first.latency > 2 * second.latency
+
+
+def test_pressure_and_network_grow_with_ranks_and_bytes():
+    assert 0 < pressure(8, 1e6) < pressure(128, 1e6) < pressure(128, 1e8) < 1
+    assert pressure(128, 1e6) == pressure(1024, 1e6)  # Of a node, not of the machine.
+    small, large = (np.sum(network(START, 64, volume)) for volume in (1e3, 1e7))
+    assert large > small
+
+
+def test_fit_finds_planted_parameters():
+    timings = planted_timings()
+    found = fit(timings)
+    assert errors(times(found, timings.runs).total, timings.total).max() < 0.05
+    for name in ("transpose", "pair", "polynomial", "rbf", "gradient", "step"):
+        kept = ("gradient", "clear") if name == "gradient" else (name,)  # Only their sum is seen.
+        assert sum(found[k] for k in kept) == pytest.approx(sum(PLANTED[k] for k in kept), rel=0.05)
+
+
+def test_fit_stays_near_under_noise():
+    timings, clean = planted_timings(noise=0.2), planted_timings()
+    assert np.median(errors(times(fit(timings), timings.runs).total, clean.total)) < 0.05
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_what_is_held_out_is_never_seen(corrected):
+    timings = planted_timings(noise=0.1)
+    split = holdouts.between(timings)
+    spoilt = replace(timings, total=timings.total.copy(), phases=timings.phases.copy())
+    spoilt.total[split[1]] *= 1e3
+    spoilt.phases[split[1]] *= 1e3
+    one, other = (holdouts.modelled(given, split, corrected) for given in (timings, spoilt))
+    assert np.array_equal(one, other)
+    assert np.array_equal(holdouts.neighbours(timings, split), holdouts.neighbours(spoilt, split))
+
+
+def test_splits_hold_out_what_they_say():
+    timings = planted_timings()
+    runs_all = timings.runs
+    fitted, held = holdouts.beyond(timings)
+    assert runs_all.ranks[fitted].max() == 64 < runs_all.ranks[held].min()
+    fitted, held = holdouts.between(timings, 2)
+    assert set(runs_all.ranks[held]) == {8, 32, 128}
+    assert not set(fitted) & set(held)
+    name, (fitted, held) = next(iter(holdouts.without(timings)))
+    assert set(runs_all.data[held]) == {name}
+    assert name not in runs_all.data[fitted]
+
+
+def test_neighbours_continue_power_laws():
+    timings = planted_timings()
+    powers = replace(timings, total=3.0 * timings.runs.ranks**0.7)
+    for split in (holdouts.beyond(powers), holdouts.between(powers)):
+        assert holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
+
+
+def test_correction_returns_to_the_model_far_away_and_follows_what_is_near():
+    known = planted_timings().runs
+    even = known.take((known.data == "even") & (known.ranks <= 64))
+    correction = Correction(even, np.full(len(even), 0.3))
+    assert correction(even).mean() == pytest.approx(0.3, abs=0.02)
+    assert not correction(known.take(known.data == "heavy")).any()
+    far = replace(even, ranks=even.ranks * 2.0**60)
+    assert np.abs(correction(far)).max() < 1e-3
+
+
+def test_best_s_and_what_another_costs():
+    timings = planted_timings()
+    one = timings.take(np.flatnonzero(timings.runs.cells() == 0))
+    everything = np.arange(len(one.runs))
+    ratios, excess = holdouts.best_s(one, everything, one.total)
+    assert (ratios == 1).all()
+    assert not excess.any()
+    ratios, excess = holdouts.best_s(one, everything, 1 / one.runs.s * 1e-6 + (one.runs.s == 64))
+    assert (ratios <= 8).all()
+    assert ratios.size == 9
+    assert excess.min() >= 0
+
+
+def published_folder():
+    folder = os.environ.get("SSTEP_VERIFY_DATA", "")
+    if not (Path(folder) / TIMINGS_FILE).is_file():
+        pytest.skip(
+            f"no {TIMINGS_FILE} in SSTEP_VERIFY_DATA: published timings are not copied into the project"
+        )
+    return folder
+
+
+def test_profiles_of_the_published_data_sets():
+    profiles = published_profiles(published_folder())
+    assert profiles["news20.binary"].nonzeros == 9_097_916
+    assert profiles["duke"].dense
+    assert profiles["duke"].nonzeros == 44 * 7129
+    assert profiles["a9a"].features == 123
+    assert profiles["a9a"].nonzeros == pytest.approx(451_592, rel=1e-3)
+    assert profiles["mnist.scale"].nonzeros == pytest.approx(8_994_156, rel=1e-6)
+
+
+def test_published_timings_beyond_64_ranks_are_predicted():
+    timings = published_timings(published_folder())
+    assert timings.repeats.sum() == 5365
+    single = timings.repeats == 1
+    assert timings.total[single] == pytest.approx(timings.phases.sum(axis=1)[single], rel=1e-3)
+    split = holdouts.beyond(timings)
+    held = timings.take(split[1])
+    off = errors(holdouts.modelled(timings, split), held.total)
+    peer = errors(holdouts.neighbours(timings, split), held.total)
+    for which in (held.runs.classical, ~held.runs.classical):
+        assert np.median(off[which]) <= 0.20 < np.median(peer[which])
