@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sstep_verify.parallel.clock import PANEL, PHASES
 from sstep_verify.parallel.partition import Partition
 from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training_plan import Measured, Trained
+from sstep_verify.training.decisions import Decided
 from sstep_verify.training.pipeline import Outcome
 
 
@@ -34,10 +37,12 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     made = trajectory.counters
     if made:
         yield (
-            f"windows: {made['windows']} of {trajectory.s} iterations, {made['panel columns']} kernel rows"
+            f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel rows"
             f", {made['collectives']} collectives, {made['words']} words handed over by a rank "
             "(set-up of every interval included)"
         )
+    if outcome.schedule is not None:
+        yield from _tuning(decided, outcome.schedule)
     seen = trained.monitoring
     yield (
         f"monitoring: every {decided.plan.interval} iterations, {seen['panel columns']} kernel rows, "
@@ -50,6 +55,31 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield _ending(problem, trained)
+
+
+def _sizes(decided: Decided) -> str:
+    return f"up to {decided.plan.s}" if decided.plan.tuned else str(decided.plan.s)
+
+
+def _tuning(decided: Decided, schedule: Schedule) -> Iterator[str]:
+    """What the tuner tried, and what it found."""
+    tuner, best = schedule.tuner, schedule.tuner.best
+    for exchange in decided.exchanges:
+        found = [one for one in tuner.tried if one.candidate.exchange == exchange]
+        if found:
+            told = ", ".join(f"{one.candidate.s}: {one.nanoseconds / 1000:.3g}" for one in found)
+            yield f"s tried with {exchange}, us an iteration when last tried: {told}"
+    reasons = Counter(tuner.explored)
+    why = ", ".join(f"{why} ({count})" if count > 1 else why for why, count in reasons.items())
+    state = "still exploring, best so far" if tuner.exploring else "found"
+    yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {decided.plan.s}"
+    shares: Counter[tuple[str, int]] = Counter()
+    begin = 0
+    for stretch in schedule.made:
+        shares[stretch.exchange, stretch.s] += stretch.end - begin
+        begin = stretch.end
+    most = ", ".join(f"s = {s} {exchange} {count}" for (exchange, s), count in shares.most_common(3))
+    yield f"iterations by s, the most: {most}; in {len(schedule.made)} stretches, kept in the result"
 
 
 def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iterator[str]:
