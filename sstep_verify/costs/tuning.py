@@ -10,11 +10,12 @@ The rule
 exploring began. Noise only ever adds time, hence the lower of two. Its interval is ``+- 3 MAD / sqrt(k)``,
 MAD the median absolute deviation of its k batches, but at least `FLOOR`, and before three batches `EARLY`.
 
-*Exploring*, from a candidate on: first ``walks`` to larger s and to smaller ones, one batch of each, until
-`MISSES` in a row take `FAR` times as long as the best; the same with each further exchange from the best s so
-far. Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
-interval lies above that of the best. Exploring ends when one is left, or all that are left are within
-`ALIKE` of the best, or after `ROUNDS`.
+*Exploring*, from a candidate on: first walks to smaller s and to larger ones, one batch of each, until
+`MISSES` in a row take `FAR` times as long as the best; the same with each further exchange from the best s
+so far. No trial is made whose window, as slow an iteration as at the s before, would lose more than `SHARE`
+of what the rest of the training takes at its best. Then *successive elimination*: rounds of one batch of
+each that is left; a candidate is out when its interval lies above that of the best. Exploring ends when one
+is left, or all that are left are within `ALIKE` of the best, or after `ROUNDS`.
 
 *Settled* on the best. When `CONFIRM` batches in a row (two where they are `JUMP` times off) leave what is
 expected by more than `DRIFT` and by more than the interval of 6 MAD, exploring begins anew from there, in
@@ -33,10 +34,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 FLOOR, EARLY, ALIKE = 0.01, (0.45, 0.15), 0.02
-FAR, MISSES, ROUNDS, MOST_WINDOWS = 3.0, 2, 5, 4096
+FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 5, 4096
+SHARE = 0.005
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
 CONFIRM, DRIFT, JUMP, AGAIN = 3, 0.3, 2.0, 256
+CAUTION = 8
+"""Most times `CONFIRM`: a false alarm, which found nothing new, doubles it, one that did sets it to 1."""
 RECENT = 24
 """Settled batches from which is drawn what is expected."""
 
@@ -90,6 +94,8 @@ class Tuner:
         Largest s: no candidate is beyond it.
     start : int
         The s that is tried first; the nearest candidate is taken.
+    iterations : float
+        Iterations that the training is to make.
     quantum, settled : float
         Nanoseconds that a batch is to take while exploring, and once settled.
 
@@ -101,10 +107,10 @@ class Tuner:
 
     def __init__(
         self, exchanges: Sequence[str], most: int, start: int = 16,
-        quantum: float = 3e5, settled: float = 3e5,
+        iterations: float = math.inf, quantum: float = 3e5, settled: float = 2e5,
     ):  # fmt: skip
         self._sizes, self._exchanges = powers_of_two(most), list(exchanges)
-        self._quantum, self._longer = quantum, settled
+        self._quantum, self._longer, self._rest = quantum, settled, iterations
         place = min(range(len(self._sizes)), key=lambda k: abs(math.log2(self._sizes[k] / start)))
         self._best = Candidate(self._exchanges[0], self._sizes[place])
         self._times: dict[Candidate, list[float]] = {}
@@ -113,8 +119,12 @@ class Tuner:
         self._unanswered, self._last = 0, Batch(self._best, 1, False)
         self._recent: deque[float] = deque(maxlen=RECENT)
         self._expected, self._beyond, self._patience, self._settled = (0.0, 0.0), 0, AGAIN, 0
+        self._asked, self._caution = self._best, 1
+        self._alarm: Candidate | None = None
         self.explored: list[str] = []
-        self._plan = self._explore("training began", self._exchanges, (1, -1), FAR)
+        self._plan: Iterator[Candidate] | None = self._explore(
+            "training began", self._exchanges, (-1, 1), FAR
+        )
 
     @property
     def best(self) -> Candidate:
@@ -153,6 +163,7 @@ class Tuner:
             Time taken.
         """
         self._unanswered = 0
+        self._rest -= iterations
         candidate = batch.candidate
         if not batch.counted:
             self._warm.add(candidate.exchange)
@@ -206,6 +217,8 @@ class Tuner:
                 yield from self._walk(exchange, begin, direction, far, reach)
                 if far == NEAR and reach > 1 and self._leader(start) != start:
                     break
+        if self._asked not in self._times:
+            yield self._leader(start)  # The last answer is late.
         for _ in range(NEAR_ROUNDS if far == NEAR else ROUNDS):
             left = self._left()
             if len(left) == 1:
@@ -216,11 +229,15 @@ class Tuner:
         self, exchange: str, begin: int, direction: int, far: float, reach: int
     ) -> Iterator[Candidate]:
         """Larger or smaller s, until two in a row are far from the best."""
-        place, seen = begin + direction, []
+        place, seen = begin + direction, list[Candidate]()
         while 0 <= place < len(self._sizes) and len(seen) < reach:
             candidate = Candidate(exchange, self._sizes[place])
-            yield candidate
+            answers = [_middle(self._times[one]) for one in seen if one in self._times]
+            if direction > 0 and not self._affordable(candidate, answers[-1] if answers else 0.0):
+                return
             seen.append(candidate)
+            self._asked = candidate
+            yield candidate
             answers = [_middle(self._times[one]) for one in seen if one in self._times]
             last = answers[-MISSES:]
             if len(last) == MISSES and min(last) > far * self._fastest(math.inf):
@@ -236,7 +253,13 @@ class Tuner:
         known = all(len(self._times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
             return [best]
+        left = [one for one in left if one == best or self._affordable(one, bounds[one][0])]
         return sorted(left, key=lambda one: (self._exchanges.index(one.exchange), one.s))
+
+    def _affordable(self, candidate: Candidate, each: float) -> bool:
+        """Whether a window that takes so long an iteration loses little of what is still to come."""
+        fastest = self._fastest(each)
+        return candidate.s * (each - fastest) <= SHARE * max(self._rest, 0.0) * fastest
 
     def _leader(self, otherwise: Candidate) -> Candidate:
         return min(self._times, key=lambda one: _middle(self._times[one]), default=otherwise)
@@ -245,6 +268,9 @@ class Tuner:
 
     def _settle(self) -> None:
         self._best = self._leader(self._best)
+        if self._alarm is not None:
+            same = self._alarm == self._best
+            self._caution, self._alarm = min(2 * self._caution, CAUTION) if same else 1, None
         times = self._times.get(self._best, [self._quantum])
         self._expected = _middle(times), _spread(times)
         self._plan, self._beyond, self._settled = None, 0, 0
@@ -259,13 +285,13 @@ class Tuner:
         side = 1 if each > expected + room else -1 if each < expected - min(room, 0.5 * expected) else 0
         self._beyond = self._beyond + side if side and self._beyond * side >= 0 else side
         jumped = each > JUMP * expected + 6 * spread or each * JUMP < expected
-        if abs(self._beyond) >= (2 if jumped else CONFIRM):
-            self._patience = AGAIN
+        if abs(self._beyond) >= (2 if jumped else CONFIRM) * self._caution:
+            self._patience, self._alarm = AGAIN, self._best
             rose = self._beyond > 0
             self._begin("times rose" if rose else "times fell", (1, -1) if rose else (-1, 1), NEAR)
         elif self._settled >= self._patience:
             self._patience *= 2
-            self._begin("neighbours again", (1, -1), NEAR, reach=1)
+            self._begin("neighbours again", (-1, 1), NEAR, reach=1)
         elif not side:
             self._recent.append(each)
             if self._settled % (RECENT // 2) == 0:

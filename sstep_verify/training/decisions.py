@@ -175,15 +175,15 @@ def schedule_of(
     for stretch in (*made, *given):
         if stretch.s > plan.s or stretch.exchange not in exchanges:
             raise InputError(
-                f"the sequence of s has s = {stretch.s} with exchange {stretch.exchange}, but this run has s "
-                f"<= {plan.s} and exchange {OR.join(exchanges)}"
+                f"the sequence of s has s = {stretch.s} with exchange {stretch.exchange}, but this run has "
+                f"at most {plan.s} and exchange {OR.join(exchanges)}"
             )
     start = START_S
     if made:
         last = made[-1]
         start, first = last.s, last.exchange
         exchanges = (first, *(name for name in exchanges if name != first))
-    tuner = tuner_of(exchanges, plan.s, ranks, start)
+    tuner = tuner_of(exchanges, plan.s, ranks, plan.iterations - begin, start)
     later = [stretch for stretch in given if stretch.end > begin]
     return Schedule(tuner, ranks, (*made, *later), begin)
 
@@ -193,7 +193,7 @@ def _block(request: TrainingRequest, samples: int, ranks: int, stored: float) ->
         return request.block
     if not isinstance(request.loss, Ridge):
         return 1
-    return block_size(samples, stored / ranks, request.kernel)
+    return block_size(samples, stored, ranks, request.kernel)
 
 
 def _exchange(

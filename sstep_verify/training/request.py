@@ -43,7 +43,7 @@ class TrainingRequest:
     largest_s : int or None
         Where s is tuned: the largest that may be tried; None to choose.
     sequence : str or None
-        Where s is tuned: result or checkpoint of a run whose windows are to be made again, as far as they go.
+        Where s is tuned: result or checkpoint of a run whose windows are made again, as far as they go.
     iterations, interval : int or None
         Most iterations, iterations between two measurements; None to choose.
     tolerance : float
@@ -102,7 +102,8 @@ class TrainingRequest:
         require_usable(self.bias, self.kernel)
         _require_normal(self.loss)
         for name, least in (
-            ("block", 1), ("s", 1), ("largest_s", 1), ("iterations", 0), ("interval", 1), ("cache", 0), ("seed", 0)
+            ("block", 1), ("s", 1), ("largest_s", 1), ("iterations", 0), ("interval", 1), ("cache", 0),
+            ("seed", 0),
         ):  # fmt: skip
             value = getattr(self, name)
             if value not in (None, "auto") and not least <= value <= MOST:

@@ -37,8 +37,8 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     made = trajectory.counters
     if made:
         yield (
-            f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel rows"
-            f", {made['collectives']} collectives, {made['words']} words handed over by a rank "
+            f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel "
+            f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
             "(set-up of every interval included)"
         )
     if outcome.schedule is not None:
@@ -98,7 +98,11 @@ def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iter
 
 def _ending(problem: Problem, trained: Trained) -> str:
     values = trained.values
-    reason = "tolerance reached" if trained.trajectory.stopped == "tolerance" else "cap reached"
+    reason = {"tolerance": "tolerance reached", "iterations": "cap reached"}.get(
+        trained.trajectory.stopped,
+        f"no progress any more: float64 attains a {measure_of(problem)} of about {trained.attainable:.2g} "
+        "here, and the tolerance is out of reach",
+    )
     told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
     if not problem.is_svm:
         told += f", residual = {values.residual:.6g}"

@@ -78,10 +78,12 @@ def first_of(exchange: Any) -> Any:
     return exchange.split(OR)[0] if isinstance(exchange, str) else exchange
 
 
-def tuner_of(exchanges: tuple[str, ...], largest: int, ranks: int, start: int = START_S) -> Tuner:
-    """The tuner of a run."""
+def tuner_of(
+    exchanges: tuple[str, ...], largest: int, ranks: int, iterations: int, start: int = START_S
+) -> Tuner:
+    """The tuner of a run that is to make so many iterations."""
     settled = {"settled": SETTLED_ALONE} if ranks == 1 else {}
-    return Tuner(exchanges, largest, min(start, largest), **settled)
+    return Tuner(exchanges, largest, min(start, largest), iterations, **settled)
 
 
 def up_to(value: int, multiple: int) -> int:

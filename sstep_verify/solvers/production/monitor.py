@@ -24,6 +24,11 @@ from sstep_verify.trajectory import Claim
 PANEL_WORDS = 1 << 20
 """Words of the panels that are formed for a product with the kernel matrix."""
 
+STEP = 256
+"""Rows of a kept matrix whose absolute values are taken at once."""
+
+UNIT_ROUNDOFF = 2.0**-53
+
 SHARE = 10
 """Windows between two measurements form at least this many times the kernel rows of a measurement."""
 
@@ -116,6 +121,31 @@ class Monitor:
             else:
                 values = ridge_values(problem, self._product(alpha, gram), alpha)
         return self._communicator.allgather(values)[0]
+
+    def attainable(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> float:
+        """Relative value that float64 cannot be expected to get below; see `stagnation`.
+
+        Parameters and errors are those of `measure`; the value is that of rank 0.
+        """
+        problem, sizes = self._problem, np.zeros(alpha.size)
+        if gram is not None:
+            for begin in range(0, alpha.size, STEP):
+                sizes[begin : begin + STEP] = np.abs(gram[begin : begin + STEP]) @ np.abs(alpha)
+        else:
+            used = np.flatnonzero(alpha)
+            self.columns += used.size
+            for columns, rows in kernel_rows(problem, self._rbf, used, self._communicator):
+                sizes += np.abs(alpha[columns]) @ np.abs(rows)
+        if problem.is_svm:
+            products = self._product(problem.targets * alpha, gram)
+            dual = svm_values(problem, problem.targets * products, alpha).dual
+            found = problem.hinge.C * UNIT_ROUNDOFF * float(np.sum(sizes)) / dual if dual > 0 else 0.0
+        else:
+            targets = problem.targets
+            terms = np.abs(targets) + problem.samples * np.abs(alpha) + sizes / problem.ridge.penalty
+            scale = _norm(targets)
+            found = UNIT_ROUNDOFF * _norm(terms) / scale if scale > 0 else 0.0
+        return self._communicator.allgather(found)[0]
 
     def _product(self, vector: np.ndarray, gram: np.ndarray | None) -> np.ndarray:
         """The kernel matrix times a vector, shape (m,)."""

@@ -26,6 +26,7 @@ from sstep_verify.solvers.production.monitor import Monitor, Values
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 from sstep_verify.solvers.production.schedule import Schedule
+from sstep_verify.solvers.production.stagnation import best_without_progress
 from sstep_verify.solvers.production.training_plan import (
     Measured,
     Place,
@@ -54,7 +55,9 @@ def train(
     measured: Callable[[Measured], object] = lambda found: None,
     keep: Callable[[Place], object] = lambda place: None,
 ) -> Trained:
-    """Train until the tolerance or the last iteration is reached; called by all ranks together.
+    """Train until the tolerance or the last iteration is reached, or float64 attains no more.
+
+    Called by all ranks together.
 
     Parameters
     ----------
@@ -97,7 +100,8 @@ def train(
     training.prepare(start, plan.end(start), alpha)
     earlier = [found for found in place.history if found.iteration < start]
     history = [*earlier, Measured(start, training.measure(start, alpha))]
-    while history[-1].iteration < plan.iterations and history[-1].values.relative > plan.tolerance:
+    stopped, attainable = training.stopped(history, plan, alpha)
+    while not stopped:
         begin = history[-1].iteration
         end = plan.end(begin)
         alpha = training.advance(begin, end, alpha, progress)
@@ -105,6 +109,7 @@ def train(
         measured(history[-1])
         if end % plan.interval == 0:
             keep(Place(end, alpha, tuple(history), training.sequence))
+        stopped, attainable = training.stopped(history, plan, alpha)
     made, values = history[-1].iteration - start, history[-1].values
     trajectory = Trajectory(
         s=plan.s,
@@ -113,11 +118,11 @@ def train(
         alphas=np.array([first, alpha] if made else [first]),
         counters=dict(training.counters),
         timers=dict(zip(PHASES, training.seconds.tolist(), strict=True)),
-        stopped="tolerance" if values.relative <= plan.tolerance else "iterations",
+        stopped=stopped,
         claims=values.claims(made),
         log=np.concatenate(training.logs) if log else None,
     )
-    return Trained(trajectory, training.monitor.counters, tuple(history), training.sequence)
+    return Trained(trajectory, training.monitor.counters, tuple(history), training.sequence, attainable)
 
 
 class _Training:
@@ -156,6 +161,19 @@ class _Training:
                 "entries or the dual vector overflow float64; scale the data, or choose another kernel"
             )
         return values
+
+    def stopped(self, history: list[Measured], plan: Plan, alpha: np.ndarray) -> tuple[str, float]:
+        """Why training ends here, "" if it goes on; and if float64 attains no more, what it attains."""
+        if history[-1].values.relative <= plan.tolerance:
+            return "tolerance", math.nan
+        if history[-1].iteration >= plan.iterations:
+            return "iterations", math.nan
+        best = best_without_progress(history, plan.tolerance)
+        if best is not None:
+            attainable = self.monitor.attainable(alpha, self._gram)
+            if best <= attainable:
+                return "stagnation", attainable
+        return "", math.nan
 
     def prepare(self, begin: int, end: int, alpha: np.ndarray) -> None:
         """Form a Gram matrix that is to be kept, for the first measurement where training goes on.

@@ -119,12 +119,15 @@ class Trained:
         All measurements, those before a resumption included.
     sequence : tuple of Stretch
         Where s is tuned: how all iterations were made, those before a resumption included.
+    attainable : float
+        Relative value that float64 attains, where training stopped for that; else NaN.
     """
 
     trajectory: Trajectory
     monitoring: dict[str, int]
     history: tuple[Measured, ...]
     sequence: tuple[Stretch, ...] = ()
+    attainable: float = math.nan
 
     @property
     def iteration(self) -> int:
