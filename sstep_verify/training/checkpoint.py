@@ -151,9 +151,10 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
-            options, numbers = json.loads(str(file["options"])), file["sequence"]
-        _require(isinstance(options, dict) and options.get("s") == "auto", "its s was not tuned")
-        return stretches_of(numbers), options
+            options = json.loads(str(file["options"]))
+            tuned = isinstance(options, dict) and options.get("s") == "auto"
+            _require(tuned, "its s was not tuned")
+            return stretches_of(file["sequence"]), options
     except _UNREADABLE as error:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 

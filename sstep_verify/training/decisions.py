@@ -59,6 +59,8 @@ class Decided:
         Where s is tuned, the sequence of s does so beside it.
     exchanges : tuple of str
         Where s is tuned: what may be communicated.
+    blocks : str
+        Why these blocks.
     """
 
     stream: IndexStream
@@ -67,6 +69,7 @@ class Decided:
     reason: str
     identity: dict[str, str | int]
     exchanges: tuple[str, ...] = ()
+    blocks: str = "asked for"
 
 
 def decide(
@@ -144,7 +147,8 @@ def decide(
     if request.bias:
         identity["bias"] = shortest(request.bias)
     plan = Plan(s, iterations, interval, request.tolerance, request.tuned)
-    return Decided(stream, plan, options, reason, identity, exchanges)
+    blocks = "solves cost no more than the rest" if request.block == "auto" else "asked for"
+    return Decided(stream, plan, options, reason, identity, exchanges, blocks)
 
 
 def schedule_of(

@@ -33,6 +33,8 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     yield from local.notes
     kept = "; all kernel rows kept" if options.keep_gram else ""
     kept = f"; {options.cached_rows(problem.samples)} kernel rows kept" if options.cache else kept
+    if not problem.is_svm:
+        yield f"block {decided.stream.block}: {decided.blocks}"
     yield f"exchange {options.exchange}{kept}: {decided.reason}"
     made = trajectory.counters
     if made:
