@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.costs.tuning import powers_of_two
+from sstep_verify.costs.timings import powers_of_two
 from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.reading import load_local
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from

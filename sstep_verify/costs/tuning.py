@@ -31,9 +31,18 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-FLOOR, EARLY, ALIKE = 0.01, (0.45, 0.15), 0.02
+from sstep_verify.costs.timings import (
+    Batch,
+    Candidate,
+    Tried,
+    half_interval,
+    middle,
+    powers_of_two,
+    spread_of,
+)
+
+ALIKE = 0.02
 FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 5, 4096
 SHARE = 0.005
 NEAR, NEAR_ROUNDS = 1.25, 2
@@ -43,44 +52,6 @@ CAUTION = 8
 """Most times `CONFIRM`: a false alarm, which found nothing new, doubles it, one that did sets it to 1."""
 RECENT = 24
 """Settled batches from which is drawn what is expected."""
-
-
-class Candidate(NamedTuple):
-    """What may be tried: an exchange, and iterations a window (s)."""
-
-    exchange: str
-    s: int
-
-
-class Batch(NamedTuple):
-    """What to make next.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        With which exchange and s.
-    windows : int
-        How many windows.
-    counted : bool
-        Whether its time counts; not that of a first batch, which compiles and fills caches.
-    """
-
-    candidate: Candidate
-    windows: int
-    counted: bool = True
-
-
-class Tried(NamedTuple):
-    """What is known of a candidate: batches and nanoseconds per iteration, NaN where none counted."""
-
-    candidate: Candidate
-    batches: int
-    nanoseconds: float
-
-
-def powers_of_two(most: int) -> list[int]:
-    """1, 2, 4, ..., up to `most`."""
-    return [1 << k for k in range(most.bit_length())]
 
 
 class Tuner:
@@ -171,7 +142,7 @@ class Tuner:
         each = max(nanoseconds, 1.0) / iterations
         if self._plan is not None:
             self._times.setdefault(candidate, []).append(each)
-            self._note(candidate, _middle(self._times[candidate]))
+            self._note(candidate, middle(self._times[candidate]))
         elif candidate == self._best:
             self._watch(each)
 
@@ -192,11 +163,11 @@ class Tuner:
         if self._plan is None:
             return min(max(int(self._longer / (self._expected[0] * candidate.s)), 1), MOST_WINDOWS)
         own = self._times.get(candidate)
-        each = _middle(own) if own else self._fastest(self._quantum)
+        each = middle(own) if own else self._fastest(self._quantum)
         return min(max(int(self._quantum / (each * candidate.s)), 1), MOST_WINDOWS)
 
     def _fastest(self, otherwise: float) -> float:
-        return min((_middle(times) for times in self._times.values()), default=otherwise)
+        return min((middle(times) for times in self._times.values()), default=otherwise)
 
     # Exploring
 
@@ -232,13 +203,13 @@ class Tuner:
         place, seen = begin + direction, list[Candidate]()
         while 0 <= place < len(self._sizes) and len(seen) < reach:
             candidate = Candidate(exchange, self._sizes[place])
-            answers = [_middle(self._times[one]) for one in seen if one in self._times]
+            answers = [middle(self._times[one]) for one in seen if one in self._times]
             if direction > 0 and not self._affordable(candidate, answers[-1] if answers else 0.0):
                 return
             seen.append(candidate)
             self._asked = candidate
             yield candidate
-            answers = [_middle(self._times[one]) for one in seen if one in self._times]
+            answers = [middle(self._times[one]) for one in seen if one in self._times]
             last = answers[-MISSES:]
             if len(last) == MISSES and min(last) > far * self._fastest(math.inf):
                 return
@@ -246,10 +217,10 @@ class Tuner:
 
     def _left(self) -> list[Candidate]:
         """Candidates that are not out; the best alone where the others are alike."""
-        bounds = {one: (_middle(times), _half(times)) for one, times in self._times.items()}
+        bounds = {one: (middle(times), half_interval(times)) for one, times in self._times.items()}
         best = min(bounds, key=lambda one: bounds[one][0])
         level = bounds[best][0] + bounds[best][1]
-        left = [one for one, (middle, half) in bounds.items() if one == best or middle - half <= level]
+        left = [one for one, (time, half) in bounds.items() if one == best or time - half <= level]
         known = all(len(self._times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
             return [best]
@@ -262,7 +233,7 @@ class Tuner:
         return candidate.s * (each - fastest) <= SHARE * max(self._rest, 0.0) * fastest
 
     def _leader(self, otherwise: Candidate) -> Candidate:
-        return min(self._times, key=lambda one: _middle(self._times[one]), default=otherwise)
+        return min(self._times, key=lambda one: middle(self._times[one]), default=otherwise)
 
     # Settled
 
@@ -272,7 +243,7 @@ class Tuner:
             same = self._alarm == self._best
             self._caution, self._alarm = min(2 * self._caution, CAUTION) if same else 1, None
         times = self._times.get(self._best, [self._quantum])
-        self._expected = _middle(times), _spread(times)
+        self._expected = middle(times), spread_of(times)
         self._plan, self._beyond, self._settled = None, 0, 0
         self._recent.clear()
 
@@ -296,26 +267,7 @@ class Tuner:
             self._recent.append(each)
             if self._settled % (RECENT // 2) == 0:
                 times = sorted(self._recent)
-                self._expected = _middle(times), _spread(times)
+                self._expected = middle(times), spread_of(times)
 
     def _begin(self, why: str, directions: Sequence[int], far: float, reach: int = 64) -> None:
         self._plan = self._explore(why, [self._best.exchange], directions, far, reach)
-
-
-def _middle(times: Sequence[float]) -> float:
-    """The lower median."""
-    return sorted(times)[(len(times) - 1) // 2]
-
-
-def _spread(times: Sequence[float]) -> float:
-    """The median absolute deviation from the median."""
-    middle = _middle(times)
-    return sorted(abs(time - middle) for time in times)[len(times) // 2]
-
-
-def _half(times: Sequence[float]) -> float:
-    """Half of the confidence interval of a time."""
-    middle, count = _middle(times), len(times)
-    if count <= len(EARLY):
-        return EARLY[count - 1] * middle
-    return max(FLOOR * middle, 3 * _spread(times) / math.sqrt(count))

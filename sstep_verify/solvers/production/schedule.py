@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sstep_verify.costs.tuning import Batch, Tuner
+from sstep_verify.costs.timings import Batch
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.solvers.production.training_plan import Stretch
 
 
