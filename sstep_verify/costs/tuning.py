@@ -17,13 +17,14 @@ of what the rest of the training takes at its best. Then *successive elimination
 each that is left; a candidate is out when its interval lies above that of the best. Exploring ends when one
 is left, or all that are left are within `ALIKE` of the best, or after `ROUNDS`.
 
-*Settled* on the best. When `CONFIRM` batches in a row (two where they are `JUMP` times off) leave what is
+*Settled* on the best. When `CONFIRM` batches in a row, or `JUMPED` that are `JUMP` times off, leave what is
 expected by more than `DRIFT` and by more than the interval of 6 MAD, exploring begins anew from there, in
 the same exchange: to larger s first where times rose, to smaller ones where they fell, and the other way
 only if that was in vain; the walk ends at `NEAR` times the best. Without such a
 cause the neighbours are tried again after `AGAIN` batches, then after twice as many, and so on.
 
-Batches are as many whole windows as are expected to take a `quantum`, longer ones once settled.
+Batches are as many whole windows as are expected to take a `quantum`, while exploring less where little is
+left to be made.
 """
 
 from __future__ import annotations
@@ -43,11 +44,13 @@ from sstep_verify.costs.timings import (
 )
 
 ALIKE = 0.02
-FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 5, 4096
-SHARE = 0.005
+FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 4, 4096
+SHARE, SHORT, LEAST_QUANTUM = 0.005, 5e-4, 5e4
+"""Of what the rest of the training takes: the most that one trial may lose, and a batch; nanoseconds of that at
+least."""
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
-CONFIRM, DRIFT, JUMP, AGAIN = 3, 0.3, 2.0, 256
+CONFIRM, JUMPED, DRIFT, JUMP, AGAIN = 4, 3, 0.3, 2.0, 256
 CAUTION = 8
 """Most times `CONFIRM`: a false alarm, which found nothing new, doubles it, one that did sets it to 1."""
 RECENT = 24
@@ -164,7 +167,8 @@ class Tuner:
             return min(max(int(self._longer / (self._expected[0] * candidate.s)), 1), MOST_WINDOWS)
         own = self._times.get(candidate)
         each = middle(own) if own else self._fastest(self._quantum)
-        return min(max(int(self._quantum / (each * candidate.s)), 1), MOST_WINDOWS)
+        rest = max(SHORT * self._rest * self._fastest(math.inf), LEAST_QUANTUM)
+        return min(max(int(min(self._quantum, rest) / (each * candidate.s)), 1), MOST_WINDOWS)
 
     def _fastest(self, otherwise: float) -> float:
         return min((middle(times) for times in self._times.values()), default=otherwise)
@@ -256,7 +260,7 @@ class Tuner:
         side = 1 if each > expected + room else -1 if each < expected - min(room, 0.5 * expected) else 0
         self._beyond = self._beyond + side if side and self._beyond * side >= 0 else side
         jumped = each > JUMP * expected + 6 * spread or each * JUMP < expected
-        if abs(self._beyond) >= (2 if jumped else CONFIRM) * self._caution:
+        if abs(self._beyond) >= (JUMPED if jumped else CONFIRM) * self._caution:
             self._patience, self._alarm = AGAIN, self._best
             rose = self._beyond > 0
             self._begin("times rose" if rose else "times fell", (1, -1) if rose else (-1, 1), NEAR)
