@@ -3,7 +3,9 @@
 A cell is a data set, kernel, exchange and number of ranks. All fixed s are tried, then those within 1.5 of
 the best and the tuner make the same iterations in turn, several times: at least 200 windows of the best s,
 and at least `--seconds`. The ratio is the median of the tuner's time over the least median of a fixed s;
-beside it stands that of the least times, which other processes on the machine touch less. Usage: ``python benchmarks/tuning.py --data DIR``, ``--quick`` for a look.
+beside it stands that of the least times, which other processes on the machine touch less. Times are
+processor times where P = 1, of the slowest rank and by the wall clock where P = 2.
+Usage: ``python benchmarks/tuning.py --data DIR``, ``--quick`` for a look.
 """
 
 from __future__ import annotations
@@ -115,6 +117,7 @@ def main() -> int:
     parser.add_argument(
         "--data", default=os.environ.get("SSTEP_VERIFY_DATA"), help="folder of LIBSVM files"
     )
+    parser.add_argument("--ranks", type=int, choices=[1, 2], help="P (default: both)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of a cell (default: 5)")
     parser.add_argument("--seconds", type=float, default=0.4, help="least time of one (default: 0.4)")
     parser.add_argument("--quick", action="store_true", help="three cells")
@@ -130,7 +133,8 @@ def main() -> int:
 
     say("Microseconds per iteration, medians of interleaved runs; s = 16 from the sweep alone.\n")
     say(HEADER)
-    for cell in cells()[:: 9 if chosen.quick else 1]:
+    wanted = [cell for cell in cells() if chosen.ranks in (None, cell.P)]
+    for cell in wanted[:: 9 if chosen.quick else 1]:
         answer = run(
             cell.P, tuning_ranks.measure, cell, chosen.data, chosen.repeats, chosen.seconds, limit=LIMIT
         )
@@ -143,7 +147,7 @@ def main() -> int:
         f"{max(ratios):.3f} (aim {WORST}), above {WORST}: {sum(ratio > WORST for ratio in ratios)}; of "
         f"the least times: median {np.median(least):.3f}, worst {max(least):.3f}\n"
     )
-    for data in ("drawn 3000x4000", "drawn 3000x16000"):
+    for data in () if chosen.ranks == 1 else ("drawn 3000x4000", "drawn 3000x16000"):
         cell = Cell(data, "svm", "linear", 1, "gram", 2)
         document["jumps"].append(jumped(cell, chosen.data, 2e-5, 1e-3, say))
     write(chosen.out, document, table)

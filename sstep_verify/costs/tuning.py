@@ -46,8 +46,7 @@ from sstep_verify.costs.timings import (
 ALIKE = 0.02
 FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 4, 4096
 SHARE, SHORT, LEAST_QUANTUM = 0.005, 5e-4, 5e4
-"""Of what the rest of the training takes: the most that one trial may lose, and a batch; nanoseconds of that at
-least."""
+"""Of what the rest of the training takes: the most that a trial may lose, and a batch; nanoseconds at least."""
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
 CONFIRM, JUMPED, DRIFT, JUMP, AGAIN = 4, 3, 0.3, 2.0, 256

@@ -23,7 +23,7 @@ LARGEST_PANEL = 1 << 24
 WINDOWS = 4
 """Least number of the largest windows in an interval, at whose end windows are cut."""
 
-SETTLED_ALONE = 1e6
+SETTLED_ALONE = 5e6
 """Nanoseconds of a settled batch where there is one rank, and so no latency that may jump."""
 
 OR = " or "

@@ -158,3 +158,28 @@ def test_training_that_float64_takes_no_further_ends_and_says_why():
     done(*words, "--iterations", "1000000", "--resume")
     assert np.array_equal(arrays("r.npz")["alpha"], found["alpha"])
     assert arrays("r.npz")["iterations"] == found["iterations"]
+
+
+def test_more_iterations_go_on_with_the_exchanges_that_were_tried():
+    linear = (
+        "solve",
+        "F",
+        "--task",
+        "svm-l1",
+        "--s",
+        "auto",
+        "--tolerance",
+        "0",
+        "--interval",
+        "300",
+        "--out",
+        "r.npz",
+    )
+    done(*linear, "--iterations", "1500")
+    assert '"exchange": "gram or allreduce"' in str(arrays("r.npz")["options"])
+    before = arrays("r.npz")["sequence"]
+    done(*linear, "--iterations", "3000", "--resume")
+    after = arrays("r.npz")
+    assert after["sequence"][: len(before) - 1].tolist() == before[:-1].tolist()
+    done(*linear, "--iterations", "3000", "--s-sequence", "r.npz", "--force")
+    assert arrays("r.npz")["alpha"].tobytes() == after["alpha"].tobytes()

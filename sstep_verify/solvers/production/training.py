@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
@@ -93,6 +93,8 @@ def train(
         See `ProductionSolver.run`; with a note on the iteration from which windows are counted.
     """
     options.refuse(problem)
+    if schedule is not None and options.recompute:
+        raise InputError("recompute counts windows of one s: it does not go with an s that is tuned")
     training = _Training(problem, stream, plan.s, options, communicator, log, schedule)
     place = place or Place(0, np.zeros(problem.samples))
     start, first, alpha = place.iteration, place.alpha, place.alpha
@@ -213,6 +215,8 @@ class _Training:
         progress: Callable[[int], object],
     ) -> Run:
         """Make one interval as the schedule says; the run that ended it, another one for each exchange."""
+        # One rank alone waits for nobody: its processor time is not touched by other processes.
+        clock = thread_time_ns if self._communicator.size == 1 else perf_counter_ns
         origin, place, shown = begin, begin, begin
         run, self._prepared = self._prepared, None
         while place < end:
@@ -224,9 +228,9 @@ class _Training:
                     self._close(run, place - origin)
                 run, origin = self._run_of(place, end, alpha, stretch.exchange), place
                 run.packet.time = pending
-            packet, before = run.packet, perf_counter_ns()
+            packet, before = run.packet, clock()
             run.advance(place - origin, stretch.end - origin, stretch.s)
-            taken = perf_counter_ns() - before
+            taken = clock() - before
             if packet.told is not None:
                 schedule.told(packet.told)
                 packet.told = None
