@@ -94,7 +94,7 @@ def problem_of(comm, cell: Cell, directory: str) -> Problem:
 def seconds_of(comm, problem, cell: Cell, exchange: str, s: int, iterations: int, tuned=None, delayed=None):
     """Seconds of the slowest rank for a run of so many iterations; with a schedule, as it says.
 
-    Processor time of one rank alone, which other processes touch less; of several, which wait, wall-clock time.
+    Processor time of one rank alone, which other processes touch less; wall-clock time of several.
     """
     clock = time.process_time if comm.size == 1 else time.perf_counter
     communicator = delayed or communicator_of(comm)

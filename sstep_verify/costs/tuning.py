@@ -12,8 +12,8 @@ MAD the median absolute deviation of its k batches, but at least `FLOOR`, and be
 
 *Exploring*, from a candidate on: first walks to smaller s and to larger ones, one batch of each, until
 `MISSES` in a row take `FAR` times as long as the best; the same with each further exchange from the best s
-so far. No trial is made whose window, as slow an iteration as at the s before, would lose more than `SHARE`
-of what the rest of the training takes at its best. Then *successive elimination*: rounds of one batch of
+so far. No trial is made whose window, slower by as much as the s before, would lose more than `SHARE` of
+what the rest of the training takes at its best. Then *successive elimination*: rounds of one batch of
 each that is left; a candidate is out when its interval lies above that of the best. Exploring ends when one
 is left, or all that are left are within `ALIKE` of the best, or after `ROUNDS`.
 
@@ -45,8 +45,8 @@ from sstep_verify.costs.timings import (
 
 ALIKE = 0.02
 FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 4, 4096
-SHARE, SHORT, LEAST_QUANTUM = 0.005, 5e-4, 5e4
-"""Of what the rest of the training takes: the most that a trial may lose, and a batch; nanoseconds at least."""
+SHARE, SHORT, LEAST_QUANTUM = 0.004, 5e-4, 5e4
+"""Of what the rest of the training takes: the most that a trial may lose, and a batch; its least length."""
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
 CONFIRM, JUMPED, DRIFT, JUMP, AGAIN = 4, 3, 0.3, 2.0, 256
@@ -203,11 +203,11 @@ class Tuner:
         self, exchange: str, begin: int, direction: int, far: float, reach: int
     ) -> Iterator[Candidate]:
         """Larger or smaller s, until two in a row are far from the best."""
-        place, seen = begin + direction, list[Candidate]()
-        while 0 <= place < len(self._sizes) and len(seen) < reach:
+        place, seen = begin + direction, [Candidate(exchange, self._sizes[begin])]
+        while 0 <= place < len(self._sizes) and len(seen) <= reach:
             candidate = Candidate(exchange, self._sizes[place])
             answers = [middle(self._times[one]) for one in seen if one in self._times]
-            if direction > 0 and not self._affordable(candidate, answers[-1] if answers else 0.0):
+            if direction > 0 and not self._affordable(candidate, _expected_next(answers)):
                 return
             seen.append(candidate)
             self._asked = candidate
@@ -274,3 +274,10 @@ class Tuner:
 
     def _begin(self, why: str, directions: Sequence[int], far: float, reach: int = 64) -> None:
         self._plan = self._explore(why, [self._best.exchange], directions, far, reach)
+
+
+def _expected_next(answers: Sequence[float]) -> float:
+    """Time per iteration that is expected of the next s of a walk: it grows as it did last, at most twofold, or stays."""
+    if len(answers) < 2:
+        return answers[-1] if answers else 0.0
+    return answers[-1] * min(max(answers[-1] / answers[-2], 1.0), 2.0)
