@@ -277,7 +277,7 @@ class Tuner:
 
 
 def _expected_next(answers: Sequence[float]) -> float:
-    """Time per iteration that is expected of the next s of a walk: it grows as it did last, at most twofold, or stays."""
+    """Time per iteration expected of the next s of a walk: it grows as it did last, at most twofold."""
     if len(answers) < 2:
         return answers[-1] if answers else 0.0
     return answers[-1] * min(max(answers[-1] / answers[-2], 1.0), 2.0)
