@@ -120,12 +120,14 @@ def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed:
     return Counts(windows, columns, collectives, words)
 
 
-def support_counts(samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool) -> Counts:
+def support_counts(
+    samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool, trailer: int = TRAILER
+) -> Counts:
     """Counts of a run whose window k has d_k rows over p_k of the m samples."""
     rows, setup = list(distinct), int(norms)
     collectives = len(rows) + setup
     words = sum(row * panel for row, panel in zip(rows, panels, strict=True))
-    return Counts(len(rows), sum(rows), collectives, words + samples * setup + TRAILER * collectives)
+    return Counts(len(rows), sum(rows), collectives, words + samples * setup + trailer * collectives)
 
 
 def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Counts:
