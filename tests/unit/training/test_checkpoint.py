@@ -11,6 +11,7 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production.monitor import Values
+from sstep_verify.solvers.production.options import EXCHANGES
 from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
 from sstep_verify.training.checkpoint import (
     FORMAT,
@@ -83,7 +84,7 @@ def test_one_cut_short_or_damaged_is_refused(tmp_path):
         ({"sequence": np.array([[40.0, 4.0, 0.0]])}, "no sequence of s"),
         ({"sequence": np.array([[32, 8, 0], [32, 4, 0], [40, 1, 0]])}, "do not rise"),
         ({"sequence": np.array([[40, 0, 0]])}, "an s below 1"),
-        ({"sequence": np.array([[40, 4, 3]])}, "unknown exchange"),
+        ({"sequence": np.array([[40, 4, len(EXCHANGES)]])}, "unknown exchange"),
         ({"sequence": np.array([[36, 4, 0]])}, "its sequence ends at 36, not at 40"),
         ({"iterations": np.array([[0, 40]])}, "iterations are not a list"),
         ({"iterations": np.array([0.0, 40.0])}, "iterations are not a list"),
