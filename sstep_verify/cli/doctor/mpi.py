@@ -29,7 +29,8 @@ INSTALL = "python -m pip install 'sstep-verify[mpich]'"
 
 SERIAL = "everything works on one process, nothing on several"
 
-TRIAL = "from mpi4py import MPI; print('world of', MPI.COMM_WORLD.size)"
+TRIAL = "import sys; from mpi4py import MPI; sys.stdout.write(f'world of {MPI.COMM_WORLD.size}\\n')"
+"""Written at once: ranks whose output is not buffered mix what they write in pieces."""
 
 
 def mpi_findings() -> Iterator[Finding]:
