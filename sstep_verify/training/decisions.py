@@ -102,7 +102,7 @@ def decide(
     iterations = request.iterations
     if iterations is None:
         iterations = -(-PASSES * samples // block)
-    stream = IndexStream("uniform", samples, block, iterations, request.seed)
+    stream = IndexStream(request.stream, samples, block, iterations, request.seed)
     exchange, cache, reason = _earlier(request, samples, kept or {}) or _exchange(
         request, samples, iterations, ranks, block, s
     )
@@ -140,6 +140,8 @@ def decide(
         "inner loops": "compiled" if AVAILABLE else "plain Python",
         "version": __version__,
     }
+    if request.stream != "uniform":
+        identity["stream"] = request.stream
     if ranks > 1:
         identity["partition"] = request.partition
     if request.tuned:

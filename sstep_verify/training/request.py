@@ -18,6 +18,9 @@ from sstep_verify.solvers.production.options import EXCHANGES
 MOST = 1 << 53
 """Largest whole number that an option may have: products of two still fit what counts words."""
 
+STREAMS = ("uniform", "epochs")
+"""Kinds of the index stream that training draws from."""
+
 LEAST_SCALE = sys.float_info.min / sys.float_info.epsilon
 """Least C or lambda: one unit roundoff of it must still be a normal number; the largest is 1 over it."""
 
@@ -48,6 +51,8 @@ class TrainingRequest:
         Most iterations, iterations between two measurements; None to choose.
     tolerance : float
         Relative gap or residual at which training ends; 0 for never.
+    stream : {"uniform", "epochs"}
+        Draw every block anew, or each pass a permutation of all coordinates.
     seed : int
         Seed of the index stream.
     exchange : {"auto", "allreduce", "support", "reduce-scatter", "gram"}
@@ -86,6 +91,7 @@ class TrainingRequest:
     iterations: int | None = None
     interval: int | None = None
     tolerance: float = 1e-6
+    stream: str = "uniform"
     seed: int = 0
     exchange: str = "auto"
     partition: str = "work"
@@ -112,6 +118,8 @@ class TrainingRequest:
             raise InputError(
                 f"exchange = {self.exchange!r} is unknown; known: auto, {', '.join(EXCHANGES)}"
             )
+        if self.stream not in STREAMS:
+            raise InputError(f"stream = {self.stream!r} is unknown; known: {', '.join(STREAMS)}")
         if self.partition not in PARTITIONS:
             raise InputError(f"partition = {self.partition!r} is unknown; known: {', '.join(PARTITIONS)}")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):

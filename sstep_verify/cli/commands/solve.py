@@ -48,6 +48,10 @@ class OrAuto(click.ParamType):
     "--tolerance", type=float, default=1e-6, show_default=True,
     help="Relative duality gap (K-SVM) or relative residual (K-RR) at which to stop; 0: never.",
 )  # fmt: skip
+@click.option(
+    "--stream", type=click.Choice(["uniform", "epochs"]), default="uniform", show_default=True,
+    help="Coordinates: each drawn anew, as in the paper, or every pass a permutation of all.",
+)  # fmt: skip
 @click.option("--seed", type=NUMBER, default=0, show_default=True, help="Seed of the drawn coordinates.")
 @click.option(
     "--exchange", type=click.Choice(["auto", "allreduce", "support", "reduce-scatter", "gram"]),

@@ -57,6 +57,7 @@ def test_all_that_decides_the_bits_is_part_of_the_identity():
             {"loss": Hinge(2.0)},
             {"s": 8},
             {"seed": 1},
+            {"stream": "epochs"},
             {"interval": 1600},
             {"cache": 3000},
             {"separate_timers": True},
@@ -70,6 +71,14 @@ def test_all_that_decides_the_bits_is_part_of_the_identity():
     assert (
         decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2).identity == found[0]
     )
+
+
+def test_the_stream_is_drawn_as_asked_for():
+    """Uniform draws leave no word, so that runs of before are gone on with."""
+    assert "stream" not in decide(request_of(), 100, 2).identity
+    stream = decide(request_of(stream="epochs", iterations=300), 100, 2).stream
+    for begin in (0, 100, 200):
+        assert sorted(stream.blocks(begin, begin + 100).ravel().tolist()) == list(range(100))
 
 
 @pytest.mark.parametrize(

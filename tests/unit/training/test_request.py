@@ -25,6 +25,7 @@ from sstep_verify.training import TrainingRequest
         ({"tolerance": -1.0}, "tolerance = -1.0"),
         ({"tolerance": float("nan")}, "tolerance = nan"),
         ({"exchange": "ring"}, "'ring' is unknown"),
+        ({"stream": "cyclic"}, "'cyclic' is unknown; known: uniform, epochs"),
         ({"kernel": RBFKernel(1.0), "bias": 1.0}, "bias = 1 with the rbf kernel"),
         ({"loss": SquaredHinge(5e-324)}, "C = 4.94066e-324, but it must lie between 1e-292 and"),
         ({"loss": Hinge(1e-308)}, "C = 1e-308"),
