@@ -46,13 +46,14 @@ class ScalingKind(Kind):
         found = []
         for unit in units:
             item = unit.work.data
-            if item.name not in digests and item.name not in refusals:
+            if first := item.name not in digests and item.name not in refusals:
                 try:
                     digests[item.name] = load_profile(item, plan.directory)[1]
                 except (InputError, MissingExtraError) as error:
                     refusals[item.name] = str(error)
             if item.name in refusals:
                 work = replace(unit.work, refusal=refusals[item.name])
+                refusals[item.name] = f"for the same reason as {work.case}" if first else work.refusal
                 unit = replace(unit, work=work, data=())
             found.append(unit)
         return Prepared(

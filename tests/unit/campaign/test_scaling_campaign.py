@@ -9,6 +9,7 @@ from dataclasses import replace
 from html import escape
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
@@ -19,6 +20,7 @@ from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.scaling.definition import read_scaling, scaling_units
 from sstep_verify.campaign.scaling.kind import KIND
+from sstep_verify.cli.main import cli
 from sstep_verify.costs.model.profiles import NEWS_FILE
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import Case, load, write_report
@@ -144,6 +146,8 @@ def test_the_report_survives_the_file(plan, tmp_path):
     folder = write_report(results, tmp_path / "report").folder
     assert load(folder / "results.json") == results
     page = (folder / "index.html").read_text("utf-8")
+    again = write_report(load(folder / "results.json"), tmp_path / "again").folder
+    assert _sections((again / "index.html").read_text("utf-8")) == _sections(page)
     for chip in ("PASS", "FAIL", "INCONCLUSIVE"):
         assert f">{chip}</span>" not in page
     assert page.count('<figure class="wide">') == 3
@@ -162,6 +166,11 @@ def test_the_report_survives_the_file(plan, tmp_path):
         assert [row["mark"] for row in csv.DictReader(stream)] == [
             one.mark for one in results.scaling.claims
         ]
+
+
+def _sections(page):
+    """The sections of predictions."""
+    return page[page.index('<section id="claims"') : page.index('<section id="cases"')]
 
 
 def test_a_changed_document_is_refused(plan, tmp_path):
@@ -188,10 +197,10 @@ def test_what_has_no_data_is_refused_alone(plan, tmp_path):
     results = run_campaign(plan)
     assert results.summary.exit_code == 3
     assert results.summary.sentence.startswith("5 of 7 problems predicted; 2 refused; the paper's 5 claims")
-    refused = [note for note in results.campaign.notes if note.startswith("not judged: counted/")]
-    assert len(refused) == 2
+    (first, second) = [note for note in results.campaign.notes if note.startswith("not judged: counted/")]
     for words in ("--data", "SSTEP_VERIFY_DATA", "columns.txt"):
-        assert words in refused[0]
+        assert words in first
+    assert second == "not judged: counted/rbf/svm-l1: for the same reason as counted/linear/svm-l1"
     assert "counted" not in results.provenance["data"]
     assert (
         ">INCOMPLETE</span>" in (write_report(results, tmp_path / "out").folder / "index.html").read_text()
@@ -200,7 +209,7 @@ def test_what_has_no_data_is_refused_alone(plan, tmp_path):
 
 def test_counts_that_are_none_are_refused(plan, tmp_path):
     (tmp_path / "columns.txt").write_text("51\n", encoding="ascii")  # More than there are samples.
-    (note, _) = [note for note in run_campaign(plan).campaign.notes if "counted" in note]
+    note = run_campaign(plan).campaign.notes[0]
     assert "counts must be 0 to 50" in note
 
 
@@ -220,6 +229,16 @@ def test_an_interrupted_campaign_goes_on_where_it_was(plan, tmp_path):
     partial.close()
     assert said[0].startswith("2 of 7 problems are taken")
     assert second.scaling == run_campaign(plan).scaling
+
+
+def test_the_command_names_no_problem_that_is_as_it_should_be(plan, tmp_path):
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    (tmp_path / "tiny.toml").write_text(TOML, encoding="utf-8")
+    given = ["run", str(tmp_path / "tiny.toml"), "--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(cli, [*given, "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0].startswith("tiny: 7 of 7 problems predicted")
+    assert result.stdout.splitlines()[1:] == [str(tmp_path / "out")]
 
 
 def test_an_internal_error_is_exit_code_4(plan):
