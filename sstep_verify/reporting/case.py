@@ -13,6 +13,9 @@ GAP = "relative duality gap"
 ERROR = "relative solution error"
 DRIFT = "drift"
 
+PREDICTED = "PREDICTED"
+"""Status of a case of which something is predicted, and nothing judged."""
+
 NOTHING_RUN = "nothing was run: the vector was handed over"
 """Why the run of a vector ended that a solver left elsewhere."""
 
@@ -141,7 +144,7 @@ class Case:
     s : tuple of int
         Values of s that were run.
     status : str
-        Roll-up of the case's verdicts: a `Status` value.
+        Roll-up of the case's verdicts: a `Status` value; `PREDICTED` where there can be none.
     reason : str
         Why, in one sentence.
     facts : dict
@@ -153,7 +156,7 @@ class Case:
     Raises
     ------
     InputError
-        If the status is none of PASS, FAIL, VACUOUS, INCONCLUSIVE.
+        If the status is none of PASS, FAIL, VACUOUS, INCONCLUSIVE, PREDICTED.
     """
 
     id: str
@@ -180,7 +183,7 @@ class Case:
             samples=plain(self.samples),
             features=plain(self.features),
             block=plain(self.block),
-            status=status_of(self.status, f"case {self.id}"),
+            status=PREDICTED if self.status == PREDICTED else status_of(self.status, f"case {self.id}"),
             s=tuple(plain(list(self.s))),
             parameters=plain(self.parameters, f"case {self.id}: parameters"),
             facts=plain(self.facts, f"case {self.id}: facts"),

@@ -15,6 +15,7 @@ from sstep_verify.records import convert, strict
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
+from sstep_verify.reporting.scaling_document import Scaling
 from sstep_verify.reporting.stability_document import Stability
 from sstep_verify.verdict import Verdict
 
@@ -147,6 +148,8 @@ class Results:
         What a stability campaign adds; left out of the file where there is none.
     certified : Certified, optional
         What a campaign of certified optima adds; likewise.
+    scaling : Scaling, optional
+        What a campaign of predictions adds; likewise.
 
     Raises
     ------
@@ -162,6 +165,7 @@ class Results:
     schema: Literal[2] = SCHEMA
     stability: Stability | None = None
     certified: Certified | None = None
+    scaling: Scaling | None = None
 
     def __post_init__(self):
         verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
@@ -176,7 +180,7 @@ class Results:
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        for name in ("stability", "certified"):
+        for name in ("stability", "certified", "scaling"):
             if document[name] is None:
                 del document[name]
         return document
@@ -197,6 +201,9 @@ class Results:
         named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
         named += [("a stability run", run.case) for run in (self.stability.runs if self.stability else ())]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
+        if self.scaling is not None:
+            named += [("a predicted curve", curve.case) for curve in self.scaling.curves]
+            named += [("a claim", claim.case) for claim in self.scaling.claims]
         for who, case_id in named:
             if case_id not in known:
                 raise InputError(f"{who} names the case {case_id!r}, which is not there")

@@ -16,6 +16,7 @@ from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page.certified import write_certified
 from sstep_verify.reporting.page.html import write_html
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.scaling.part import scaling_part, write_scaling
 from sstep_verify.reporting.stability.part import stability_part, write_stability
 from sstep_verify.reporting.tables import write_tables
 
@@ -115,6 +116,9 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     stability = stability_part(results)
     if stability is not None:
         write_stability(results, stability, folder)
+    scaling = scaling_part(results)
+    if scaling is not None:
+        write_scaling(results, scaling, folder)
     if results.certified is not None:
         write_certified(results, results.certified, folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
@@ -123,7 +127,7 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     _attempt(
         messages,
         "index.html",
-        lambda: write_html(results, groups, drawn, folder / "index.html", missing, stability),
+        lambda: write_html(results, groups, drawn, folder / "index.html", missing, stability, scaling),
     )
     return messages
 

@@ -106,9 +106,7 @@ def command(data, **given):
 
 def _profile(data, given):
     """The column profile that the options name."""
-    import numpy as np
-
-    from sstep_verify.costs.model.profiles import Profile, uniform_profile
+    from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
     from sstep_verify.errors import InputError
 
     sizes = [name for name in ("samples", "features", "nonzeros", "counts") if given[name] is not None]
@@ -119,31 +117,10 @@ def _profile(data, given):
             raise InputError(f"DATA and --{sizes[0]}: give one of them")
         task = "regression" if given["task"] == "krr" else "classification"
         loaded = load(data, directory=given["directory"], task=task)
-        samples, features = loaded.data.shape
-        places = loaded.data.nonzero()[1]
-        return Profile(loaded.name, samples, np.bincount(places, minlength=features))
+        return matrix_profile(loaded.name, loaded.data)
     if given["samples"] is None or (given["features"] is None) == (given["counts"] is None):
         raise InputError("give DATA, or --samples and --features, or --samples and --counts")
     if given["counts"] is not None:
-        return Profile("counts", given["samples"], _counts(given["counts"], given["samples"]))
+        return Profile("counts", given["samples"], read_counts(given["counts"], given["samples"]))
     entries = given["samples"] * given["features"]
     return uniform_profile("drawn", given["samples"], given["features"], given["nonzeros"] or entries)
-
-
-def _counts(path, samples):
-    """Counts of a file."""
-    import lzma
-
-    import numpy as np
-
-    from sstep_verify.errors import InputError
-
-    with (lzma.open if str(path).endswith(".xz") else open)(path, "rt") as lines:
-        words = lines.read().split()
-    try:
-        counts = np.array([int(word) for word in words])
-    except ValueError as error:
-        raise InputError(f"{path}: {error}; one whole number a line, nonzeros of a column") from error
-    if counts.size == 0 or counts.min() < 0 or counts.max() > samples or not counts.sum():
-        raise InputError(f"{path}: counts must be 0 to {samples} (--samples), and not all 0")
-    return counts

@@ -24,10 +24,12 @@ def finish(results, written, named: str | Path) -> None:
     named : str or Path
         The report's folder as its user named it, for commands that work where the user stands.
     """
+    from sstep_verify.reporting.case import PREDICTED
+
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for case in results.cases:
-        if case.status != "PASS":
+        if case.status not in ("PASS", PREDICTED):
             click.echo(f"  {case.status} {case.id}: {case.reason}")
             for line in _again(results.verdicts_of(case.id), case.status, Path(named)):
                 click.echo(f"    {line}")

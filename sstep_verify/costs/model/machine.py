@@ -17,6 +17,10 @@ from sstep_verify.outputs.writing import write_text
 
 Table = list[list[float]]
 
+ERRORS = ("classical", "s_step", "unfitted_least", "unfitted_most", "best_s")
+"""Medians in %: of both programs on more ranks than were fitted; least and most of a data set not fitted.
+And the share of cells in %, on more ranks than were fitted, with the best s predicted within a factor 2."""
+
 RATES = ("dense", "sparse", "polynomial", "rbf", "gradient", "step", "correction", "solve", "window")
 
 
@@ -42,6 +46,8 @@ class Machine:
         Measured collectives; empty where `published` says how long they take.
     published : dict
         Parameters of the published programs; empty where it was measured with the production solver.
+    errors : dict
+        What `error` says of a machine that was fitted to them, as numbers, by `ERRORS`.
     """
 
     name: str
@@ -59,6 +65,7 @@ class Machine:
     allreduce: Table = field(default_factory=list)
     reduce_scatter: Table = field(default_factory=list)
     published: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
 
     def rate(self, table: Table, rows: float) -> float:
         """Nanoseconds at so many rows, by power laws between those measured, constant beyond."""
@@ -96,8 +103,8 @@ class Machine:
         return found * max(1.0, volume / float(curve[-1, 0]))
 
 
-def published_machine(parameters: dict[str, float], error: str) -> Machine:
-    """The machine of parameters that were fitted to the published timings.
+def published_machine(parameters: dict[str, float], errors: dict[str, float]) -> Machine:
+    """The machine of parameters that were fitted to the published timings, with errors by `ERRORS`.
 
     Its rates for the production solver are those of the published s-step programs without the transpose,
     and with no time of a window's own: what they leave open is said in docs/model.md.
@@ -106,7 +113,12 @@ def published_machine(parameters: dict[str, float], error: str) -> Machine:
     return Machine(
         name="perlmutter",
         source="published timings of the paper's C/MPI programs on a Cray EX",
-        error=error,
+        error=(
+            f"median {errors['classical']:g} % (classical) and {errors['s_step']:g} % (s-step) for the "
+            "published programs on more ranks than were fitted; on data not fitted "
+            f"{errors['unfitted_least']:g} to {errors['unfitted_most']:g} %; for other programs not "
+            "validated"
+        ),
         dense=[[1, 1e3 * own["pair"]]],
         sparse=[[1, 1e3 * own["pair"]]],
         polynomial=1e3 * own["polynomial"],
@@ -117,6 +129,7 @@ def published_machine(parameters: dict[str, float], error: str) -> Machine:
         solve=1e3 * own["solve"],
         window=own["call"],
         published=own,
+        errors=errors,
     )
 
 
@@ -124,7 +137,7 @@ def write(machine: Machine, path: str | Path) -> None:
     """Write a machine file."""
     lines = [f"# Machine file of sstep-verify: {machine.name}"]
     fields = asdict(machine)
-    published = fields.pop("published")
+    tables = {name: fields.pop(name) for name in ("published", "errors")}
     for name, value in fields.items():
         if isinstance(value, list):
             rows = "".join(f"\n  [{', '.join(f'{number:.6g}' for number in row)}]," for row in value)
@@ -133,8 +146,9 @@ def write(machine: Machine, path: str | Path) -> None:
             lines.append(f'{name} = "{value.translate(QUOTED)}"')
         else:
             lines.append(f"{name} = {float(value):.6g}")
-    if published:
-        lines += ["", "[published]", *(f"{name} = {value!r}" for name, value in published.items())]
+    for title, table in tables.items():
+        if table:
+            lines += ["", f"[{title}]", *(f"{name} = {value!r}" for name, value in table.items())]
     write_text(path, "\n".join(lines) + "\n")
 
 
@@ -185,6 +199,8 @@ def _require(machine: Machine) -> None:
             raise ValueError(f"{name} = {value}; positive numbers, a table as [rows, ns]")
     if machine.published and set(machine.published) != set(START):
         raise ValueError(f"[published] must hold {', '.join(START)}")
+    if machine.errors and set(machine.errors) != set(ERRORS):
+        raise ValueError(f"[errors] must hold {', '.join(ERRORS)}")
     for table in (machine.allreduce, machine.reduce_scatter):
         numbers = np.array(table or [[1, 1, 1]], dtype=np.float64)
         if numbers.ndim != 2 or numbers.shape[1] != 3 or not (numbers > 0).all():

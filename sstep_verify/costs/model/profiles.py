@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lzma
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 
-NEWS_FILE = "news20.binary.colnnz.txt.xz"
-"""Counts of nonzeros per feature of news20.binary, one a line."""
+NEWS_FILE, NEWS_SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
+"""Counts of nonzeros per feature of news20.binary, one a line; its samples."""
 
 ADULT = (
     [6512] * 5
@@ -97,19 +97,25 @@ class Profile:
         balanced : bool
             Whether columns are dealt out so that every rank has the same work, instead.
         """
-        counts = self.counts.astype(np.float64)
-        pairs = counts * counts / self.samples
-        if balanced:
-            each, work = float(counts.sum()) / ranks, float(pairs.sum()) / ranks
-            # No column is split: the one with most pairs is a floor.
-            return Shares(each, each, work, max(work, float(pairs.max())), self.features / ranks)
-        small, extra = divmod(self.features, ranks)
-        edges = np.arange(ranks + 1) * small + np.minimum(np.arange(ranks + 1), extra)
-        held = np.diff(np.concatenate([[0], np.cumsum(counts)])[edges])
-        worked = np.diff(np.concatenate([[0], np.cumsum(pairs)])[edges])
-        return Shares(
-            float(held[0]), float(held.max()), float(worked[0]), float(worked.max()), self.features / ranks
-        )
+        return _shares(self, ranks, balanced)
+
+
+@lru_cache(maxsize=256)
+def _shares(profile: Profile, ranks: int, balanced: bool) -> Shares:
+    """Shares, kept: every s and exchange asks for the same ones, of a million columns."""
+    counts, features = profile.counts.astype(np.float64), profile.features
+    pairs = counts * counts / profile.samples
+    if balanced:
+        each, work = float(counts.sum()) / ranks, float(pairs.sum()) / ranks
+        # No column is split: the one with most pairs is a floor.
+        return Shares(each, each, work, max(work, float(pairs.max())), features / ranks)
+    small, extra = divmod(features, ranks)
+    edges = np.arange(ranks + 1) * small + np.minimum(np.arange(ranks + 1), extra)
+    held = np.diff(np.concatenate([[0], np.cumsum(counts)])[edges])
+    worked = np.diff(np.concatenate([[0], np.cumsum(pairs)])[edges])
+    return Shares(
+        float(held[0]), float(held.max()), float(worked[0]), float(worked.max()), features / ranks
+    )
 
 
 def uniform_profile(name: str, samples: int, features: int, nonzeros: float) -> Profile:
@@ -123,6 +129,30 @@ def uniform_profile(name: str, samples: int, features: int, nonzeros: float) -> 
     if not 0 < nonzeros <= samples * features:
         raise InputError(f"{nonzeros:g} nonzeros of {samples} x {features} entries; give 1 to m n")
     return Profile(name, samples, np.full(features, nonzeros / features))
+
+
+def matrix_profile(name: str, data: Any) -> Profile:
+    """Of samples by features, an array or a sparse array."""
+    samples, features = data.shape
+    return Profile(name, samples, np.bincount(data.nonzero()[1], minlength=features))
+
+
+def read_counts(path: str | Path, samples: int) -> np.ndarray[Any, Any]:
+    """Nonzeros of each column from a file, one a line; of its name ``.xz`` it is unpacked.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or they are no counts of columns with so many samples.
+    """
+    try:
+        with (lzma.open if str(path).endswith(".xz") else open)(path, "rt", encoding="ascii") as lines:
+            counts = np.array([int(word) for word in lines.read().split()])
+    except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
+        raise InputError(f"{path}: {error}; one whole number a line, nonzeros of a column") from error
+    if counts.size == 0 or counts.min() < 0 or counts.max() > samples or not counts.sum():
+        raise InputError(f"{path}: counts must be 0 to {samples}, the samples, and not all 0")
+    return counts
 
 
 def handwritten_profile() -> Profile:
@@ -145,12 +175,10 @@ def handwritten_profile() -> Profile:
 @cache
 def published_profiles(folder: str) -> dict[str, Profile]:
     """The four data sets of the published timings; news20.binary's counts are read from a folder."""
-    with lzma.open(Path(folder) / NEWS_FILE, "rt") as lines:
-        news = np.array([int(line) for line in lines])
     known = [
         Profile("duke", 44, np.full(7129, 44)),
         Profile("a9a", 32_561, np.array(ADULT)),
         handwritten_profile(),
-        Profile("news20.binary", 19_996, news),
+        Profile("news20.binary", NEWS_SAMPLES, read_counts(Path(folder) / NEWS_FILE, NEWS_SAMPLES)),
     ]
     return {profile.name: profile for profile in known}

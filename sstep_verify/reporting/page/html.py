@@ -20,6 +20,8 @@ from sstep_verify.reporting.page.verdicts import (
     visibility,
 )
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.scaling.part import ScalingPart
+from sstep_verify.reporting.scaling_document import MARKS
 from sstep_verify.reporting.stability.part import StabilityPart
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import text_of
@@ -31,6 +33,11 @@ OUTCOMES = {
     1: ("FAIL", "At least one FAIL"),
     3: ("INCONCLUSIVE", "Something is inconclusive, or too little was executed"),
 }
+PREDICTIONS = {
+    0: ("PREDICTED", "Everything asked for is predicted; no solver was run, timed or judged"),
+    3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
+}
+"""The same of a campaign of predictions."""
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
     "and staggered so that runs that coincide can be told apart; the CSV holds every point."
@@ -61,6 +68,7 @@ def write_html(
     path: Path,
     warnings: Sequence[str] = (),
     stability: StabilityPart | None = None,
+    scaling: ScalingPart | None = None,
 ) -> Path:
     """Render the page.
 
@@ -78,6 +86,8 @@ def write_html(
         Shown at the top: what is missing from the report, and why.
     stability : StabilityPart, optional
         Sentences, figures and table of a stability campaign.
+    scaling : ScalingPart, optional
+        Figures and tables of a campaign of predictions.
 
     Raises
     ------
@@ -93,15 +103,22 @@ def write_html(
         lstrip_blocks=True,
     )
     environment.filters.update(
-        short=short, count=count, duration=duration, full=full, settled=settled_last, ratio=ratio_of
+        amount=amount,
+        short=short,
+        count=count,
+        duration=duration,
+        full=full,
+        settled=settled_last,
+        ratio=ratio_of,
     )
     taken: set[str] = set()
     overview = tally(results.verdicts)
     shown, wrong = rows(results), failures(results)
+    outcomes = PREDICTIONS if scaling else OUTCOMES
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
-        outcome=OUTCOMES.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly")),
+        outcome=outcomes.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly")),
         only=results.campaign.parameters.get("only", ""),
         failures=wrong,
         failed=[case for case in results.cases if case.id in failed],
@@ -125,6 +142,8 @@ def write_html(
         warnings=warnings,
         stability=stability,
         certified=certified_rows(results),
+        scaling=scaling,
+        marks=MARKS,
     )
     path.write_text(text, encoding="utf-8")
     return path
@@ -139,6 +158,11 @@ def _quantities(results: Results) -> dict[str, str]:
 def short(value) -> str:
     """Three significant digits; a dash for what is not available."""
     return "–" if value is None else f"{value:.3g}".replace("inf", "∞")
+
+
+def amount(value) -> str:
+    """A positive number in three digits, of a large one all before the point: ``0.749``, ``5 600``."""
+    return short(value) if value < 100 else count(round(value))
 
 
 def count(value) -> str:

@@ -1,48 +1,143 @@
-"""The scaling study's tables."""
+"""Predicted scaling, and the paper's claims beside it."""
+
+import os
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from sstep_verify.costs.model.machine import read
-from sstep_verify.costs.model.profiles import Profile, uniform_profile
-from sstep_verify.costs.model.scaling import (
+from sstep_verify.costs.model import claims as claims_module
+from sstep_verify.costs.model.claims import (
     NOT_REPRODUCIBLE,
     NOT_SUPPORTED,
-    RANKS,
+    SPEEDUPS,
     SUPPORTED,
-    UNPUBLISHED,
-    claims,
-    paper_profiles,
-    scaling,
+    claims_on,
 )
+from sstep_verify.costs.model.machine import read
+from sstep_verify.costs.model.production import Method
+from sstep_verify.costs.model.profiles import Profile, uniform_profile
+from sstep_verify.costs.model.scaling import RANKS, scaling
+from sstep_verify.costs.model.timed import DATA, KERNELS, STEPS, TIMED, UNKNOWN, Cell, Timed, program_error
+from sstep_verify.costs.model.timings import TIMINGS_FILE, published_timings
 
-PROFILES = paper_profiles(
-    {
-        "duke": uniform_profile("duke", 44, 7129, 44 * 7129),
-        # Columns as skewed as those of the real data, fewer of them.
-        "news20.binary": Profile("news20.binary", 19_996, np.maximum(8000 // np.arange(1, 100_001), 2)),
-    }
-)
+MACHINE = read("perlmutter")
+PROFILES = {
+    "colon-cancer": uniform_profile("colon-cancer", 62, 2000, 124_000),
+    "duke": uniform_profile("duke", 44, 7129, 44 * 7129),
+    "synthetic": uniform_profile("synthetic", 2000, 8_000, 160_000),
+    # Columns as skewed as those of the real data, fewer of them.
+    "news20.binary": Profile("news20.binary", 19_996, np.maximum(8000 // np.arange(1, 10_001), 2)),
+}
 
 
-def test_tables_hold_every_cell():
-    rows = scaling(read("perlmutter"), PROFILES)
-    assert len(rows) == len(PROFILES) * 2 * 3 * len(RANKS)
-    for row in rows:
-        assert row["s-step"] > 0
-        if row["task"] == "K-SVM" and row["P"] == 1:
-            assert row["s-step"] < row["classical"]  # The transpose is paid once a window.
-        assert row["kernel"] == "linear" or row["exchange"] != "gram"
-        if row["data"] == "news20.binary":
-            # Long columns: fewer words, and no transpose.
-            assert 0 < row["ours"] < row["s-step"]
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_number_of_ranks_has_a_point(name, kernel):
+    points = scaling(MACHINE, PROFILES[name], Method("allreduce", kernel, True))
+    assert tuple(point.ranks for point in points) == RANKS
+    assert points[0].s_step < points[0].classical  # The transpose is paid once a window.
+    for point in points:
+        assert point.s > 1
+        assert kernel == "linear" or point.exchange != "gram"
+        if name == "news20.binary":
+            assert 0 < point.ours < point.s_step  # Long columns: fewer words, and no transpose.
+
+
+def every_claim():
+    cells = [
+        Cell(name, svm, kernel, block)
+        for name in PROFILES
+        for svm, blocks in ((True, (1,)), (False, (1, 2, 4)))
+        for block in blocks
+        for kernel in KERNELS
+    ]
+    return [(cell, claim) for cell in cells for claim in claims_on(MACHINE, PROFILES[cell.data], cell)]
 
 
 def test_claims_are_judged_where_timings_were_published_and_nowhere_else():
-    found = claims(read("perlmutter"), PROFILES)
-    assert len(found) == 43
-    for claim in found:
-        assert claim.verdict in (SUPPORTED, NOT_SUPPORTED, NOT_REPRODUCIBLE)
-        if claim.text.split(",")[0].split(":")[0] in UNPUBLISHED or "P =" in claim.text:
-            assert claim.verdict == NOT_REPRODUCIBLE
-    (headline,) = (claim for claim in found if claim.text == "duke, K-SVM, rbf: speed-up")
-    assert (headline.stated, headline.verdict) == ("9.8", NOT_SUPPORTED)
+    found = every_claim()
+    assert len(found) == 3 * len(SPEEDUPS) + 7
+    for cell, claim in found:
+        judged = cell in TIMED and "P =" not in claim.text
+        assert (claim.mark != NOT_REPRODUCIBLE) == judged
+        assert bool(claim.timed) == judged
+        assert claim.error
+        if cell.data not in DATA:
+            assert "were published" in claim.reason
+
+
+def test_a_claim_needs_the_prediction_and_the_timings(monkeypatch):
+    cell = Cell("duke", True, "rbf")
+    (first, *_) = claims_on(MACHINE, PROFILES["duke"], cell)
+    assert (first.stated, first.timed, first.mark) == ("9.8", "2.95", NOT_SUPPORTED)
+    monkeypatch.setitem(claims_module.SPEEDUPS, ("duke", True, 1), (4.8, 5.4, 3.0))
+    assert claims_on(MACHINE, PROFILES["duke"], cell)[0].mark == SUPPORTED
+    monkeypatch.setitem(claims_module.TIMED, cell, Timed(1024, 2.2))
+    assert claims_on(MACHINE, PROFILES["duke"], cell)[0].mark == NOT_SUPPORTED
+    monkeypatch.setitem(claims_module.TIMED, cell, Timed(1024, 0.99))
+    monkeypatch.setitem(claims_module.SPEEDUPS, ("duke", True, 1), (4.8, 5.4, 1.1))
+    slower = claims_on(MACHINE, PROFILES["duke"], cell)[0]
+    assert slower.mark == NOT_SUPPORTED
+    assert "s-step was slower" in slower.reason
+
+
+def test_a_claim_looks_at_nothing_beyond_what_was_timed():
+    for cell, claim in every_claim():
+        if claim.text == "speed-up" and cell in TIMED:
+            ranks, s = claim.predicted.split("P = ")[1].rstrip(")").split(", s = ")
+            assert all(int(count.replace(",", "")) <= TIMED[cell].ranks for count in ranks.split(" / "))
+            assert int(s) <= STEPS
+
+
+@pytest.mark.parametrize(
+    ("cell", "ranks", "s", "error"),
+    [
+        (Cell("duke", True, "rbf"), 1024, 1, "14 %"),
+        (Cell("duke", True, "rbf"), 1024, 64, "20 %"),
+        (Cell("duke", True, "rbf"), 2048, 1, UNKNOWN),
+        (Cell("duke", True, "rbf"), 64, 128, UNKNOWN),
+        (Cell("colon-cancer", True, "rbf"), 64, 8, "20 to 50 %"),
+        (Cell("", True, "rbf"), 4096, 8, UNKNOWN),
+    ],
+)
+def test_errors_are_stated_as_far_as_something_was_timed(cell, ranks, s, error):
+    assert program_error(MACHINE, cell, ranks, s) == error
+
+
+def test_the_numbers_of_the_shipped_machine_are_those_in_its_words():
+    for name in ("classical", "s_step", "unfitted_least", "unfitted_most"):
+        assert f"{MACHINE.errors[name]:g}" in MACHINE.error
+
+
+def test_what_is_said_of_the_published_timings_is_so():
+    folder = os.environ.get("SSTEP_VERIFY_DATA", "")
+    if not folder or not (Path(folder) / TIMINGS_FILE).exists():
+        pytest.skip(f"no {TIMINGS_FILE} in SSTEP_VERIFY_DATA: published timings are not copied here")
+    timings = published_timings(folder)
+    runs, total = timings.runs, timings.total
+    assert runs.s.max() == STEPS
+    found = {}
+    for which in range(len(runs)):
+        cell = Cell(
+            str(runs.data[which]),
+            runs.method[which] == "ksvm",
+            str(runs.kernel[which]),
+            int(runs.block[which]),
+        )
+        found.setdefault(cell, []).append(which)
+    for cell, (ranks, speedup) in TIMED.items():
+        own = np.array(found[cell])
+        first = runs.s[own] == 1
+        assert runs.ranks[own].max() == ranks
+        assert round(float(total[own[first]].min() / total[own[~first]].min()), 2) == speedup
+    there = Counter(cell.data for cell in found)
+    assert all(there[name] == sum(cell.data == name for cell in TIMED) for name in DATA)
+    rbf = np.array(found[Cell("duke", True, "rbf")])
+    stepped = rbf[runs.s[rbf] > 1]
+    assert runs.s[stepped[np.argmin(total[stepped])]] == 32
+    own = rbf[runs.ranks[rbf] == 32]
+    kernel = timings.phases[own[np.argsort(runs.s[own])], 0]
+    assert (np.diff(kernel) < 0).all()
+    assert [round(float(value), 1) for value in kernel[[0, -1]]] == [78.5, 16.1]

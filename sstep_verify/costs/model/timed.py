@@ -1,0 +1,84 @@
+"""What was published of the paper's programs, and so how far a prediction of them has been checked.
+
+The figures are of `published_timings`; the timings themselves are not part of this project.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sstep_verify.costs.model.machine import Machine
+
+KERNELS = ("linear", "polynomial", "rbf")
+
+
+class Cell(NamedTuple):
+    """A data set by name, whether it is a K-SVM, the kernel, and b."""
+
+    data: str
+    svm: bool
+    kernel: str
+    block: int = 1
+
+
+class Timed(NamedTuple):
+    """Of a cell: the largest P timed; the best classical time over the best s-step time, each over P."""
+
+    ranks: int
+    speedup: float
+
+
+STEPS = 64
+"""Largest s timed, of every cell."""
+
+_TIMED: dict[tuple[str, bool, int], tuple[Timed | None, Timed | None, Timed | None]] = {
+    ("duke", True, 1): (Timed(1280, 4.22), Timed(1280, 4.94), Timed(1024, 2.95)),
+    ("duke", False, 1): (Timed(1280, 4.77), Timed(1280, 3.52), Timed(1024, 2.40)),
+    ("duke", False, 2): (Timed(1280, 3.55), None, Timed(1024, 2.33)),
+    ("duke", False, 4): (Timed(1280, 2.44), None, Timed(1024, 2.97)),
+    ("news20.binary", True, 1): (Timed(1280, 2.32), Timed(1280, 2.48), Timed(1024, 2.67)),
+    ("news20.binary", False, 1): (Timed(2048, 2.75), Timed(2048, 2.96), Timed(1280, 2.89)),
+    ("news20.binary", False, 2): (Timed(2048, 1.71), Timed(2048, 1.83), Timed(1280, 2.09)),
+    ("news20.binary", False, 4): (Timed(1152, 0.96), Timed(1152, 1.43), Timed(1280, 1.67)),
+}
+
+TIMED = {
+    Cell(data, svm, kernel, block): found
+    for (data, svm, block), row in _TIMED.items()
+    for kernel, found in zip(KERNELS, row, strict=True)
+    if found is not None
+}
+"""The cells of the paper that were timed."""
+
+DATA = {cell.data for cell in TIMED}
+
+SHAPES = {
+    "colon-cancer": (62, 2_000),
+    "duke": (44, 7_129),
+    "synthetic": (2_000, 800_000),
+    "news20.binary": (19_996, 1_355_191),
+}
+"""Samples and features of the paper's data sets, without which a name says nothing."""
+
+UNKNOWN = "not known"
+"""The error of what was never compared with a measurement."""
+
+
+def program_error(machine: Machine, cell: Cell, ranks: int, s: int) -> str:
+    """Stated error of a predicted time of the paper's programs: classical (s = 1) or s-step.
+
+    Parameters
+    ----------
+    machine : Machine
+        Fitted to the published programs.
+    cell : Cell
+        What is run.
+    ranks, s : int
+        P, and iterations a window.
+    """
+    known, off = TIMED.get(cell), machine.errors
+    if not off or s > STEPS or ranks > (known.ranks if known else max(one.ranks for one in TIMED.values())):
+        return UNKNOWN
+    if cell.data not in DATA:
+        return f"{off['unfitted_least']:g} to {off['unfitted_most']:g} %"
+    return f"{off['classical' if s == 1 else 's_step']:g} %"
