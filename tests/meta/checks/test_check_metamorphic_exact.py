@@ -86,7 +86,7 @@ PLANTED = {
         {"targets-up", "targets-down"},
     ),
     "stream begun one too early": (
-        Ridge(0.05), None, run_module, ("        start = self._request.start\n        for", "        start = max(self._request.start - 1, 0)\n        for"),
+        Ridge(0.05), None, run_module, ("        start, chunk = self._request.start, ", "        start, chunk = max(self._request.start - 1, 0), "),
         {"restart"},
     ),
     "start vector ignored": (
