@@ -128,8 +128,9 @@ class Trajectory:
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
-    stopped : {"iterations", "observer", "tolerance", "given"}
-        Whether all iterations were made, the observer ended the run, or the solver's own rule did; or
+    stopped : {"iterations", "observer", "tolerance", "stagnation", "given"}
+        Whether all iterations were made, the observer ended the run, or the solver's own rule did,
+        because its tolerance was reached or because its precision attains no more; or
         that a was handed over, see `GIVEN`.
     panels : mapping of int to Panel
         Kernel rows used, by the iteration at which their window begins; asked for by

@@ -11,7 +11,10 @@ from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Asked, Trajectory
 
-STOPS = ("iterations", "observer", "tolerance")
+OWN = ("tolerance", "stagnation")
+"""Reasons for stopping that are a solver's own rule."""
+
+STOPS = ("iterations", "observer", *OWN)
 """Reasons for stopping, see `Trajectory.stopped`."""
 
 
@@ -41,7 +44,7 @@ def _recorded(declaration: Declaration, trajectory: Trajectory, asked: Asked) ->
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         return f"recorded iterations are a {found.dtype} array of shape {found.shape}"
     due = [stop for stop in asked.points if stop <= trajectory.length]
-    if trajectory.stopped == "tolerance" and trajectory.length % asked.s == 0:
+    if trajectory.stopped in OWN and trajectory.length % asked.s == 0:
         due = sorted({*due, trajectory.length})  # Its own rule may end it at any window's end.
     if found.tolist() == due:
         return ""
@@ -108,7 +111,7 @@ def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str
         return f"the observer ended it at iteration {asked.ended}, but it stopped by {told} at {made}"
     if told == "observer" and asked.ended is None and trajectory.asked is not None:
         return f"it says that its observer ended it at iteration {made}, which it did not"
-    if told == "tolerance" and not trajectory.claims:
+    if told in OWN and not trajectory.claims:
         return f"it stopped by its own rule at iteration {made} and claims nothing of its result"
     return ""
 

@@ -13,7 +13,8 @@ set-up Z = 1 where the RBF kernel is formed by norm expansion (the squared norms
     column-cache     as allreduce, but a window asks only for the rows that are not kept, and not at all if
                      none is missing
 
-and two words (status, signature) in every reduction, except the first of the two of reduce-scatter. Every
+and two words (status, signature) in every reduction, except the first of the two of reduce-scatter; where s
+is tuned on several ranks three, the third being the time from which all ranks choose s alike. Every
 rank hands the same words to the same reductions, so what one rank counts is the critical path, and P times
 that the total.
 
@@ -32,6 +33,9 @@ from sstep_verify.costs.windows import Distinct
 
 TRAILER = 2
 """Words beside the payload of a reduction: status and signature."""
+
+TIMED_TRAILER = 3
+"""The same where s is tuned on several ranks: status, signature and time."""
 
 ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
 """Names of the two kinds of reductions."""
@@ -74,7 +78,9 @@ class Counts(NamedTuple):
         return dict(zip(("windows", "panel columns", "collectives", "words"), self, strict=True))
 
 
-def window_counts(exchange: str, samples: int, distinct: Distinct, norms: bool) -> Counts:
+def window_counts(
+    exchange: str, samples: int, distinct: Distinct, norms: bool, trailer: int = TRAILER
+) -> Counts:
     """Counts of a run whose every window exchanges what it needs.
 
     Parameters
@@ -87,6 +93,8 @@ def window_counts(exchange: str, samples: int, distinct: Distinct, norms: bool) 
         Distinct coordinates of the windows.
     norms : bool
         Whether the set-up reduces the squared norms of the samples (Z); never with gram.
+    trailer : int
+        Words beside the payload of a reduction.
 
     Returns
     -------
@@ -96,12 +104,12 @@ def window_counts(exchange: str, samples: int, distinct: Distinct, norms: bool) 
     panel, small = samples * (distinct.total + setup), distinct.squares + distinct.total
     match exchange:
         case "gram":
-            return Counts(windows, distinct.total, windows, small + TRAILER * windows)
+            return Counts(windows, distinct.total, windows, small + trailer * windows)
         case "reduce-scatter":
-            words = panel + small + TRAILER * (windows + setup)
+            words = panel + small + trailer * (windows + setup)
             return Counts(windows, distinct.total, 2 * windows + setup, words)
     collectives = windows + setup
-    return Counts(windows, distinct.total, collectives, panel + TRAILER * collectives)
+    return Counts(windows, distinct.total, collectives, panel + trailer * collectives)
 
 
 def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed: bool = True) -> Counts:
@@ -129,7 +137,9 @@ def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Co
     return Counts(len(lacking), columns, collectives, words)
 
 
-def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:
+def schedule(
+    exchange: str, samples: int, counts: Iterable[int], norms: bool, trailer: int = TRAILER
+) -> Iterator[Reduction]:
     """Every reduction of a run, in order.
 
     Parameters
@@ -143,22 +153,24 @@ def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) ->
         portion of the matrix.
     norms : bool
         Whether the set-up reduces the squared norms of the samples.
+    trailer : int
+        Words beside the payload of a reduction.
 
     Yields
     ------
     Reduction
     """
     if norms:
-        yield Reduction(ALLREDUCE, samples + TRAILER)
+        yield Reduction(ALLREDUCE, samples + trailer)
     for count in counts:
-        small = count * count + count + TRAILER
+        small = count * count + count + trailer
         if exchange == "gram":
             yield Reduction(ALLREDUCE, small)
         elif exchange == "reduce-scatter":
             yield Reduction(REDUCE_SCATTER, count * samples)
             yield Reduction(ALLREDUCE, small)
         elif count:
-            yield Reduction(ALLREDUCE, count * samples + TRAILER)
+            yield Reduction(ALLREDUCE, count * samples + trailer)
 
 
 def portions(samples: int, rows: int) -> list[int]:

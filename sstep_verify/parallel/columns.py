@@ -61,14 +61,16 @@ class WindowColumns:
         Coordinates drawn per full window (s * b).
     windows : int
         Largest number of windows handled in one call.
+    narrow : int
+        Largest number of coordinates drawn in one call by windows that may draw less; 0 if there are none.
     """
 
-    def __init__(self, samples: int, draws: int, windows: int):
+    def __init__(self, samples: int, draws: int, windows: int, narrow: int = 0):
         self._stamp = np.full((2, samples), -1, dtype=np.int32)
         self._mark = 0
-        self._columns = np.empty((windows, draws), dtype=np.int64)
-        self._positions = np.empty((windows, draws), dtype=np.int64)
-        self._counts = np.empty(windows, dtype=np.int64)
+        self._columns = np.empty(max(windows * draws, narrow), dtype=np.int64)
+        self._positions = np.empty_like(self._columns)
+        self._counts = np.empty(max(windows, narrow), dtype=np.int64)
 
     def of(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Columns, positions and counts of windows given as rows of drawn coordinates."""
@@ -76,8 +78,8 @@ class WindowColumns:
         if self._mark > LARGEST_MARK - windows:
             self._stamp[:] = -1
             self._mark = 0
-        columns = self._columns[:windows, :width]
-        positions = self._positions[:windows, :width]
+        columns = self._columns[: draws.size].reshape(windows, width)
+        positions = self._positions[: draws.size].reshape(windows, width)
         counts = self._counts[:windows]
         self._mark = distinct_columns(draws, self._stamp, self._mark, columns, positions, counts)
         return columns, positions, counts

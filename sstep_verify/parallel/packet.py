@@ -2,7 +2,9 @@
 
 The status word says that some rank failed since the last reduction, so all ranks raise in the same window
 instead of waiting for each other for ever. The signature is a digest of the replicated dual vector: if the
-ranks no longer hold the same bits, the sum of their signatures is not P times one's own.
+ranks no longer hold the same bits, the sum of their signatures is not P times one's own. Where s is tuned a
+third word, the time, says how long each rank took: a whole number of nanoseconds, so that its sum is exact
+in any order and all ranks decide from the same bits.
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ from sstep_verify.parallel.communicator import Communicator
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""
+
+TIMED_TRAILER = TRAILER + 1
+"""The same where s is tuned on several ranks: status, signature and time."""
+
+LONGEST = 1 << 40
+"""Most nanoseconds that are told, 18 minutes: sums over 2**13 ranks are exact in float64."""
 
 SIGNATURE_BITS = 32
 """Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""
@@ -67,6 +75,8 @@ class Packet:
         Where it is summed.
     words : int
         Largest payload.
+    timed : bool
+        Whether the time word travels too, where there are several ranks.
 
     Attributes
     ----------
@@ -76,15 +86,22 @@ class Packet:
         Digest of the replicated dual vector, see `sign`.
     window : int
         Window under way, for messages.
+    time : int or None
+        Nanoseconds of this rank to be told with the next reduction, after which there are none.
+    told : int or None
+        Sum over all ranks of what the last reduction that was given a time told.
     """
 
-    def __init__(self, communicator: Communicator, words: int):
+    def __init__(self, communicator: Communicator, words: int, timed: bool = False):
         self._communicator = communicator
-        self._flat = np.zeros(words + TRAILER)
+        self._trailer = TIMED_TRAILER if timed and communicator.size > 1 else TRAILER
+        self._flat = np.zeros(words + self._trailer)
         self._squares: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.failure: Exception | None = None
         self.signature = np.zeros(1, dtype=np.uint64)
         self.window = 0
+        self.time: int | None = None
+        self.told: int | None = None
 
     def payload(self, words: int) -> np.ndarray:
         """The first `words` words of the buffer."""
@@ -113,12 +130,16 @@ class Packet:
         if size == 1:
             if self.failure is not None:
                 raise self.failure
-            communicator.allreduce(self._flat[: words + TRAILER])
+            communicator.allreduce(self._flat[: words + self._trailer])
             return
         own = self._signature_word()
         self._flat[words] = 0.0 if self.failure is None else 1.0
         self._flat[words + 1] = own
-        communicator.allreduce(self._flat[: words + TRAILER])
+        if self._trailer == TIMED_TRAILER:
+            self._flat[words + 2] = min(self.time or 0, LONGEST)
+        communicator.allreduce(self._flat[: words + self._trailer])
+        if self._trailer == TIMED_TRAILER and self.time is not None:
+            self.time, self.told = None, int(self._flat[words + 2])
         if self._flat[words] != 0.0:
             self.raise_failures()
         if self._flat[words + 1] != size * own:

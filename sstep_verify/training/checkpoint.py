@@ -16,7 +16,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,12 @@ from sstep_verify.outputs import write_whole
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.monitor import Values
-from sstep_verify.solvers.production.training_plan import Measured, Place
+from sstep_verify.solvers.production.options import EXCHANGES
+from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
 
-FORMAT = "sstep-verify solve checkpoint 2"
+FORMAT = "sstep-verify solve checkpoint 3"
 
-_TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values")
+_TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values", "sequence")
 _UNREADABLE = (
     ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, MemoryError, RecursionError,
     NotImplementedError, zlib.error, zipfile.BadZipFile,
@@ -77,6 +78,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "alpha": place.alpha,
         "iterations": np.array([found.iteration for found in place.history], dtype=np.int64),
         "values": np.array([tuple(found.values) for found in place.history]),
+        "sequence": numbers_of(place.sequence),
         "options": json.dumps(dict(checkpoint.options)),
         "data": checkpoint.data,
     }
@@ -112,12 +114,49 @@ def read_checkpoint(path: Path) -> Checkpoint:
         _require(isinstance(options, dict), "its options are not an object")
         rows = zip(iterations.tolist(), values.tolist(), strict=True)
         history = tuple(Measured(iteration, Values(*row)) for iteration, row in rows)
-        return Checkpoint(Place(history[-1].iteration, parts["alpha"], history), options, parts["data"])
+        place = Place(history[-1].iteration, parts["alpha"], history, stretches_of(parts["sequence"]))
+        made = place.sequence[-1].end if place.sequence else place.iteration
+        _require(made == place.iteration, f"its sequence ends at {made}, not at {place.iteration}")
+        return Checkpoint(place, options, parts["data"])
     except _UNREADABLE as error:
         raise InputError(
             f"{path}: is not a whole checkpoint of sstep-verify solve ({error}); "
             "remove it and run without --resume"
         ) from error
+
+
+def numbers_of(sequence: Sequence[Stretch]) -> np.ndarray:
+    """Stretches as numbers, shape (k, 3): end, s, place of the exchange among `EXCHANGES`."""
+    rows = [(stretch.end, stretch.s, EXCHANGES.index(stretch.exchange)) for stretch in sequence]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def stretches_of(numbers: np.ndarray) -> tuple[Stretch, ...]:
+    """What `numbers_of` wrote; ValueError where it is nothing of the kind."""
+    _require(numbers.dtype == np.int64 and numbers.ndim == 2 and numbers.shape[1] == 3, "no sequence of s")
+    ends, sizes, exchanges = numbers.T
+    _require(bool(np.all(np.diff(ends, prepend=0) > 0)), "the ends of its sequence do not rise")
+    _require(bool(np.all(sizes >= 1)), "its sequence has an s below 1")
+    _require(bool(np.all((exchanges >= 0) & (exchanges < len(EXCHANGES)))), "it has an unknown exchange")
+    return tuple(Stretch(end, s, EXCHANGES[place]) for end, s, place in numbers.tolist())
+
+
+def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
+    """The sequence of s in a result or a checkpoint, and the options of its run.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or its s was not tuned.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            options = json.loads(str(file["options"]))
+            tuned = isinstance(options, dict) and options.get("s") == "auto"
+            _require(tuned, "its s was not tuned")
+            return stretches_of(file["sequence"]), options
+    except _UNREADABLE as error:
+        raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:

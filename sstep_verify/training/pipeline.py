@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,20 +18,23 @@ from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.reading import LocalData
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
+from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training import train
-from sstep_verify.solvers.production.training_plan import Measured, Place, Trained, refuse_start
+from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch, Trained, refuse_start
 from sstep_verify.training import prediction
 from sstep_verify.training.agreement import held_by_first_rank, on_first_rank
 from sstep_verify.training.checkpoint import (
     Checkpoint,
     data_digest,
+    numbers_of,
     read_checkpoint,
+    read_sequence,
     refuse_impossible,
     refuse_other_run,
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.training.decisions import Decided, decide
+from sstep_verify.training.decisions import Decided, decide, schedule_of
 from sstep_verify.training.durations import prediction_seconds, reading_seconds, training_seconds
 from sstep_verify.training.keeping import Keeper
 from sstep_verify.training.request import TrainingRequest
@@ -75,6 +78,8 @@ class Outcome:
         What was decided on.
     trained : Trained
         What came of it.
+    schedule : Schedule or None
+        Where s is tuned: what was tried and found.
     timers : tuple of dict
         Seconds per phase, by rank.
     predicted : str
@@ -85,6 +90,7 @@ class Outcome:
     local: LocalData
     decided: Decided
     trained: Trained
+    schedule: Schedule | None
     timers: tuple[dict[str, float], ...]
     predicted: str
 
@@ -115,18 +121,19 @@ def solve(request: TrainingRequest, communicator: Communicator, listener: Listen
         listener.expect(on_first_rank(communicator, lambda: reading_seconds(path for _, path in inputs)))
         samples = read(request, communicator)
         digest = data_digest(samples.problem, communicator)
-        decided, place = _begin(request, samples.problem, digest, communicator, listener)
-        trained = _train(request, samples, decided, place, digest, communicator, listener)
+        decided, place, schedule = _begin(request, samples, digest, communicator, listener)
+        trained = _train(request, samples, decided, place, schedule, digest, communicator, listener)
         on_first_rank(communicator, lambda: _write_result(Path(request.out), trained, decided, digest))
         predicted = _predict(request, samples, trained, decided, communicator, listener)
     timers = tuple(communicator.allgather(trained.trajectory.timers))
-    return Outcome(samples.problem, samples.local, decided, trained, timers, predicted)
+    return Outcome(samples.problem, samples.local, decided, trained, schedule, timers, predicted)
 
 
 def _begin(
-    request: TrainingRequest, problem: Problem, digest: str, communicator: Communicator, listener: Listener
-) -> tuple[Decided, Place | None]:
-    """What is decided on, and where an earlier run stopped; None if there is nothing to go on with."""
+    request: TrainingRequest, samples: Samples, digest: str, communicator: Communicator, listener: Listener
+) -> tuple[Decided, Place | None, Schedule | None]:
+    """What is decided on, where an earlier run stopped, if one did, and, if s is tuned, its schedule."""
+    problem = samples.problem
 
     def checkpoint() -> Checkpoint | None:
         if not request.resume:
@@ -142,13 +149,18 @@ def _begin(
         refuse_start(found.place.iteration, decided.plan)
         listener.note(f"goes on from iteration {found.place.iteration}")
 
+    def sequence() -> tuple[tuple[Stretch, ...], dict[str, Any] | None]:
+        return read_sequence(Path(request.sequence)) if request.sequence else ((), None)
+
     found = on_first_rank(communicator, checkpoint)
-    kept = found.options if found else None
-    decided = decide(request, problem.samples, communicator.size, kept)
-    if found is None:
-        return decided, None
-    on_first_rank(communicator, lambda: accept(found))
-    return decided, found.place
+    given, given_options = on_first_rank(communicator, sequence)
+    kept = found.options if found else given_options
+    stored = float(np.sum(samples.local.partition.loads))
+    decided = decide(request, problem.samples, communicator.size, kept, stored)
+    place = found.place if found else None
+    if found is not None:
+        on_first_rank(communicator, lambda: accept(found))
+    return decided, place, schedule_of(decided, communicator.size, place, given)
 
 
 def _train(
@@ -156,12 +168,13 @@ def _train(
     samples: Samples,
     decided: Decided,
     place: Place | None,
+    schedule: Schedule | None,
     digest: str,
     communicator: Communicator,
     listener: Listener,
 ) -> Trained:
     problem = samples.problem
-    listener.expect(training_seconds(samples.local, request.s * request.block))
+    listener.expect(training_seconds(samples.local, decided.plan.s * decided.stream.block))
 
     def write(reached: Place) -> None:
         write_checkpoint(request.checkpoint, Checkpoint(reached, decided.identity, digest))
@@ -176,7 +189,7 @@ def _train(
         try:
             trained = train(
                 problem, decided.stream, decided.plan, decided.options, communicator, place=place,
-                keep=keep, progress=listener.step,
+                schedule=schedule, keep=keep, progress=listener.step,
                 measured=lambda found: listener.measured(problem, found),
             )  # fmt: skip
         except BaseException:
@@ -190,6 +203,8 @@ def _train(
 
 
 def _write_result(path: Path, trained: Trained, decided: Decided, digest: str) -> None:
+    # The sequence of s decides the bits beside the options.
+    tuned = {"sequence": numbers_of(trained.sequence)} if decided.plan.tuned else {}
     write_arrays(
         path,
         alpha=trained.trajectory.final,
@@ -200,6 +215,7 @@ def _write_result(path: Path, trained: Trained, decided: Decided, digest: str) -
         measured_relative=np.array([found.values.relative for found in trained.history]),
         options=json.dumps(decided.identity),
         data_digest=digest,
+        **tuned,
     )
 
 

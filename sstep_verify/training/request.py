@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output
@@ -35,8 +36,14 @@ class TrainingRequest:
         Kernel.
     loss : Loss
         Loss, with C or lambda.
-    block, s : int
-        Coordinates per block (b), iterations per window.
+    block : int or "auto"
+        Coordinates per block (b); auto: see `costs.block_size`.
+    s : int or "auto"
+        Iterations per window; auto: tuned while training runs, see `costs.tuning`.
+    largest_s : int or None
+        Where s is tuned: the largest that may be tried; None to choose.
+    sequence : str or None
+        Where s is tuned: result or checkpoint of a run whose windows are made again, as far as they go.
     iterations, interval : int or None
         Most iterations, iterations between two measurements; None to choose.
     tolerance : float
@@ -72,8 +79,10 @@ class TrainingRequest:
     out: str
     kernel: Kernel
     loss: Loss
-    block: int = 1
-    s: int = 16
+    block: int | Literal["auto"] = 1
+    s: int | Literal["auto"] = 16
+    largest_s: int | None = None
+    sequence: str | None = None
     iterations: int | None = None
     interval: int | None = None
     tolerance: float = 1e-6
@@ -93,10 +102,11 @@ class TrainingRequest:
         require_usable(self.bias, self.kernel)
         _require_normal(self.loss)
         for name, least in (
-            ("block", 1), ("s", 1), ("iterations", 0), ("interval", 1), ("cache", 0), ("seed", 0)
+            ("block", 1), ("s", 1), ("largest_s", 1), ("iterations", 0), ("interval", 1), ("cache", 0),
+            ("seed", 0),
         ):  # fmt: skip
             value = getattr(self, name)
-            if value is not None and not least <= value <= MOST:
+            if value not in (None, "auto") and not least <= value <= MOST:
                 raise InputError(f"{name} = {value}, but it must lie between {least} and 2^53 = {MOST}")
         if self.exchange not in ("auto", *EXCHANGES):
             raise InputError(
@@ -106,10 +116,18 @@ class TrainingRequest:
             raise InputError(f"partition = {self.partition!r} is unknown; known: {', '.join(PARTITIONS)}")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance = {self.tolerance!r}, but it must be finite and >= 0")
-        if self.block != 1 and not isinstance(self.loss, Ridge):
+        for name, value in (("largest_s", self.largest_s), ("sequence", self.sequence)):
+            if value is not None and not self.tuned:
+                raise InputError(f"{name} = {value} is for s = 'auto', but s is {self.s}; drop one")
+        if self.block not in (1, "auto") and not isinstance(self.loss, Ridge):
             raise InputError(f"block = {self.block}: a K-SVM steps one coordinate at a time; drop --block")
         if (self.test is None) != (self.predictions is None):
             raise InputError("--test and --predictions go together: give both, or neither")
+
+    @property
+    def tuned(self) -> bool:
+        """Whether s is tuned while training runs."""
+        return self.s == "auto"
 
     @property
     def task(self) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.parallel.clock import PANEL, PHASES
 from sstep_verify.parallel.partition import Partition
 from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training_plan import Measured, Trained
+from sstep_verify.training.decisions import Decided
 from sstep_verify.training.pipeline import Outcome
 
 
@@ -31,14 +34,18 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     yield from local.notes
     kept = "; all kernel rows kept" if options.keep_gram else ""
     kept = f"; {options.cached_rows(problem.samples)} kernel rows kept" if options.cache else kept
+    if not problem.is_svm:
+        yield f"block {decided.stream.block}: {decided.blocks}"
     yield f"exchange {options.exchange}{kept}: {decided.reason}"
     made = trajectory.counters
     if made:
         yield (
-            f"windows: {made['windows']} of {trajectory.s} iterations, {made['panel columns']} kernel rows"
-            f", {made['collectives']} collectives, {made['words']} words handed over by a rank "
+            f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel "
+            f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
             "(set-up of every interval included)"
         )
+    if outcome.schedule is not None:
+        yield from _tuning(decided, outcome.schedule)
     seen = trained.monitoring
     yield (
         f"monitoring: every {decided.plan.interval} iterations, {seen['panel columns']} kernel rows, "
@@ -52,6 +59,31 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield from _compiling()
     yield _ending(problem, trained)
+
+
+def _sizes(decided: Decided) -> str:
+    return f"up to {decided.plan.s}" if decided.plan.tuned else str(decided.plan.s)
+
+
+def _tuning(decided: Decided, schedule: Schedule) -> Iterator[str]:
+    """What the tuner tried, and what it found."""
+    tuner, best = schedule.tuner, schedule.tuner.best
+    for exchange in decided.exchanges:
+        found = [one for one in tuner.tried if one.candidate.exchange == exchange]
+        if found:
+            told = ", ".join(f"{one.candidate.s}: {one.nanoseconds / 1000:.3g}" for one in found)
+            yield f"s tried with {exchange}, us an iteration when last tried: {told}"
+    reasons = Counter(tuner.explored)
+    why = ", ".join(f"{why} ({count})" if count > 1 else why for why, count in reasons.items())
+    state = "still exploring, best so far" if tuner.exploring else "found"
+    yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {decided.plan.s}"
+    shares: Counter[tuple[str, int]] = Counter()
+    begin = 0
+    for stretch in schedule.made:
+        shares[stretch.exchange, stretch.s] += stretch.end - begin
+        begin = stretch.end
+    most = ", ".join(f"s = {s} {exchange} {count}" for (exchange, s), count in shares.most_common(3))
+    yield f"iterations by s, the most: {most}; in {len(schedule.made)} stretches, kept in the result"
 
 
 def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iterator[str]:
@@ -80,7 +112,11 @@ def _compiling() -> Iterator[str]:
 
 def _ending(problem: Problem, trained: Trained) -> str:
     values = trained.values
-    reason = "tolerance reached" if trained.trajectory.stopped == "tolerance" else "cap reached"
+    reason = {"tolerance": "tolerance reached", "iterations": "cap reached"}.get(
+        trained.trajectory.stopped,
+        f"no progress any more: float64 attains a {measure_of(problem)} of about {trained.attainable:.2g} "
+        "here, and the tolerance is out of reach",
+    )
     told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
     if not problem.is_svm:
         told += f", residual = {values.residual:.6g}"

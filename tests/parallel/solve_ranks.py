@@ -4,11 +4,13 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.monitor import Monitor
+from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training import train
 from sstep_verify.training.prediction import predict
 from sstep_verify.training.samples import read_new_samples
@@ -27,6 +29,19 @@ def trained(comm, problem, stream, plan, options, place=None):
         own(problem, communicator), stream, plan, options, communicator, place=place, keep=places.append
     )
     return result, places
+
+
+def tuned(comm, problem, stream, plan, options, exchanges, given=(), place=None):
+    """Result, places that were kept and stretches, of a training that is tuned where nothing is given."""
+    communicator, places = communicator_of(comm), []
+    begin = place.iteration if place else 0
+    tuner = Tuner(exchanges, plan.s, 4, quantum=5e4, settled=5e4)
+    schedule = Schedule(tuner, comm.size, given, begin)
+    result = train(
+        own(problem, communicator), stream, plan, options, communicator, place=place, schedule=schedule,
+        keep=places.append,
+    )  # fmt: skip
+    return result, places, tuner.explored, tuner.best
 
 
 def by_intervals(comm, problem, stream, plan, options):

@@ -170,7 +170,7 @@ def repeated_columns(of):
 def each_step(make):
     """Windows of one step, whatever the s."""
 
-    def single(self, draws, log):
+    def single(self, draws, log, s=None):
         for step in range(draws.shape[0]):
             make(self, draws[step : step + 1], log[step : step + 1])
 

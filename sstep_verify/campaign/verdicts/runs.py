@@ -87,7 +87,7 @@ def make_runs(
         begin = time.perf_counter()
         trajectory = make_run(solver, request, monitor)
         seconds = time.perf_counter() - begin
-        if trajectory.stopped in ("tolerance", GIVEN):
+        if trajectory.stopped in ("tolerance", "stagnation", GIVEN):
             with np.errstate(
                 over="ignore", invalid="ignore"
             ):  # A vector that was handed over may be anything.

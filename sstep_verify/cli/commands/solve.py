@@ -14,11 +14,35 @@ NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE = click.IntRange(min=1)
 
 
+class OrAuto(click.ParamType):
+    """A whole number of at least 1, or the word auto."""
+
+    name = "N|auto"
+
+    def convert(self, value, param, ctx):
+        """The number, or the word as it is."""
+        return value if value == "auto" else AT_LEAST_ONE.convert(value, param, ctx)
+
+
 @click.command("solve")
 @click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
 @problem_options(required=True)
-@click.option("--block", type=AT_LEAST_ONE, default=1, show_default=True, help="K-RR: coordinates a step.")
-@click.option("--s", "s", type=AT_LEAST_ONE, default=16, show_default=True, help="Iterations per window.")
+@click.option(
+    "--block", type=OrAuto(), default=1, show_default=True,
+    help="K-RR: coordinates a step; auto: chosen by cost before training begins.",
+)  # fmt: skip
+@click.option(
+    "--s", "s", type=OrAuto(), default=16, show_default=True,
+    help="Iterations per window; auto: measured while training runs, with --exchange auto that as well.",
+)  # fmt: skip
+@click.option(
+    "--largest-s", type=AT_LEAST_ONE, metavar="S",
+    help="--s auto: try none beyond it, such as what safe-s certified  [default: 256, K-RR 1024 / block]",
+)  # fmt: skip
+@click.option(
+    "--s-sequence", "sequence", metavar="FILE",
+    help="--s auto: make the windows of an earlier result or checkpoint again, as far as they go.",
+)  # fmt: skip
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(
     "--tolerance", type=float, default=1e-6, show_default=True,

@@ -9,7 +9,6 @@ m words each. None of it belongs to a window: it is counted apart.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,44 +18,21 @@ from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.problems import Problem
-from sstep_verify.trajectory import Claim
+from sstep_verify.solvers.production.values import Values, norm, ridge_values, svm_values
 
 PANEL_WORDS = 1 << 20
 """Words of the panels that are formed for a product with the kernel matrix."""
+
+STEP = 256
+"""Rows of a kept matrix whose absolute values are taken at once."""
+
+UNIT_ROUNDOFF = 2.0**-53
 
 SHARE = 10
 """Windows between two measurements form at least this many times the kernel rows of a measurement."""
 
 LEAST_INTERVAL = 1000
 """Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
-
-
-class Values(NamedTuple):
-    """Numbers at one dual vector.
-
-    Parameters
-    ----------
-    gap, primal, dual : float
-        Duality gap and objectives; the dual one is the negative of what is minimised.
-    residual : float
-        K-RR: 2-norm of ``y - M a``; NaN for K-SVM.
-    relative : float
-        K-SVM: gap over dual value, which is never less than gap over optimal value; infinite while the
-        dual value is not positive. K-RR: residual over ``||y||``.
-    """
-
-    gap: float
-    primal: float
-    dual: float
-    residual: float
-    relative: float
-
-    def claims(self, iterations: int) -> dict[str, Claim]:
-        """Claims of a trajectory of some iterations that ends here."""
-        told = {"gap": self.gap, "primal": self.primal, "dual": self.dual}
-        if not math.isnan(self.residual):
-            told["residual"] = self.residual
-        return {name: Claim(value) for name, value in told.items()} | {"iterations": Claim(iterations)}
 
 
 class Monitor:
@@ -116,6 +92,31 @@ class Monitor:
             else:
                 values = ridge_values(problem, self._product(alpha, gram), alpha)
         return self._communicator.allgather(values)[0]
+
+    def attainable(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> float:
+        """Relative value that float64 cannot be expected to get below; see `stagnation`.
+
+        Parameters and errors are those of `measure`; the value is that of rank 0.
+        """
+        problem, sizes = self._problem, np.zeros(alpha.size)
+        if gram is not None:
+            for begin in range(0, alpha.size, STEP):
+                sizes[begin : begin + STEP] = np.abs(gram[begin : begin + STEP]) @ np.abs(alpha)
+        else:
+            used = np.flatnonzero(alpha)
+            self.columns += used.size
+            for columns, rows in kernel_rows(problem, self._rbf, used, self._communicator):
+                sizes += np.abs(alpha[columns]) @ np.abs(rows)
+        if problem.is_svm:
+            products = self._product(problem.targets * alpha, gram)
+            dual = svm_values(problem, problem.targets * products, alpha).dual
+            found = problem.hinge.C * UNIT_ROUNDOFF * float(np.sum(sizes)) / dual if dual > 0 else 0.0
+        else:
+            targets = problem.targets
+            terms = np.abs(targets) + problem.samples * np.abs(alpha) + sizes / problem.ridge.penalty
+            scale = norm(targets)
+            found = UNIT_ROUNDOFF * norm(terms) / scale if scale > 0 else 0.0
+        return self._communicator.allgather(found)[0]
 
     def _product(self, vector: np.ndarray, gram: np.ndarray | None) -> np.ndarray:
         """The kernel matrix times a vector, shape (m,)."""
@@ -188,50 +189,6 @@ def kernel_rows(problem: Problem, rbf: str, columns: np.ndarray, communicator: C
     for begin in range(0, columns.size, step):
         some = columns[begin : begin + step]
         yield some, exchange.rows(some)
-
-
-def svm_values(problem: Problem, margins: np.ndarray, alpha: np.ndarray) -> Values:
-    """Values of a K-SVM from its margins ``Q a``, shape (m,).
-
-    The gap is summed from terms that are not negative for feasible a, so that it keeps its digits when it
-    is small: with ``h_i = max(0, 1 - (Qa)_i)``, L1 ``(C - a_i) h_i`` where the margin is short, else
-    ``a_i ((Qa)_i - 1)``; L2 ``a_i max((Qa)_i - 1, 0) + C (h_i - a_i / (2 C))^2``. No square is taken of a
-    number that may be as small as C, so that nothing underflows where C is small.
-    """
-    hinge = problem.hinge
-    short, excess = np.maximum(1.0 - margins, 0.0), np.maximum(margins - 1.0, 0.0)
-    if hinge.power == 1:
-        gap = float(np.sum((hinge.C - alpha) * short + alpha * excess))
-    else:
-        gap = float(np.sum(alpha * excess + hinge.C * (short - alpha / (2 * hinge.C)) ** 2))
-    half_square = float(alpha @ margins) / 2
-    primal = half_square + hinge.C * float(np.sum(short**hinge.power))
-    dual = float(np.sum(alpha)) - half_square - float((hinge.shift * alpha) @ alpha) / 2
-    return Values(gap, primal, dual, math.nan, gap / dual if dual > 0 else math.inf)
-
-
-def ridge_values(problem: Problem, products: np.ndarray, alpha: np.ndarray) -> Values:
-    """Values of a K-RR from ``K a``, shape (m,); its gap is exactly ``||y - M a||^2 / (2 m)``."""
-    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
-    misfit = targets - products / penalty
-    residual = _norm(misfit - samples * alpha)
-    half_square = float(alpha @ products) / (2 * penalty)
-    primal = half_square + float(misfit @ misfit) / (2 * samples)
-    dual = float(targets @ alpha) - half_square - samples * float(alpha @ alpha) / 2
-    scale = _norm(targets)
-    relative = residual / scale if scale > 0 else _without_scale(residual)
-    return Values(residual * residual / (2 * samples), primal, dual, residual, relative)
-
-
-def _norm(vector: np.ndarray) -> float:
-    """The 2-norm, through a power of two that keeps squares from overflow and underflow."""
-    _, exponent = math.frexp(float(np.max(np.abs(vector), initial=0.0)))
-    return float(np.ldexp(np.linalg.norm(np.ldexp(vector, -exponent)), exponent))
-
-
-def _without_scale(value: float) -> float:
-    """A value relative to nothing: 0 stays 0, NaN stays NaN."""
-    return value if value == 0 or math.isnan(value) else math.inf
 
 
 def default_interval(samples: int, block: int, s: int, light: bool) -> int:

@@ -52,6 +52,8 @@ class Run:
         What to run.
     gram : ndarray, shape (m, m), optional
         A kept Gram matrix that an earlier run formed.
+    tuned : bool
+        Whether windows may be of any s up to the request's, and reductions carry the time word.
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class Run:
         communicator: Communicator,
         request: RunRequest,
         gram: np.ndarray | None = None,
+        tuned: bool = False,
     ):
         problem, self._request, self._options = request.problem, request, options
         samples, block = problem.samples, request.stream.block
@@ -77,12 +80,13 @@ class Run:
         most = min(self._width * block, samples)
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
-        self._packet = Packet(self._communicator, self._payload(most))
+        self._packet = Packet(self._communicator, self._payload(most), tuned)
         initial = np.zeros(samples) if request.initial is None else request.initial
         self.recurrence = recurrence_of(problem, initial, self._width, block, options.frozen)
         self.log = np.full((request.iterations, block), np.nan) if request.log else None
-        self._chunk = max(CHUNK_DRAWS // (self._width * block), 1) * self._width
-        self._unkept = np.empty((self._chunk, block))
+        self._chunk = self._chunk_of(self._width)
+        self._tuned = tuned
+        self._unkept = np.empty((max(self._chunk, self._chunk_of(1)) if tuned else self._chunk, block))
         self.gram = gram
         self._exchange: Exchange
         self._windows: Windows
@@ -131,7 +135,8 @@ class Run:
 
     def _exchanged_windows(self) -> ExchangedWindows:
         draws = self._width * self._request.stream.block
-        columns = WindowColumns(self._request.problem.samples, draws, self._chunk // self._width)
+        windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
+        columns = WindowColumns(self._request.problem.samples, draws, windows, narrow)
         return ExchangedWindows(self._exchange, self.recurrence, columns, self._coherent(), self._request.s)
 
     def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> Windows:
@@ -148,6 +153,16 @@ class Run:
 
     def _coherent(self) -> Coherent:
         return Coherent(self._packet, self._communicator.size)
+
+    @property
+    def exchange(self) -> str:
+        """What is communicated."""
+        return self._options.exchange
+
+    @property
+    def packet(self) -> Packet:
+        """What carries the time word, where s is tuned."""
+        return self._packet
 
     @property
     def alpha(self) -> np.ndarray:
@@ -170,17 +185,23 @@ class Run:
             "words": counted.words,
         }
 
-    def advance(self, begin: int, end: int) -> None:
-        """Make iterations begin..end-1 of the request."""
-        start = self._request.start
-        for first in range(begin, end, self._chunk):
-            last = min(first + self._chunk, end)
+    def _chunk_of(self, s: int) -> int:
+        """Iterations whose windows of s are prepared in one call."""
+        return max(CHUNK_DRAWS // (s * self._request.stream.block), 1) * s
+
+    def advance(self, begin: int, end: int, s: int | None = None) -> None:
+        """Make iterations begin..end-1 of the request, in windows of s, by default the request's."""
+        start, chunk = self._request.start, self._chunk if s is None else self._chunk_of(s)
+        for first in range(begin, end, chunk):
+            last = min(first + chunk, end)
             draws = self._request.stream.blocks(start + first, start + last)
             log = self._unkept[: last - first] if self.log is None else self.log[first:last]
-            self._windows.make(draws, log)
+            self._windows.make(draws, log, s)
 
     def settle(self, stop: bool) -> tuple[tuple[str, ...], bool]:
         """Bring all ranks together at a record: digests of a, and whether any rank wants to stop.
+
+        A time that no reduction has told yet is told here.
 
         Raises
         ------
@@ -190,8 +211,11 @@ class Run:
         if self._communicator.size == 1:
             return (), stop
         self._packet.raise_failures()
-        answers = self._communicator.allgather((fingerprint(self.alpha), stop))
-        return tuple(digest for digest, _ in answers), any(wanted for _, wanted in answers)
+        packet = self._packet
+        answers = self._communicator.allgather((fingerprint(self.alpha), stop, packet.time))
+        if packet.time is not None:
+            packet.time, packet.told = None, sum(time for _, _, time in answers)
+        return tuple(digest for digest, *_ in answers), any(wanted for _, wanted, _ in answers)
 
     def state(self) -> dict[str, np.ndarray]:
         """What is carried beside a, gathered from all ranks: with exchange gram the weights, (n,)."""

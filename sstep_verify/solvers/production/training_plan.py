@@ -24,9 +24,11 @@ class Plan:
     iterations : int
         Most iterations (H).
     interval : int
-        Iterations between two measurements; a multiple of s.
+        Iterations between two measurements; a multiple of s, unless s is tuned.
     tolerance : float
         Relative gap (K-SVM) or residual (K-RR) at which training ends; 0 for never.
+    tuned : bool
+        Whether windows may be of any s up to the plan's; they are cut where an interval ends.
 
     Raises
     ------
@@ -38,11 +40,12 @@ class Plan:
     iterations: int
     interval: int
     tolerance: float
+    tuned: bool = False
 
     def __post_init__(self):
         if self.s < 1 or self.iterations < 0:
             raise InputError(f"s = {self.s}, iterations = {self.iterations}: needed are s >= 1 and H >= 0")
-        if self.interval < 1 or self.interval % self.s:
+        if self.interval < 1 or (self.interval % self.s and not self.tuned):
             raise InputError(
                 f"interval = {self.interval} is no multiple of s = {self.s}, but windows are not cut; "
                 f"use {max(round(self.interval / self.s), 1) * self.s}"
@@ -62,6 +65,24 @@ class Measured(NamedTuple):
     values: Values
 
 
+class Stretch(NamedTuple):
+    """Iterations that were made alike; see `windows_of`.
+
+    Parameters
+    ----------
+    end : int
+        Where they end, counted from the first iteration of all.
+    s : int
+        Iterations per window.
+    exchange : str
+        What was communicated.
+    """
+
+    end: int
+    s: int
+    exchange: str
+
+
 class Place(NamedTuple):
     """Where training stands.
 
@@ -73,11 +94,14 @@ class Place(NamedTuple):
         The dual vector there (a).
     history : tuple of Measured
         All measurements up to there; where training goes on, the last is made anew.
+    sequence : tuple of Stretch
+        Where s is tuned: how all iterations up to there were made.
     """
 
     iteration: int
     alpha: np.ndarray
     history: tuple[Measured, ...] = ()
+    sequence: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +117,17 @@ class Trained:
         Counters of the measurements.
     history : tuple of Measured
         All measurements, those before a resumption included.
+    sequence : tuple of Stretch
+        Where s is tuned: how all iterations were made, those before a resumption included.
+    attainable : float
+        Relative value that float64 attains, where training stopped for that; else NaN.
     """
 
     trajectory: Trajectory
     monitoring: dict[str, int]
     history: tuple[Measured, ...]
+    sequence: tuple[Stretch, ...] = ()
+    attainable: float = math.nan
 
     @property
     def iteration(self) -> int:

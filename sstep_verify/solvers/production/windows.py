@@ -27,8 +27,11 @@ class Windows(Protocol):
 
     made: int
 
-    def make(self, draws: np.ndarray, log: np.ndarray) -> None:
-        """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b)."""
+    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
+        """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b).
+
+        Windows are of s iterations, at most as many as those of the run, and of these where s is absent.
+        """
         ...
 
     def used_panel(self, draws: np.ndarray) -> Panel:
@@ -90,10 +93,11 @@ class ExchangedWindows:
         self._exchange, self._recurrence, self._columns = exchange, recurrence, columns
         self._coherent, self._s, self.made = coherent, s, 0
 
-    def make(self, draws: np.ndarray, log: np.ndarray) -> None:
+    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make the full windows, then the one that is shorter."""
-        full = draws.shape[0] // self._s * self._s
-        for windows, part in ((full // self._s, slice(0, full)), (1, slice(full, None))):
+        s = s or self._s
+        full = draws.shape[0] // s * s
+        for windows, part in ((full // s, slice(0, full)), (1, slice(full, None))):
             if draws[part].size:
                 drawn = np.ascontiguousarray(draws[part].reshape(windows, -1))
                 self._alike(drawn, log[part].reshape(windows, -1))
@@ -149,9 +153,9 @@ class CachedWindows:
         self._exchange, self._cache, self._recurrence = exchange, cache, recurrence
         self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
 
-    def make(self, draws: np.ndarray, log: np.ndarray) -> None:
+    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make the windows in runs of hits, each run after the first behind one miss."""
-        cache, s, coherent, first = self._cache, self._s, self._coherent, 0
+        cache, s, coherent, first = self._cache, s or self._s, self._coherent, 0
         while first < draws.shape[0]:
             hits = cache.hits(draws[first:], s)
             last = min(first + max(hits, 1) * s, draws.shape[0])
@@ -191,12 +195,13 @@ class KeptWindows:
         self._slot_of = np.arange(gram.shape[0])
         self.made = 0
 
-    def make(self, draws: np.ndarray, log: np.ndarray) -> None:
+    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make all windows in one call."""
+        s = s or self._s
         self._clock.start()
-        self._recurrence.kept_windows(self._gram, self._slot_of, draws, self._s, log)
+        self._recurrence.kept_windows(self._gram, self._slot_of, draws, s, log)
         self._clock.stop(RECURRENCE)
-        self.made += -(-draws.shape[0] // self._s)
+        self.made += -(-draws.shape[0] // s)
 
     def used_panel(self, draws: np.ndarray) -> Panel:
         """Rows of the window, from the Gram matrix."""

@@ -7,7 +7,7 @@ import pytest
 from thread_ranks import on_threads
 
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.packet import TRAILER, IncoherenceError, Packet, WindowError, sign
+from sstep_verify.parallel.packet import LONGEST, TRAILER, IncoherenceError, Packet, WindowError, sign
 
 WORDS = 5
 each_size = pytest.mark.parametrize("ranks", [2, 3, 4])
@@ -107,3 +107,33 @@ def test_one_changed_bit_of_a_window_changes_the_signature(function):
             changed.view(np.uint64)[place] ^= np.uint64(1 << bit)
             assert (digest(changed) != own) is (place in columns)
     assert own != digest(np.roll(alpha, 1))
+
+
+def test_a_time_is_told_once_with_the_next_reduction_and_summed_exactly():
+    def play(communicator):
+        packet, told = Packet(communicator, 3, timed=True), []
+        for time in (None, LONGEST + 5, None, 10**9 + communicator.rank):
+            packet.time, packet.told = time, None
+            packet.payload(2)[:] = 1.0
+            packet.reduce(2)
+            told.append(packet.told)
+            assert packet.time is None
+            assert packet.payload(2).tolist() == [3.0, 3.0]
+        return told
+
+    for told in on_threads(3, play):
+        assert told == [None, 3 * LONGEST, None, 3 * 10**9 + 3]
+
+
+def test_one_rank_alone_sends_no_time():
+    class Counting(SelfCommunicator):
+        words = 0
+
+        def allreduce(self, buffer):
+            self.words += buffer.size
+
+    communicator = Counting()
+    packet = Packet(communicator, 3, timed=True)
+    packet.time = 7
+    packet.reduce(3)
+    assert (communicator.words, packet.told) == (3 + TRAILER, None)

@@ -11,7 +11,7 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production.monitor import Values
-from sstep_verify.solvers.production.training_plan import Measured, Place
+from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
 from sstep_verify.training.checkpoint import (
     FORMAT,
     Checkpoint,
@@ -27,7 +27,9 @@ HISTORY = (
     Measured(0, Values(2.0, 2.0, 0.0, np.nan, np.inf)),
     Measured(40, Values(1.5, 2.0, 0.5, np.nan, 3.0)),
 )
-KEPT = Checkpoint(Place(40, np.array([0.1, -0.0, 5e-324]), HISTORY), {"s": 4, "kernel": "x"}, "ab" * 32)
+SEQUENCE = (Stretch(32, 8, "gram"), Stretch(38, 2, "allreduce"), Stretch(40, 4, "allreduce"))
+PLACE = Place(40, np.array([0.1, -0.0, 5e-324]), HISTORY, SEQUENCE)
+KEPT = Checkpoint(PLACE, {"s": 4, "kernel": "x"}, "ab" * 32)
 
 
 def parts() -> dict:
@@ -37,6 +39,7 @@ def parts() -> dict:
         "alpha": KEPT.place.alpha,
         "iterations": np.array([0, 40]),
         "values": np.array([tuple(found.values) for found in HISTORY]),
+        "sequence": np.array([[32, 8, 2], [38, 2, 0], [40, 4, 0]]),
         "options": '{"s": 4, "kernel": "x"}',
         "data": KEPT.data,
     }
@@ -50,6 +53,7 @@ def test_it_comes_back_to_the_last_bit(tmp_path):
     assert found.place.alpha.tobytes() == KEPT.place.alpha.tobytes()
     assert found.place.iteration == 40
     assert str(found.place.history) == str(HISTORY)  # As text, in which NaN equals NaN.
+    assert found.place.sequence == SEQUENCE
     assert (found.options, found.data) == (KEPT.options, KEPT.data)
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
@@ -75,6 +79,12 @@ def test_one_cut_short_or_damaged_is_refused(tmp_path):
         ({"format": "sstep-verify solve checkpoint 1"}, "its format is"),
         ({"format": np.array([1.0])}, "format is not a text"),
         ({"alpha": np.array([0.1, 0.2, np.array(0.3)], dtype=object)}, "it holds|pickle"),
+        ({"sequence": np.array([[40, 4]])}, "no sequence of s"),
+        ({"sequence": np.array([[40.0, 4.0, 0.0]])}, "no sequence of s"),
+        ({"sequence": np.array([[32, 8, 0], [32, 4, 0], [40, 1, 0]])}, "do not rise"),
+        ({"sequence": np.array([[40, 0, 0]])}, "an s below 1"),
+        ({"sequence": np.array([[40, 4, 3]])}, "unknown exchange"),
+        ({"sequence": np.array([[36, 4, 0]])}, "its sequence ends at 36, not at 40"),
         ({"iterations": np.array([[0, 40]])}, "iterations are not a list"),
         ({"iterations": np.array([0.0, 40.0])}, "iterations are not a list"),
         ({"iterations": np.array([0, 40, 80])}, "its values are"),

@@ -1,0 +1,67 @@
+"""What the tuner of s tries and is told: candidates, batches, intervals of confidence for their times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+FLOOR, EARLY = 0.01, (0.45, 0.15)
+"""Least half of an interval over its time, and that of one and of two times, without a spread."""
+
+
+class Candidate(NamedTuple):
+    """What may be tried: an exchange, and iterations a window (s)."""
+
+    exchange: str
+    s: int
+
+
+class Batch(NamedTuple):
+    """What to make next.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        With which exchange and s.
+    windows : int
+        How many windows.
+    counted : bool
+        Whether its time counts; not that of a first batch, which compiles and fills caches.
+    """
+
+    candidate: Candidate
+    windows: int
+    counted: bool = True
+
+
+class Tried(NamedTuple):
+    """What is known of a candidate: batches and nanoseconds per iteration, NaN where none counted."""
+
+    candidate: Candidate
+    batches: int
+    nanoseconds: float
+
+
+def powers_of_two(most: int) -> list[int]:
+    """1, 2, 4, ..., up to `most`."""
+    return [1 << k for k in range(most.bit_length())]
+
+
+def middle(times: Sequence[float]) -> float:
+    """The lower median."""
+    return sorted(times)[(len(times) - 1) // 2]
+
+
+def spread_of(times: Sequence[float]) -> float:
+    """The median absolute deviation from the median."""
+    level = middle(times)
+    return sorted(abs(time - level) for time in times)[len(times) // 2]
+
+
+def half_interval(times: Sequence[float]) -> float:
+    """Half of the confidence interval of a time."""
+    level, count = middle(times), len(times)
+    if count <= len(EARLY):
+        return EARLY[count - 1] * level
+    return max(FLOOR * level, 3 * spread_of(times) / math.sqrt(count))

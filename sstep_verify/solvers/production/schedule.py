@@ -1,0 +1,111 @@
+"""Which s and exchange the windows of a training have, one batch after the other.
+
+What was made is written down as stretches, from which all windows follow (`windows_of`), so that a run can
+be made again to the last bit: stretches that are given are followed first, then the tuner says what comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sstep_verify.costs.timings import Batch
+from sstep_verify.costs.tuning import Tuner
+from sstep_verify.solvers.production.training_plan import Stretch
+
+
+class Schedule:
+    """What comes next, and what was made.
+
+    Parameters
+    ----------
+    tuner : Tuner
+        Says what comes where nothing is given.
+    ranks : int
+        Number of ranks (P), by which times are summed.
+    given : sequence of Stretch
+        To be followed first, from iteration 0.
+    begin : int
+        Iteration at which training begins; the stretches up to there were made before.
+
+    Attributes
+    ----------
+    made : list of Stretch
+        How all iterations so far were made; neighbours that are alike are joined.
+    """
+
+    def __init__(self, tuner: Tuner, ranks: int = 1, given: Sequence[Stretch] = (), begin: int = 0):
+        self.tuner, self._ranks = tuner, ranks
+        self._given = [stretch for stretch in given if stretch.end > begin]
+        before = [stretch for stretch in given if stretch.end <= begin]
+        if self._given and begin and begin > (before[-1].end if before else 0):
+            before.append(self._given[0]._replace(end=begin))
+        self.made: list[Stretch] = before
+        self._place, self._first = begin, begin
+        self._batch: Batch | None = None
+        self._sent: tuple[Batch, int] | None = None
+
+    def next(self, begin: int, end: int) -> Stretch:
+        """What to make from an iteration on, within an interval that ends at `end`."""
+        while self._given and self._given[0].end <= begin:
+            del self._given[0]
+        self._place = begin
+        if self._given:
+            self._batch = None
+            stretch = self._given[0]
+            return stretch._replace(end=min(stretch.end, end))
+        self._batch = batch = self.tuner.choose()
+        candidate = batch.candidate
+        last = min(begin + batch.windows * candidate.s, end)
+        return Stretch(last, candidate.s, candidate.exchange)
+
+    def done(self, stretch: Stretch) -> bool:
+        """Note that a stretch was made; whether its time is to be told."""
+        self._join(stretch)
+        iterations = stretch.end - self._place
+        # A window that was cut would speak ill of its s.
+        if self._batch is None or iterations % stretch.s:
+            return False
+        self._sent = self._batch, iterations
+        return True
+
+    def told(self, total: int) -> None:
+        """Note what the last stretch whose time was sent took, summed over all ranks."""
+        if self._sent is not None:
+            batch, iterations = self._sent
+            self._sent = None
+            self.tuner.observe(batch, iterations, total / self._ranks)
+
+    def _join(self, stretch: Stretch) -> None:
+        """Write a stretch down; one that goes on with the same windows is joined to the one before."""
+        if self.made:
+            last = self.made[-1]
+            begin = self.made[-2].end if len(self.made) > 1 else 0
+            if last[1:] == stretch[1:] and (last.end - begin) % last.s == 0:
+                self.made[-1] = stretch
+                return
+        self.made.append(stretch)
+
+
+def windows_of(
+    sequence: Sequence[Stretch], interval: int, begin: int = 0
+) -> Iterator[tuple[int, int, str]]:
+    """First iteration, one beyond the last, and exchange of every window.
+
+    Windows are cut from where a stretch or an interval begins, whichever is later; the last before either
+    ends may be shorter.
+
+    Parameters
+    ----------
+    sequence : sequence of Stretch
+        How iterations were made.
+    interval : int
+        Iterations of an interval.
+    begin : int
+        Iteration to begin at, an end of an interval.
+    """
+    place = begin
+    for stretch in sequence:
+        while place < stretch.end:
+            end = min(place + stretch.s, stretch.end, place - place % interval + interval)
+            yield place, end, stretch.exchange
+            place = end

@@ -1,0 +1,98 @@
+"""Training whose s is tuned: the same on all ranks, counted exactly, and to be made again to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import solve_ranks as ranks_do
+from test_solve_training import FORMS, KERNEL_OF, SAMPLES, problem_of
+
+from sstep_verify.costs.messages import TIMED_TRAILER, TRAILER, window_counts
+from sstep_verify.costs.windows import distinct_of
+from sstep_verify.launch import run
+from sstep_verify.problems import IndexStream
+from sstep_verify.solvers.production.schedule import windows_of
+from sstep_verify.solvers.production.training_plan import Plan, Stretch
+
+SIZES, INTERVAL, LENGTH = (1, 2), 50, 420
+PLAN = Plan(s=16, iterations=LENGTH, interval=INTERVAL, tolerance=0.0, tuned=True)
+TASK_OF = {
+    "allreduce": "svm-l1",
+    "reduce-scatter": "krr",
+    "all rows kept": "krr",
+    "some rows kept": "svm-l2",
+    "gram": "krr",
+}
+ALL = ("gram", "allreduce", "reduce-scatter")
+SEQUENCE = (Stretch(7, 3, "gram"), Stretch(120, 16, "gram"), Stretch(260, 1, "allreduce"),
+            Stretch(390, 8, "reduce-scatter"), Stretch(LENGTH, 5, "gram"))  # fmt: skip
+
+
+def stream_of(task: str) -> IndexStream:
+    return IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, LENGTH, seed=4)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_was_tuned_is_made_again_and_gone_on_with_to_the_last_bit(size, form):
+    task = TASK_OF[form]
+    kernel = "linear" if form == "gram" else KERNEL_OF[task]
+    problem, stream, options = problem_of(task, kernel), stream_of(task), FORMS[form]
+    exchanges = (options.exchange,)
+    found = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges)
+    (whole, places, _, _) = found[0]
+    assert [one[0].sequence for one in found] == [whole.sequence] * size
+    assert all(np.array_equal(one[0].trajectory.final, whole.trajectory.final) for one in found)
+    assert whole.sequence[-1].end == LENGTH
+    assert max(stretch.s for stretch in whole.sequence) <= PLAN.s
+    assert len({stretch.s for stretch in whole.sequence}) > 1
+    assert [one.iteration for one in whole.history] == [*range(0, LENGTH, INTERVAL), LENGTH]
+    again = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, whole.sequence)[0][0]
+    np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
+    assert str(again.history) == str(whole.history)
+    place = places[2]
+    assert place.sequence[-1].end == place.iteration == 150
+    # Killed there: with the whole sequence the same bits, else another sequence, made again as well.
+    same = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, whole.sequence, place)[0][0]
+    np.testing.assert_array_equal(same.trajectory.final, whole.trajectory.final)
+    on = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, place.sequence, place)[0][0]
+    at_once = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, on.sequence)[0][0]
+    np.testing.assert_array_equal(at_once.trajectory.final, on.trajectory.final)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+def test_a_given_sequence_is_followed_and_its_messages_are_those_stated(size, task):
+    problem, stream = problem_of(task, "linear"), stream_of(task)
+    args = (problem, stream, PLAN, FORMS["allreduce"], ALL, SEQUENCE)
+    found = run(size, ranks_do.tuned, *args)
+    windows = list(windows_of(SEQUENCE, INTERVAL))
+    assert [begin for begin, _, _ in windows] == [0, *(end for _, end, _ in windows[:-1])]
+    assert all(end // INTERVAL == begin // INTERVAL or end % INTERVAL == 0 for begin, end, _ in windows)
+    collectives = words = 0
+    for name in ALL:
+        counts = [np.unique(stream.blocks(begin, end)).size for begin, end, one in windows if one == name]
+        trailer = TIMED_TRAILER if size > 1 else TRAILER
+        counted = window_counts(name, SAMPLES, distinct_of(np.array(counts)), False, trailer)
+        collectives, words = collectives + counted.collectives, words + counted.words
+    for result, *_ in found:
+        counters = result.trajectory.counters
+        assert (counters["windows"], counters["collectives"], counters["words"]) == (
+            len(windows), collectives, words,
+        )  # fmt: skip
+        np.testing.assert_array_equal(result.trajectory.final, found[0][0].trajectory.final)
+    assert found[0][0].sequence[-1].end == LENGTH
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_exchange_is_tried_and_ranks_choose_alike(size):
+    problem, stream = problem_of("svm-l2", "linear"), IndexStream("uniform", SAMPLES, 1, 4000, seed=4)
+    plan = Plan(s=16, iterations=4000, interval=500, tolerance=0.0, tuned=True)
+    found = run(size, ranks_do.tuned, problem, stream, plan, FORMS["allreduce"], ALL)
+    whole = found[0][0]
+    assert {stretch.exchange for stretch in whole.sequence} == set(ALL)
+    assert {(tuple(explored), best) for _, _, explored, best in found} == {
+        (tuple(found[0][2]), found[0][3])
+    }
+    again = run(size, ranks_do.tuned, problem, stream, plan, FORMS["allreduce"], ALL, whole.sequence)[0][0]
+    np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
