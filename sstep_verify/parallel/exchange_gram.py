@@ -16,11 +16,14 @@ from sstep_verify.parallel.clock import PANEL, RECURRENCE, TRANSFER, WAITING, Cl
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.exchange import Recurrence
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.products import features_at_once, unsigned
+from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
 from sstep_verify.trajectory import Panel
 
 FEW = 6
 """Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
+
+NEARLY_ALL = 0.9
+"""Share of the samples above which the products of all of them are formed for those among some."""
 
 
 class GramExchange:
@@ -140,6 +143,8 @@ class DenseLocal:
         self._data = np.ascontiguousarray(data)
         whole = features_at_once(self._data, rows) >= data.shape[1]
         self._sampled = np.empty((rows if whole and rows > FEW else 0, data.shape[1]))
+        every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
+        self._square, self._every = np.empty((every, every)), np.empty(every)
 
     def among(
         self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
@@ -147,6 +152,11 @@ class DenseLocal:
         """Inner products among samples into `gram`, and with the weights into `products`."""
         if columns.size <= FEW:
             dense_among(self._data, columns, weights, gram, products)
+            return
+        if forms_all(self._data, columns.size, NEARLY_ALL):
+            np.dot(self._data, self._data.T, out=self._square)
+            np.dot(self._data, weights, out=self._every)
+            take_among(self._square, self._every, columns, gram, products)
             return
         if self._sampled.shape[0]:
             sampled = self._sampled[: columns.size]
@@ -202,6 +212,16 @@ class SparseLocal:
         """``weights = sum_i vector[i] * sample(i)``."""
         weights[:] = 0.0
         sparse_move(*self._rows, np.arange(vector.size), vector, weights)
+
+
+@compiled
+def take_among(square, every, columns, gram, products):
+    """Take the entries among `columns` of products of all samples, and their products with the weights."""
+    for place in range(columns.size):
+        row = square[columns[place]]
+        products[place] = every[columns[place]]
+        for other in range(columns.size):
+            gram[place, other] = row[columns[other]]
 
 
 @compiled

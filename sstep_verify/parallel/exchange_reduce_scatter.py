@@ -67,7 +67,7 @@ class ReduceScatterExchange:
         wide = panel.words >= DATA_SHARE * rows * samples
         tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
         self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)
-        self._direct = panel.ranged and samples // size >= LEAST_BLOCK
+        self._direct = panel.ranged and self._last - self._first >= LEAST_BLOCK
         packed = size > 1 and rows > 1 and not self._direct
         self._partial = np.empty((self._tile if packed else 0, samples))
         self._send = np.empty(rows * samples)

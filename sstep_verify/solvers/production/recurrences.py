@@ -41,6 +41,14 @@ class SvmRecurrence:
         self._delta, self._local = np.zeros(problem.samples), np.empty((4, min(width, problem.samples)))
         self._constants = (problem.hinge.shift, problem.hinge.upper, frozen)
 
+    def step_of(self, draws: int) -> int:
+        """No window goes step by step: one coordinate a step is too little."""
+        return 0
+
+    def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
+        """Never called."""
+        raise NotImplementedError
+
     def panel_window(
         self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
     ) -> None:
@@ -121,6 +129,27 @@ class RidgeRecurrence:
         self._touched = np.zeros((2, samples), dtype=np.int32)
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
         self._penalty, self._frozen = problem.ridge.penalty, frozen
+
+    def step_of(self, draws: int) -> int:
+        """Coordinates of a step (b) where a window of so many draws may go step by step, else 0.
+
+        Long blocks, with products of each step's rows and the current a: a window of one step, or one
+        that takes such products anyway.
+        """
+        block = self._block
+        long = block >= ridge_window.LONG_BLOCK and not self._frozen
+        one = draws == block
+        fresh = ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
+        return block if long and (one or fresh) else 0
+
+    def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
+        """Make one step from the rows known by now; positions, block and log (b,)."""
+        ridge_window.ridge_equations(
+            panel, positions, block, 0, block.size, self._targets, self.alpha, self._stale[0], self._system,
+            self._rhs, self.alpha.size, self._penalty,
+        )  # fmt: skip
+        ridge_window.solve_long(self._system, self._rhs)
+        ridge_window.ridge_moves(block, self.alpha, self._rhs, log)
 
     def panel_window(
         self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
