@@ -171,9 +171,10 @@ def _gram_scratch(sizes: Sizes) -> int:
     samples, features = sizes.samples, sizes.features
     if sizes.sparse:
         return WORD * (samples + 1 + 2 * features)
-    copied = sizes.rows > FEW and features_at_once(sizes, sizes.rows) >= features
+    copied, width = sizes.rows if sizes.rows > FEW else 0, features_at_once(sizes, sizes.rows)
+    part = copied * (copied + 1) if width < features else 0
     square = samples * samples + samples if forms_all(sizes, NEARLY_ALL) else 0
-    return WORD * (features + (sizes.rows * features if copied else 0) + square)
+    return WORD * (features + copied * width + part + square)
 
 
 def forms_all(sizes: Sizes, share: float) -> bool:

@@ -50,7 +50,7 @@ class AllreduceExchange:
         log: np.ndarray,
     ) -> None:
         """Make one window from whole rows; parameters as in `Exchange`."""
-        if self._by_steps and recurrence.step_of(draws.size):
+        if self._by_steps and draws.size > 1 and recurrence.step_of(draws.size):
             self._steps(recurrence, columns, positions, draws, log)
             return
         rows = self.rows(columns)
@@ -73,8 +73,8 @@ class AllreduceExchange:
         """One window of a rank alone: each step forms the rows it draws first, and finds them in cache."""
         clock, packet, samples = self._clock, self._packet, self._panel.samples
         clock.start()
-        words, known, length = columns.size * samples, 0, recurrence.step_of(draws.size)
-        rows = packet.payload(words).reshape(columns.size, samples)
+        known, length = 0, recurrence.step_of(draws.size)
+        rows = packet.matrix(columns.size, samples)
         for begin in range(0, draws.size, length):
             step = slice(begin, begin + length)
             new = slice(known, max(known, int(positions[step].max()) + 1))
@@ -87,7 +87,7 @@ class AllreduceExchange:
             clock.stop(RECURRENCE)
             known = new.stop
         # Nobody else has a share of the sums: what was used is what the reduction gives.
-        packet.reduce(words)
+        packet.reduce(rows.size)
         clock.stop(TRANSFER)
         self.columns += columns.size
 
@@ -96,7 +96,7 @@ class AllreduceExchange:
         clock, packet, samples = self._clock, self._packet, self._panel.samples
         clock.start()
         words = columns.size * samples
-        rows = packet.payload(words).reshape(columns.size, samples)
+        rows = packet.matrix(columns.size, samples)
         if packet.failure is None:
             try:
                 self._panel.partial(rows, columns)
@@ -115,8 +115,7 @@ class AllreduceExchange:
 
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
-        words = columns.size * self._panel.samples
-        return UsedPanel(columns, self._packet.payload(words).reshape(columns.size, -1).copy())
+        return UsedPanel(columns, self._packet.matrix(columns.size, self._panel.samples).copy())
 
     def restart(self, vector: np.ndarray) -> None:
         """Nothing is carried."""

@@ -19,6 +19,10 @@ from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
 from sstep_verify.trajectory import Panel
 
+SHORT, NARROW = 32, 40
+"""Samples, or features of a rank, up to which inner products are formed in one compiled call: what NumPy's
+matrix product saves by symmetry is less than its several calls cost."""
+
 FEW = 6
 """Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
 
@@ -141,8 +145,9 @@ class DenseLocal:
 
     def __init__(self, data: np.ndarray, rows: int):
         self._data = np.ascontiguousarray(data)
-        whole = features_at_once(self._data, rows) >= data.shape[1]
-        self._sampled = np.empty((rows if whole and rows > FEW else 0, data.shape[1]))
+        width, copied = features_at_once(self._data, rows), rows if rows > FEW else 0
+        self._sampled = np.empty(copied * width)
+        self._part = np.empty((copied + 1) * copied if width < data.shape[1] else 0)
         every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
         self._square, self._every = np.empty((every, every)), np.empty(every)
 
@@ -158,8 +163,11 @@ class DenseLocal:
             np.dot(self._data, weights, out=self._every)
             take_among(self._square, self._every, columns, gram, products)
             return
-        if self._sampled.shape[0]:
-            sampled = self._sampled[: columns.size]
+        if columns.size <= SHORT or weights.size <= NARROW:
+            dense_runs(self._data, columns, weights, self._sampled, self._part, gram, products)
+            return
+        if not self._part.size:
+            sampled = self._sampled[: columns.size * weights.size].reshape(columns.size, -1)
             np.take(self._data, columns, axis=0, out=sampled, mode="clip")
             np.dot(sampled, sampled.T, out=gram)
             np.dot(sampled, weights, out=products)
@@ -244,6 +252,35 @@ def dense_among(data, columns, weights, gram, products):
         products[place] = np.dot(row, weights)
         for other in range(place + 1):
             gram[place, other] = gram[other, place] = np.dot(row, data[columns[other]])
+
+
+@compiled
+def dense_runs(data, columns, weights, sampled, part, gram, products):
+    """The same among more rows, copied side by side, some features of them at once.
+
+    `sampled` is scratch of at least c values, and `part` of ``c**2 + c`` where that is too little for all
+    features.
+    """
+    count = columns.size
+    width = min(sampled.size // count, weights.size)
+    for left in range(0, weights.size, width):
+        right = min(left + width, weights.size)
+        some = sampled[: count * (right - left)].reshape(count, right - left)
+        for place in range(count):
+            row = data[columns[place]]
+            for feature in range(left, right):
+                some[place, feature - left] = row[feature]
+        if left == 0:
+            np.dot(some, some.T, gram)
+            np.dot(some, weights[left:right], products)
+            continue
+        square, sums = part[: count * count].reshape(count, count), part[count * count :][:count]
+        np.dot(some, some.T, square)
+        np.dot(some, weights[left:right], sums)
+        for place in range(count):
+            products[place] += sums[place]
+            for other in range(count):
+                gram[place, other] += square[place, other]
 
 
 @compiled

@@ -106,7 +106,7 @@ class ReduceScatterExchange:
             clock.stop(WAITING)
         own = self._last - self._first
         receive = send if self._receive is self._send else self._receive[: count * own]
-        self._communicator.reduce_scatter(send, receive, count * self._sizes)
+        self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
         words = count * count + count

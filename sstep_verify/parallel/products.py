@@ -63,12 +63,12 @@ class DenseProducts:
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
         """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
-        data = self._data[first:last]
+        data = self._data if last is None and not first else self._data[first:last]
         if columns.size == 1:
             # A matrix-vector product: BLAS handles one row slowly as a matrix-matrix product.
             np.dot(data, self._data[columns[0]], out=panel[0])
             return
-        if data.shape == self._data.shape and forms_all(data, columns.size, MOST):
+        if data.shape[0] == self._data.shape[0] and forms_all(data, columns.size, MOST):
             square = self._part[: data.shape[0] ** 2].reshape(data.shape[0], -1)
             np.dot(data, data.T, out=square)
             np.take(square, columns, axis=0, out=panel, mode="clip")

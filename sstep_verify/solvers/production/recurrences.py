@@ -91,7 +91,7 @@ class SvmRecurrence:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         svm_window.svm_small_window(
             gram, stale, columns, positions, self._labels, self.alpha, self.vector, self._local,
-            self._gradient, self._delta[: columns.size], *self._constants, log,
+            self._gradient, self._delta, *self._constants, log,
         )  # fmt: skip
         return self._local[3, : columns.size]
 
@@ -156,9 +156,8 @@ class RidgeRecurrence:
     ) -> None:
         """Make one window; panel (c, m), positions, draws and log (s * b,)."""
         ridge_window.ridge_panel_window(
-            panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
-            self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, log.reshape(-1, self._block),
+            panel, positions, draws, self._targets, self.alpha, self._reduced, self._stale, self._delta,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
         )  # fmt: skip
 
     def products(self, panel: np.ndarray) -> None:
@@ -171,9 +170,8 @@ class RidgeRecurrence:
         """Make the updates of the window whose `products` were just taken."""
         fresh = ridge_window.takes_fresh_products(draws.size, self.alpha.size, self._frozen)
         ridge_window.ridge_stale_window(
-            panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
-            self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, fresh, log.reshape(-1, self._block),
+            panel, positions, draws, self._targets, self.alpha, self._reduced, self._stale, self._delta,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen, fresh, log,
         )  # fmt: skip
 
     def kept_windows(
@@ -195,9 +193,8 @@ class RidgeRecurrence:
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         ridge_window.ridge_small_window(
-            gram, stale, columns, positions.reshape(-1, self._block), self._targets, self.alpha,
-            self._local, self._stale, self._delta[: columns.size], self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, log.reshape(-1, self._block),
+            gram, stale, columns, positions, self._targets, self.alpha, self._local, self._stale,
+            self._delta, self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
         )  # fmt: skip
         return self._local[2, : columns.size]
 

@@ -245,13 +245,16 @@ def takes_fresh_products(draws, samples, frozen):
 
 @compiled
 def ridge_stale_window(
-    rows, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    fresh, log,
+    rows, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
+    fresh, new,
 ):  # fmt: skip
     """One window from its rows, shape (c, m), and their products with a, `reduced`, shape (>= c,).
 
-    `positions`, shape (s, b), maps draws to rows; the rest is as in `ridge_updates`.
+    `places`, shape (s * b,), maps draws to rows; draws and new, shape (s * b,), are the blocks and log of
+    `ridge_updates`, as is the rest. Shapes are made here: in Python they would take longer than a step.
     """
+    shape = (draws.size // rhs.size, rhs.size)
+    positions, blocks, log = places.reshape(shape), draws.reshape(shape), new.reshape(shape)
     if not fresh:
         for step in range(blocks.shape[0]):
             for place in range(blocks.shape[1]):
@@ -264,22 +267,21 @@ def ridge_stale_window(
 
 @compiled
 def ridge_panel_window(
-    panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    log,
+    panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen, new
 ):  # fmt: skip
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
     `reduced` is scratch of at least c values; the rest is as in `ridge_stale_window`.
     """
-    fresh = takes_fresh_products(blocks.size, alpha.size, frozen)
+    fresh = takes_fresh_products(draws.size, alpha.size, frozen)
     if not fresh:
         if panel.shape[0] == 1:
             reduced[0] = np.dot(panel[0], alpha)
         else:
             np.dot(panel, alpha, reduced[: panel.shape[0]])
     ridge_stale_window(
-        panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty,
-        frozen, fresh, log,
+        panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
+        fresh, new,
     )  # fmt: skip
 
 
@@ -308,8 +310,8 @@ def ridge_kept_windows(
 
 @compiled
 def ridge_small_window(
-    gram, reduced, columns, positions, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
-    frozen, log,
+    gram, reduced, columns, places, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
+    frozen, new,
 ):  # fmt: skip
     """One window from the kernel entries among its distinct coordinates.
 
@@ -321,16 +323,19 @@ def ridge_small_window(
         Products of their kernel rows with a.
     columns : ndarray of int64, shape (c,)
         The coordinates.
-    positions : ndarray of int64, shape (s, b)
+    places : ndarray of int64, shape (s * b,)
         Place of each draw's coordinate among them.
     targets, alpha : ndarray, shape (m,)
         Targets and dual vector (updated).
     local : ndarray, shape (3, >= c)
         Scratch; out: row 2 holds the changes of a at `columns`.
-    stale, delta, touched, system, rhs, penalty, frozen, log
-        As in `ridge_updates`, `delta` of c values.
+    stale, delta, touched, system, rhs, penalty, frozen
+        As in `ridge_updates`, `delta` of >= c values.
+    new : ndarray, shape (s * b,)
+        Its log.
     """
-    count = columns.size
+    count, shape = columns.size, (places.size // rhs.size, rhs.size)
+    positions, log = places.reshape(shape), new.reshape(shape)
     for place in range(count):
         local[0, place] = targets[columns[place]]
         local[1, place] = alpha[columns[place]]
