@@ -4,8 +4,10 @@ An addition, a multiplication, a division and a square root are one flop each; e
 apart (the paper's mu), comparisons not at all. For a window of w steps, blocks of b, d distinct coordinates
 and a rank with p features and k of the m samples after a reduce-scatter:
 
-    panel        dense: d m (2 p - 1); sparse: 2 for each pair of a nonzero of a drawn sample and a nonzero
-                 in its column; by differences d m 3 p; gram: d (d + 1) inner products and d more
+    panel        dense: d m (2 p - 1), or as of all m samples, m^2 products of which symmetry saves half,
+                 where d > m / 2 of few samples (16 m <= p), and for gram where d > 0.9 m; sparse: 2 for
+                 each pair of a nonzero of a drawn sample and a nonzero in its column; by differences
+                 d m 3 p; gram: d (d + 1) inner products and d more
     function     d k entries: nothing (linear), degree (polynomial), 4 or 1 and an exponential (RBF)
     gradient     d (2 k - 1)
     corrections  K-RR: 2 for each coordinate already touched, at each of b places of each step: in all
@@ -32,6 +34,14 @@ from sstep_verify.problems import Kernel, PolynomialKernel
 GATHER_FACTOR, FEW = 16, 6
 """K-RR gathers corrections unless they are dense, or the window long, by this factor; inner products among
 so few dense samples are formed pair by pair."""
+
+
+LEAST_BLOCK = 128
+"""Samples of a rank with which reduce-scatter forms products of their own."""
+
+WIDE, MOST, NEARLY_ALL, LARGEST = 16, 0.5, 0.9, 1 << 19
+"""Where products of all samples are formed in place of those asked for: features a sample, share of the
+samples (of a panel, of a Gram matrix), products in all."""
 
 
 class Flops(NamedTuple):
@@ -158,13 +168,26 @@ def panel_flops(held: Held, method: Method, columns: np.ndarray) -> int:
     if method.exchange == "gram":
         if held.sparse:
             return int(2 * (np.arange(2, count + 2) * held.nonzeros[columns]).sum())
+        if count > FEW and _forms_all(held, count, NEARLY_ALL):
+            return (held.nonzeros.size**2 + held.nonzeros.size) * inner
         pairs = count * (count + 1) // 2 if count <= FEW else count * count
         return (pairs + count) * inner
     if method.differences:
         return 3 * count * held.nonzeros.size * held.features
     if held.sparse:
         return int(2 * held.pairs[columns].sum())
-    return count * held.nonzeros.size * inner
+    # Counted whole, as the numbers that count are multiplied: BLAS makes half of them.
+    # A rank of reduce-scatter with many samples forms the products with each rank's apart.
+    whole = held.own == held.nonzeros.size or held.own < LEAST_BLOCK
+    rows = held.nonzeros.size if count > 1 and whole and _forms_all(held, count, MOST) else count
+    return rows * held.nonzeros.size * inner
+
+
+def _forms_all(held: Held, count: int, share: float) -> bool:
+    """Whether products of all samples are formed for those of so many."""
+    samples = held.nonzeros.size
+    few = held.features >= WIDE * samples and samples * samples <= LARGEST
+    return few and count > share * samples
 
 
 def function_flops(method: Method) -> tuple[int, int]:

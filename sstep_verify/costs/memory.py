@@ -4,7 +4,8 @@ Source: Theorem 2, "Storage": f m n / P + s b m words. With c = min(s b, m) rows
 ours holds is (8 bytes a word):
 
     data         the rank's columns; where they are multiplied by scattering, also their transpose and the
-                 row pointers in 64 bits; dense ones also some sampled rows, side by side
+                 row pointers in 64 bits; dense ones also some sampled rows, side by side, or m^2
+                 words where products of all samples are formed (few samples of many features)
     panel        allreduce: c m words, summed in place. reduce-scatter: c m words to send, c m / P received,
                  and some rows not yet in order; nothing of it is divided by P but what is received
     small        support, reduce-scatter and gram: c^2 + c words
@@ -36,6 +37,10 @@ TILE_WORDS = 1 << 19
 
 GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
 """Sampled rows are copied side by side: one in so many of the data's words, within two limits."""
+
+WIDE, MOST, NEARLY_ALL = 16, 0.5, 0.9
+"""Features a sample from which on the products of all samples are formed, for those of more than this share
+of them: of a panel (the second), or of a Gram matrix (the third)."""
 
 ROWS_AT_ONCE = 8
 """Whole rows of which exchange support takes a part."""
@@ -157,7 +162,8 @@ def _product_scratch(sizes: Sizes) -> int:
         return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
     tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))
     whole = features_at_once(sizes, tallest) >= features
-    return WORD * tallest * (features if whole else samples)
+    square = samples * samples if forms_all(sizes, MOST) else 0
+    return WORD * ((tallest * features if whole else 0) + max(square, 0 if whole else tallest * samples))
 
 
 def _gram_scratch(sizes: Sizes) -> int:
@@ -165,8 +171,17 @@ def _gram_scratch(sizes: Sizes) -> int:
     samples, features = sizes.samples, sizes.features
     if sizes.sparse:
         return WORD * (samples + 1 + 2 * features)
-    copied = sizes.rows > FEW and features_at_once(sizes, sizes.rows) >= features
-    return WORD * (features + (sizes.rows * features if copied else 0))
+    copied, width = sizes.rows if sizes.rows > FEW else 0, features_at_once(sizes, sizes.rows)
+    part = copied * (copied + 1) if width < features else 0
+    square = samples * samples + samples if forms_all(sizes, NEARLY_ALL) else 0
+    return WORD * (features + copied * width + part + square)
+
+
+def forms_all(sizes: Sizes, share: float) -> bool:
+    """Whether windows of so many rows have the products of all samples formed."""
+    samples = sizes.samples
+    wide = sizes.features >= WIDE * samples and samples * samples <= TILE_WORDS
+    return wide and sizes.rows > share * samples
 
 
 def features_at_once(sizes: Sizes, rows: int) -> int:
@@ -182,7 +197,7 @@ def _sent(sizes: Sizes) -> int:
     wide = stored >= DATA_SHARE * rows * samples
     tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
     ranged = not (sizes.sparse or sizes.differences)
-    direct = ranged and samples // ranks >= LEAST_BLOCK
+    direct = ranged and sizes.own >= LEAST_BLOCK
     packed = ranks > 1 and rows > 1 and not direct
     partial = min(max(-(-rows // tiles), LEAST_ROWS), rows) * samples if packed else 0
     received = rows * sizes.own if ranks > 1 else 0

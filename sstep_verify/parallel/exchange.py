@@ -26,6 +26,14 @@ class Recurrence(Protocol):
         """Make one window from the rows of its coordinates, shape (c, m)."""
         ...
 
+    def step_of(self, draws: int) -> int:
+        """Coordinates of a step where a window of so many draws may go step by step, else 0."""
+        ...
+
+    def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
+        """Make one step of a window from rows of which those of its coordinates are known, shape (c, m)."""
+        ...
+
     def products(self, panel: np.ndarray) -> None:
         """Take the stale products of a window's rows, apart from its updates."""
         ...

@@ -38,6 +38,7 @@ class AllreduceExchange:
     ):
         self._panel, self._packet, self._clock = panel, packet, clock
         self._communicator, self._separate = communicator, separate
+        self._by_steps = communicator.size == 1 and not separate
         self.columns = 0
 
     def window(
@@ -49,6 +50,9 @@ class AllreduceExchange:
         log: np.ndarray,
     ) -> None:
         """Make one window from whole rows; parameters as in `Exchange`."""
+        if self._by_steps and draws.size > 1 and recurrence.step_of(draws.size):
+            self._steps(recurrence, columns, positions, draws, log)
+            return
         rows = self.rows(columns)
         if self._separate:
             recurrence.products(rows)
@@ -58,12 +62,41 @@ class AllreduceExchange:
             recurrence.panel_window(rows, positions, draws, log)
         self._clock.stop(RECURRENCE)
 
+    def _steps(
+        self,
+        recurrence: Recurrence,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        draws: np.ndarray,
+        log: np.ndarray,
+    ) -> None:
+        """One window of a rank alone: each step forms the rows it draws first, and finds them in cache."""
+        clock, packet, samples = self._clock, self._packet, self._panel.samples
+        clock.start()
+        known, length = 0, recurrence.step_of(draws.size)
+        rows = packet.matrix(columns.size, samples)
+        for begin in range(0, draws.size, length):
+            step = slice(begin, begin + length)
+            new = slice(known, max(known, int(positions[step].max()) + 1))
+            if known < new.stop:
+                self._panel.partial(rows[new], columns[new])
+                clock.stop(PANEL)
+                self._panel.finish(rows[new], columns[new])
+                clock.stop(FUNCTION)
+            recurrence.step(rows, positions[step], draws[step], log[step])
+            clock.stop(RECURRENCE)
+            known = new.stop
+        # Nobody else has a share of the sums: what was used is what the reduction gives.
+        packet.reduce(rows.size)
+        clock.stop(TRANSFER)
+        self.columns += columns.size
+
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """Kernel rows of `columns`, shape (c, m); valid until the next call."""
         clock, packet, samples = self._clock, self._packet, self._panel.samples
         clock.start()
         words = columns.size * samples
-        rows = packet.payload(words).reshape(columns.size, samples)
+        rows = packet.matrix(columns.size, samples)
         if packet.failure is None:
             try:
                 self._panel.partial(rows, columns)
@@ -82,8 +115,7 @@ class AllreduceExchange:
 
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
-        words = columns.size * self._panel.samples
-        return UsedPanel(columns, self._packet.payload(words).reshape(columns.size, -1).copy())
+        return UsedPanel(columns, self._packet.matrix(columns.size, self._panel.samples).copy())
 
     def restart(self, vector: np.ndarray) -> None:
         """Nothing is carried."""

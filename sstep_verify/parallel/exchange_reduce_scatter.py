@@ -67,7 +67,7 @@ class ReduceScatterExchange:
         wide = panel.words >= DATA_SHARE * rows * samples
         tiles = 1 if wide else max(-(-rows * samples // TILE_WORDS), PANEL_SHARE)
         self._tile = min(max(-(-rows // tiles), LEAST_ROWS), rows)
-        self._direct = panel.ranged and samples // size >= LEAST_BLOCK
+        self._direct = panel.ranged and self._last - self._first >= LEAST_BLOCK
         packed = size > 1 and rows > 1 and not self._direct
         self._partial = np.empty((self._tile if packed else 0, samples))
         self._send = np.empty(rows * samples)
@@ -106,7 +106,7 @@ class ReduceScatterExchange:
             clock.stop(WAITING)
         own = self._last - self._first
         receive = send if self._receive is self._send else self._receive[: count * own]
-        self._communicator.reduce_scatter(send, receive, count * self._sizes)
+        self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
         words = count * count + count

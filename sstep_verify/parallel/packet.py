@@ -97,6 +97,7 @@ class Packet:
         self._trailer = TIMED_TRAILER if timed and communicator.size > 1 else TRAILER
         self._flat = np.zeros(words + self._trailer)
         self._squares: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._matrices: dict[tuple[int, int], np.ndarray] = {}
         self.failure: Exception | None = None
         self.signature = np.zeros(1, dtype=np.uint64)
         self.window = 0
@@ -106,6 +107,13 @@ class Packet:
     def payload(self, words: int) -> np.ndarray:
         """The first `words` words of the buffer."""
         return self._flat[:words]
+
+    def matrix(self, rows: int, width: int) -> np.ndarray:
+        """The first words as a matrix (rows, width); views made once for each shape."""
+        view = self._matrices.get((rows, width))
+        if view is None:
+            view = self._matrices[rows, width] = self._flat[: rows * width].reshape(rows, width)
+        return view
 
     def square(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The first words as a matrix (c, c) and, behind it, a vector (c,); views made once for each c."""

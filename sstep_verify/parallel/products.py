@@ -17,6 +17,22 @@ GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
 small beside the data, but not so few words that calls cost most, nor more than fit in cache."""
 
 
+WIDE = 16
+"""Features a sample from which on most of the samples' products are taken from those of all of them."""
+
+MOST = 0.5
+"""More than this share of the samples is most of them, for rows of a panel."""
+
+
+def forms_all(data: np.ndarray, rows: int, share: float) -> bool:
+    """Whether to form the products of all samples for so many rows: more than this share of the samples.
+
+    BLAS forms those of all with all by symmetry, half of them, and nothing is copied side by side.
+    """
+    samples, features = data.shape
+    return rows > share * samples and features >= WIDE * samples and samples * samples <= TILE_WORDS
+
+
 def features_at_once(data: np.ndarray, rows: int) -> int:
     """Features, at least one, of which so many rows are copied at once, in runs of nearly equal length."""
     words = min(max(data.size // GATHERED_SHARE, GATHERED_LEAST), GATHERED_MOST)
@@ -42,14 +58,20 @@ class DenseProducts:
         self._run = features_at_once(self._data, tallest)
         whole = self._run >= features
         self._sampled = np.empty((tallest if whole else 0, features))
-        self._part = np.empty(0 if whole else tallest * samples)
+        square = samples * samples if forms_all(self._data, width, MOST) else 0
+        self._part = np.empty(max(square, 0 if whole else tallest * samples))
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
         """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
-        data = self._data[first:last]
+        data = self._data if last is None and not first else self._data[first:last]
         if columns.size == 1:
             # A matrix-vector product: BLAS handles one row slowly as a matrix-matrix product.
             np.dot(data, self._data[columns[0]], out=panel[0])
+            return
+        if data.shape[0] == self._data.shape[0] and forms_all(data, columns.size, MOST):
+            square = self._part[: data.shape[0] ** 2].reshape(data.shape[0], -1)
+            np.dot(data, data.T, out=square)
+            np.take(square, columns, axis=0, out=panel, mode="clip")
             return
         # Tiles of nearly equal height: a thin last one would be slow.
         tile = -(-columns.size // -(-columns.size // self._tile))

@@ -59,6 +59,23 @@ def test_flops_of_every_term(drawn):
     assert found == expected
 
 
+@pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])
+@pytest.mark.parametrize("s", [3, 4, 6, 7, 8])
+def test_few_samples_of_many_features(exchange, s):
+    """The products of all samples, where a window has most of them; 8 samples, 160 features a rank."""
+    for ranks in (1, 2):
+        problem = made_problem("krr", KERNELS[0], 8, 160 * ranks, 1.0)
+        request = RunRequest(problem, IndexStream("cyclic", 8, 1, s), s, s, log=True)
+        found, log = measured_flops(request, SimulatedCommunicator(0, ranks), exchange=exchange)
+        expected = as_measured(formula_flops(request, log, 0, ranks, {"exchange": exchange}))
+        assert found["panel"] == expected["panel"]
+        rows = (s + 1) * (s if exchange == "gram" else 8) - (0 if exchange == "gram" else 8)
+        usual = (s * (s + 1) // 2 + s) if exchange == "gram" and s <= 6 else rows
+        every = 72 if exchange == "gram" else 64
+        most = s > (7.2 if exchange == "gram" else 4)
+        assert found["panel"] == (every if most else usual) * (2 * 160 - 1)
+
+
 def ridge_window(s: int, block: int, samples: int, kernel, density: float = 1.0):
     """A request of one window in which nothing is drawn twice, so short that corrections are gathered."""
     problem = made_problem("krr", kernel, samples, 3, density)

@@ -41,6 +41,14 @@ class SvmRecurrence:
         self._delta, self._local = np.zeros(problem.samples), np.empty((4, min(width, problem.samples)))
         self._constants = (problem.hinge.shift, problem.hinge.upper, frozen)
 
+    def step_of(self, draws: int) -> int:
+        """No window goes step by step: one coordinate a step is too little."""
+        return 0
+
+    def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
+        """Never called."""
+        raise NotImplementedError
+
     def panel_window(
         self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
     ) -> None:
@@ -83,7 +91,7 @@ class SvmRecurrence:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         svm_window.svm_small_window(
             gram, stale, columns, positions, self._labels, self.alpha, self.vector, self._local,
-            self._gradient, self._delta[: columns.size], *self._constants, log,
+            self._gradient, self._delta, *self._constants, log,
         )  # fmt: skip
         return self._local[3, : columns.size]
 
@@ -122,14 +130,34 @@ class RidgeRecurrence:
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
         self._penalty, self._frozen = problem.ridge.penalty, frozen
 
+    def step_of(self, draws: int) -> int:
+        """Coordinates of a step (b) where a window of so many draws may go step by step, else 0.
+
+        Long blocks, with products of each step's rows and the current a: a window of one step, or one
+        that takes such products anyway.
+        """
+        block = self._block
+        long = block >= ridge_window.LONG_BLOCK and not self._frozen
+        one = draws == block
+        fresh = ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
+        return block if long and (one or fresh) else 0
+
+    def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
+        """Make one step from the rows known by now; positions, block and log (b,)."""
+        ridge_window.ridge_equations(
+            panel, positions, block, 0, block.size, self._targets, self.alpha, self._stale[0], self._system,
+            self._rhs, self.alpha.size, self._penalty,
+        )  # fmt: skip
+        ridge_window.solve_long(self._system, self._rhs)
+        ridge_window.ridge_moves(block, self.alpha, self._rhs, log)
+
     def panel_window(
         self, panel: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
     ) -> None:
         """Make one window; panel (c, m), positions, draws and log (s * b,)."""
         ridge_window.ridge_panel_window(
-            panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
-            self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, log.reshape(-1, self._block),
+            panel, positions, draws, self._targets, self.alpha, self._reduced, self._stale, self._delta,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
         )  # fmt: skip
 
     def products(self, panel: np.ndarray) -> None:
@@ -142,9 +170,8 @@ class RidgeRecurrence:
         """Make the updates of the window whose `products` were just taken."""
         fresh = ridge_window.takes_fresh_products(draws.size, self.alpha.size, self._frozen)
         ridge_window.ridge_stale_window(
-            panel, positions.reshape(-1, self._block), draws.reshape(-1, self._block), self._targets,
-            self.alpha, self._reduced, self._stale, self._delta, self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, fresh, log.reshape(-1, self._block),
+            panel, positions, draws, self._targets, self.alpha, self._reduced, self._stale, self._delta,
+            self._touched, self._system, self._rhs, self._penalty, self._frozen, fresh, log,
         )  # fmt: skip
 
     def kept_windows(
@@ -166,9 +193,8 @@ class RidgeRecurrence:
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
         ridge_window.ridge_small_window(
-            gram, stale, columns, positions.reshape(-1, self._block), self._targets, self.alpha,
-            self._local, self._stale, self._delta[: columns.size], self._touched, self._system, self._rhs,
-            self._penalty, self._frozen, log.reshape(-1, self._block),
+            gram, stale, columns, positions, self._targets, self.alpha, self._local, self._stale,
+            self._delta, self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
         )  # fmt: skip
         return self._local[2, : columns.size]
 

@@ -8,14 +8,27 @@ a whole row product, the product with the current a replaces stale product and c
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sstep_verify.compiled import compiled
 
 GATHER_FACTOR = 16
 """A gathered product costs about this many times a contiguous one (measured: 7 ns against 0.4 ns)."""
 
+LONG_BLOCK = 96
+"""Coordinates of a block from which on a rank alone makes windows step by step, and LAPACK solves."""
+
 ROWS_AT_ONCE = 16
 """Rows whose products are taken before the entries of their block system are read from the same rows."""
+
+
+def solve_long(system, vector):
+    """Solve a system of many equations as `solve_in_place` does, by LAPACK's Cholesky factorisation.
+
+    NaN where the system is not positive definite in float64.
+    """
+    factor, failed = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
+    vector[:] = np.nan if failed else lapack.dpotrs(factor, vector, lower=1)[0]
 
 
 @compiled
@@ -100,6 +113,50 @@ def row_products(rows, row_of, vector, products):
 
 
 @compiled
+def equation(row, block, place, targets, value, product, system, rhs, samples, penalty):
+    """Write one equation of a block system: of the coordinate at `place` of `block`, shape (b,).
+
+    Parameters
+    ----------
+    row : ndarray, shape (m,)
+        Its kernel row.
+    value, product : float
+        Its value, and the product of its row with a.
+    block, targets, system, rhs, samples, penalty
+        As in `ridge_updates`, `block` of this step alone.
+    """
+    width = block.size
+    rhs[place] = targets[block[place]] - samples * value - product / penalty
+    for other in range(place, width):
+        system[place, other] = row[block[other]] / penalty
+    system[place, place] += samples
+
+
+@compiled
+def ridge_equations(
+    rows, row_of, block, first, last, targets, alpha, products, system, rhs, samples, penalty
+):
+    """Write equations first, ..., last - 1 of a step, with products of its rows and the current a.
+
+    `row_of`, `block` and `products`, shape (b,), are those of this step; the rest is as in `ridge_updates`.
+    """
+    row_products(rows, row_of[first:last], alpha, products[first:last])
+    for place in range(first, last):
+        row = rows[row_of[place]]
+        equation(
+            row, block, place, targets, alpha[block[place]], products[place], system, rhs, samples, penalty
+        )
+
+
+@compiled
+def ridge_moves(block, alpha, increments, log):
+    """Add the solution of a step's system to a; log as in `ridge_updates`, of this step."""
+    for place in range(block.size):
+        alpha[block[place]] += increments[place]
+        log[place] = alpha[block[place]]
+
+
+@compiled
 def ridge_updates(
     rows, row_of, blocks, targets, alpha, stale, delta, touched, system, rhs, samples, penalty, frozen,
     fresh, log,
@@ -139,27 +196,25 @@ def ridge_updates(
     width = blocks.shape[1]
     count = reach = 0  # coordinates with an increment; one beyond the last of them
     for step in range(blocks.shape[0]):
-        for place in range(width):
-            if fresh and place % ROWS_AT_ONCE == 0:
-                group = slice(place, place + ROWS_AT_ONCE)
-                row_products(rows, row_of[step, group], alpha, stale[step, group])
+        for first in range(0, width if fresh else 0, ROWS_AT_ONCE):
+            ridge_equations(
+                rows, row_of[step], blocks[step], first, min(first + ROWS_AT_ONCE, width), targets, alpha,
+                stale[step], system, rhs, samples, penalty,
+            )  # fmt: skip
+        for place in range(0 if fresh else width):
             coordinate = blocks[step, place]
             row = rows[row_of[step, place]]
             product = stale[step, place]
-            if not fresh:
-                # A product of so few as the first condition leaves out costs less than a call.
-                if count >= GATHER_FACTOR and count * GATHER_FACTOR >= reach:
-                    product += np.dot(row[:reach], delta[:reach])
-                else:
-                    for item in range(count):
-                        product += row[touched[0, item]] * delta[touched[0, item]]
+            # A product of so few as the first condition leaves out costs less than a call.
+            if count >= GATHER_FACTOR and count * GATHER_FACTOR >= reach:
+                product += np.dot(row[:reach], delta[:reach])
+            else:
+                for item in range(count):
+                    product += row[touched[0, item]] * delta[touched[0, item]]
             value = alpha[coordinate]
             if frozen:
                 value += delta[coordinate]
-            rhs[place] = targets[coordinate] - samples * value - product / penalty
-            for other in range(place, width):
-                system[place, other] = row[blocks[step, other]] / penalty
-            system[place, place] += samples
+            equation(row, blocks[step], place, targets, value, product, system, rhs, samples, penalty)
         solve_in_place(system, rhs)
         for place in range(width):
             coordinate = blocks[step, place]
@@ -190,13 +245,16 @@ def takes_fresh_products(draws, samples, frozen):
 
 @compiled
 def ridge_stale_window(
-    rows, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    fresh, log,
+    rows, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
+    fresh, new,
 ):  # fmt: skip
     """One window from its rows, shape (c, m), and their products with a, `reduced`, shape (>= c,).
 
-    `positions`, shape (s, b), maps draws to rows; the rest is as in `ridge_updates`.
+    `places`, shape (s * b,), maps draws to rows; draws and new, shape (s * b,), are the blocks and log of
+    `ridge_updates`, as is the rest. Shapes are made here: in Python they would take longer than a step.
     """
+    shape = (draws.size // rhs.size, rhs.size)
+    positions, blocks, log = places.reshape(shape), draws.reshape(shape), new.reshape(shape)
     if not fresh:
         for step in range(blocks.shape[0]):
             for place in range(blocks.shape[1]):
@@ -209,22 +267,21 @@ def ridge_stale_window(
 
 @compiled
 def ridge_panel_window(
-    panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    log,
+    panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen, new
 ):  # fmt: skip
     """One window from its panel: stale products by one matrix-vector product, then the updates.
 
     `reduced` is scratch of at least c values; the rest is as in `ridge_stale_window`.
     """
-    fresh = takes_fresh_products(blocks.size, alpha.size, frozen)
+    fresh = takes_fresh_products(draws.size, alpha.size, frozen)
     if not fresh:
         if panel.shape[0] == 1:
             reduced[0] = np.dot(panel[0], alpha)
         else:
             np.dot(panel, alpha, reduced[: panel.shape[0]])
     ridge_stale_window(
-        panel, positions, blocks, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty,
-        frozen, fresh, log,
+        panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
+        fresh, new,
     )  # fmt: skip
 
 
@@ -253,8 +310,8 @@ def ridge_kept_windows(
 
 @compiled
 def ridge_small_window(
-    gram, reduced, columns, positions, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
-    frozen, log,
+    gram, reduced, columns, places, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
+    frozen, new,
 ):  # fmt: skip
     """One window from the kernel entries among its distinct coordinates.
 
@@ -266,16 +323,19 @@ def ridge_small_window(
         Products of their kernel rows with a.
     columns : ndarray of int64, shape (c,)
         The coordinates.
-    positions : ndarray of int64, shape (s, b)
+    places : ndarray of int64, shape (s * b,)
         Place of each draw's coordinate among them.
     targets, alpha : ndarray, shape (m,)
         Targets and dual vector (updated).
     local : ndarray, shape (3, >= c)
         Scratch; out: row 2 holds the changes of a at `columns`.
-    stale, delta, touched, system, rhs, penalty, frozen, log
-        As in `ridge_updates`, `delta` of c values.
+    stale, delta, touched, system, rhs, penalty, frozen
+        As in `ridge_updates`, `delta` of >= c values.
+    new : ndarray, shape (s * b,)
+        Its log.
     """
-    count = columns.size
+    count, shape = columns.size, (places.size // rhs.size, rhs.size)
+    positions, log = places.reshape(shape), new.reshape(shape)
     for place in range(count):
         local[0, place] = targets[columns[place]]
         local[1, place] = alpha[columns[place]]

@@ -141,7 +141,7 @@ def svm_small_window(
     local : ndarray, shape (4, >= c)
         Scratch; out: row 3 holds the changes of `weighted` at `columns`.
     gradient, delta, shift, upper, frozen, log
-        As in `svm_updates`, `delta` of c values.
+        As in `svm_updates`, `delta` of >= c values.
     """
     count = columns.size
     for place in range(count):

@@ -111,7 +111,8 @@ class ExchangedWindows:
             columns, counts.tolist(), positions, draws, log, strict=True
         ):
             packet.window = self.made
-            own = own[:count]
+            if count < own.size:
+                own = own[:count]
             try:
                 window(recurrence, own, places, drawn, new)
             except Exception as error:

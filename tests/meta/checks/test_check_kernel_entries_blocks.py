@@ -11,7 +11,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import kernel_entries as check
-from sstep_verify.parallel import exchange_gram, exchange_reduce_scatter, kernel_functions
+from sstep_verify.parallel import exchange_reduce_scatter, gram_local, kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
@@ -48,8 +48,8 @@ def test_right_entries_pass(loss, exchange, kernel, sparse):
 @pytest.mark.parametrize(
     ("exchange", "kernel", "module", "old", "new"),
     [
-        ("gram", KERNELS[0], exchange_gram, 'mode="clip")', 'mode="clip"); sampled *= 1 + 1e-13'),
-        ("gram", KERNELS[0], exchange_gram, "np.dot(row, data[columns[other]])",
+        ("gram", KERNELS[0], gram_local, "= row[feature]", "= row[feature] * (1 + 1e-13)"),
+        ("gram", KERNELS[0], gram_local, "np.dot(row, data[columns[other]])",
          "np.dot(row[1:], data[columns[other], 1:])"),
         ("reduce-scatter", KERNELS[1], kernel_functions, "range(degree - 1)", "range(degree)"),
         ("reduce-scatter", KERNELS[2], kernel_functions, "norms[column] - 2.0",

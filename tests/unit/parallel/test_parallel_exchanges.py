@@ -13,6 +13,7 @@ from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
 from sstep_verify.parallel.exchange_support import SupportExchange
+from sstep_verify.parallel.gram_local import DenseLocal
 from sstep_verify.parallel.packet import Packet, WindowError
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
@@ -255,3 +256,15 @@ def test_a_failure_of_one_rank_is_raised_on_all_in_that_window(ranks, guilty, ki
     for error in on_threads(ranks, failing, kind, guilty):
         assert type(error) is WindowError, error
         assert (error.window, error.failures) == (3, {guilty: "MemoryError: no room"})
+
+
+@pytest.mark.parametrize("count", [7, 10, 33, 39, 40])
+def test_dense_inner_products_in_runs_of_features(count):
+    """Compiled for few samples, by BLAS for more, from those of all for nearly all; whole numbers: exact."""
+    data = np.random.default_rng(2).integers(-3, 4, (40, 700)).astype(float)
+    weights = np.random.default_rng(3).integers(-9, 10, 700).astype(float)
+    local, columns = DenseLocal(data, count), np.random.default_rng(4).permutation(40)[:count]
+    gram, products = np.full((count, count), np.nan), np.full(count, np.nan)
+    local.among(columns, weights, gram, products)
+    assert np.array_equal(gram, data[columns] @ data[columns].T)
+    assert np.array_equal(products, data[columns] @ weights)

@@ -76,6 +76,20 @@ def test_a_panel_larger_than_a_tile_equals_row_by_row_products(data):
     assert np.array_equal(panel, whole @ whole.T)
 
 
+@pytest.mark.parametrize("count", [3, 4, 6])
+def test_most_samples_of_wide_data_equal_row_by_row_products(count):
+    """More than half of the rows, in any order, are taken from the products of all."""
+    wide = np.round(np.random.default_rng(2).standard_normal((6, 96)) * 100)
+    assert products.forms_all(wide, count, products.MOST) == (count > 3)
+    columns = np.array([5, 0, 3, 1, 4, 2])[:count]
+    panel = np.full((count, 6), np.nan)
+    DenseProducts(wide, 6).into(panel, columns)
+    assert np.array_equal(panel, wide[columns] @ wide.T)
+    some = np.full((count, 4), np.nan)
+    DenseProducts(wide, 6).into(some, columns, 1, 5)
+    assert np.array_equal(some, panel[:, 1:5])
+
+
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
 def test_squared_norms(data, storage):
     norms = products_of(storage(data), 3).squared_norms()

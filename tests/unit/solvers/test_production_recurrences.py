@@ -11,7 +11,8 @@ import pytest
 from sstep_reference import Rational
 
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
+from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, recurrences, ridge_window, svm_window
 from sstep_verify.solvers.production.ridge_window import row_products, solve_in_place
@@ -145,6 +146,46 @@ def test_plain_python_and_compiled_agree_to_the_last_bit(task, update, keep_gram
         assert np.array_equal(compiled, interpreted)
         moved += not np.array_equal(compiled, start)
     assert moved >= 5
+
+
+@pytest.mark.parametrize("s", [1, 3])
+@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.25)], ids=lambda kernel: kernel.name)
+def test_long_blocks_step_by_step(kernel, s):
+    """A rank alone forms rows as they are drawn: as many, and the values of kept rows up to rounding."""
+    rng = np.random.default_rng(7)
+    problem = Problem("long", rng.standard_normal((130, 5)), rng.standard_normal(130), kernel, Ridge(1.0))
+    stream = IndexStream("uniform", 130, ridge_window.LONG_BLOCK, 7, seed=2)
+    request = RunRequest(problem, stream, s, 7, log=True, expose_panels=True, record=(s,))
+    with mock.patch.object(AllreduceExchange, "rows", side_effect=AssertionError):
+        found = ProductionSolver().run(request)
+    kept, separate = (
+        ProductionSolver(**options).run(request)
+        for options in ({"keep_gram": True}, {"separate_timers": True})
+    )
+    for other in kept, separate:
+        assert np.allclose(found.log, other.log, rtol=0, atol=1e-13)
+        assert np.allclose(found.final, other.final, rtol=0, atol=1e-13)
+    assert np.array_equal(found.panels[0].columns, separate.panels[0].columns)
+    assert np.allclose(found.panels[0].entries, separate.panels[0].entries, rtol=0, atol=1e-13)
+    for name in "panel columns", "collectives", "words":
+        assert found.counters[name] == separate.counters[name]
+
+
+def test_a_long_system_that_is_not_positive_definite_gives_nan():
+    system, vector = -np.eye(3), np.ones(3)
+    ridge_window.solve_long(system, vector)
+    assert np.isnan(vector).all()
+
+
+def test_a_long_system_is_solved_from_its_upper_triangle():
+    rng = np.random.default_rng(3)
+    half, right = rng.standard_normal((100, 100)), rng.standard_normal(100)
+    matrix = half @ half.T + 100 * np.eye(100)
+    long, own = (right.copy() for _ in range(2))
+    ridge_window.solve_long(np.triu(matrix) + np.tril(np.full((100, 100), np.nan), -1), long)
+    ridge_window.solve_in_place(matrix.copy(), own)
+    assert np.allclose(long, own, rtol=1e-12)
+    assert np.allclose(matrix @ long, right, rtol=1e-12)
 
 
 def test_a_frozen_run_leaves_its_scratch_clean():

@@ -1,0 +1,211 @@
+"""What exchange "gram" does with a rank's columns: inner products among samples, and the weights moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.compiled import compiled
+from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
+
+SHORT, NARROW = 32, 40
+"""Samples, or features of a rank, up to which inner products are formed in one compiled call: what NumPy's
+matrix product saves by symmetry is less than its several calls cost."""
+
+FEW = 6
+"""Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
+
+NEARLY_ALL = 0.9
+"""Share of the samples above which the products of all of them are formed for those among some."""
+
+
+class DenseLocal:
+    """Operations on this rank's columns of dense data.
+
+    Parameters
+    ----------
+    data : ndarray, shape (m, n_local)
+        The columns.
+    rows : int
+        Largest number of samples asked for at once.
+    """
+
+    def __init__(self, data: np.ndarray, rows: int):
+        self._data = np.ascontiguousarray(data)
+        width, copied = features_at_once(self._data, rows), rows if rows > FEW else 0
+        self._sampled = np.empty(copied * width)
+        self._part = np.empty((copied + 1) * copied if width < data.shape[1] else 0)
+        every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
+        self._square, self._every = np.empty((every, every)), np.empty(every)
+
+    def among(
+        self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
+    ) -> None:
+        """Inner products among samples into `gram`, and with the weights into `products`."""
+        if columns.size <= FEW:
+            dense_among(self._data, columns, weights, gram, products)
+            return
+        if forms_all(self._data, columns.size, NEARLY_ALL):
+            np.dot(self._data, self._data.T, out=self._square)
+            np.dot(self._data, weights, out=self._every)
+            take_among(self._square, self._every, columns, gram, products)
+            return
+        if columns.size <= SHORT or weights.size <= NARROW:
+            dense_runs(self._data, columns, weights, self._sampled, self._part, gram, products)
+            return
+        if not self._part.size:
+            sampled = self._sampled[: columns.size * weights.size].reshape(columns.size, -1)
+            np.take(self._data, columns, axis=0, out=sampled, mode="clip")
+            np.dot(sampled, sampled.T, out=gram)
+            np.dot(sampled, weights, out=products)
+            return
+        width = features_at_once(self._data, columns.size)
+        for left in range(0, weights.size, width):
+            run = slice(left, left + width)
+            sampled = self._data[:, run][columns]
+            if left == 0:
+                np.dot(sampled, sampled.T, out=gram)
+                np.dot(sampled, weights[run], out=products)
+            else:
+                gram += np.dot(sampled, sampled.T)
+                products += np.dot(sampled, weights[run])
+            del sampled  # before the next run is copied
+
+    def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
+        """``weights += sum_p change[p] * sample(columns[p])``."""
+        dense_move(self._data, columns, change, weights)
+
+    def weights(self, vector: np.ndarray, weights: np.ndarray) -> None:
+        """``weights = sum_i vector[i] * sample(i)``."""
+        np.dot(vector, self._data, out=weights)
+
+
+class SparseLocal:
+    """Operations on this rank's columns of CSR data.
+
+    Parameters
+    ----------
+    data : csr_array, shape (m, n_local)
+        The columns.
+    """
+
+    def __init__(self, data: sp.csr_array):
+        self._rows = (data.indptr.astype(np.uint64), unsigned(data.indices), data.data)
+        self._scratch = np.zeros(data.shape[1])
+
+    def among(
+        self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
+    ) -> None:
+        """Inner products among samples into `gram`, and with the weights into `products`."""
+        sparse_among(*self._rows, columns, weights, self._scratch, gram, products)
+
+    def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
+        """``weights += sum_p change[p] * sample(columns[p])``."""
+        sparse_move(*self._rows, columns, change, weights)
+
+    def weights(self, vector: np.ndarray, weights: np.ndarray) -> None:
+        """``weights = sum_i vector[i] * sample(i)``."""
+        weights[:] = 0.0
+        sparse_move(*self._rows, np.arange(vector.size), vector, weights)
+
+
+@compiled
+def take_among(square, every, columns, gram, products):
+    """Take the entries among `columns` of products of all samples, and their products with the weights."""
+    for place in range(columns.size):
+        row = square[columns[place]]
+        products[place] = every[columns[place]]
+        for other in range(columns.size):
+            gram[place, other] = row[columns[other]]
+
+
+@compiled
+def dense_among(data, columns, weights, gram, products):
+    """Inner products among a few dense rows, pair by pair, and with the weights.
+
+    Parameters
+    ----------
+    data : ndarray, shape (m, n_local)
+        This rank's columns of the data.
+    columns : ndarray of int64, shape (c,)
+        The rows.
+    weights : ndarray, shape (n_local,)
+        This rank's part of w.
+    gram, products : ndarray, shapes (c, c) and (c,)
+        Out: inner products among the rows, and with the weights.
+    """
+    for place in range(columns.size):
+        row = data[columns[place]]
+        products[place] = np.dot(row, weights)
+        for other in range(place + 1):
+            gram[place, other] = gram[other, place] = np.dot(row, data[columns[other]])
+
+
+@compiled
+def dense_runs(data, columns, weights, sampled, part, gram, products):
+    """The same among more rows, copied side by side, some features of them at once.
+
+    `sampled` is scratch of at least c values, and `part` of ``c**2 + c`` where that is too little for all
+    features.
+    """
+    count = columns.size
+    width = min(sampled.size // count, weights.size)
+    for left in range(0, weights.size, width):
+        right = min(left + width, weights.size)
+        some = sampled[: count * (right - left)].reshape(count, right - left)
+        for place in range(count):
+            row = data[columns[place]]
+            for feature in range(left, right):
+                some[place, feature - left] = row[feature]
+        if left == 0:
+            np.dot(some, some.T, gram)
+            np.dot(some, weights[left:right], products)
+            continue
+        square, sums = part[: count * count].reshape(count, count), part[count * count :][:count]
+        np.dot(some, some.T, square)
+        np.dot(some, weights[left:right], sums)
+        for place in range(count):
+            products[place] += sums[place]
+            for other in range(count):
+                gram[place, other] += square[place, other]
+
+
+@compiled
+def dense_move(data, columns, change, weights):
+    """Add multiples of dense rows to the weights."""
+    for place in range(columns.size):
+        factor = change[place]
+        if factor != 0.0:
+            row = data[columns[place]]
+            for feature in range(weights.size):
+                weights[feature] += factor * row[feature]
+
+
+@compiled
+def sparse_among(indptr, indices, values, columns, weights, scratch, gram, products):
+    """Inner products among sparse rows, one spread out at a time; `scratch` is zero on entry and exit."""
+    for place in range(columns.size):
+        begin, end = indptr[columns[place]], indptr[columns[place] + 1]
+        total = 0.0
+        for entry in range(begin, end):
+            scratch[indices[entry]] = values[entry]
+            total += values[entry] * weights[indices[entry]]
+        products[place] = total
+        for other in range(place, columns.size):
+            total = 0.0
+            for entry in range(indptr[columns[other]], indptr[columns[other] + 1]):
+                total += values[entry] * scratch[indices[entry]]
+            gram[place, other] = total
+            gram[other, place] = total
+        for entry in range(begin, end):
+            scratch[indices[entry]] = 0.0
+
+
+@compiled
+def sparse_move(indptr, indices, values, columns, change, weights):
+    """Add multiples of sparse rows to the weights."""
+    for place in range(columns.size):
+        factor = change[place]
+        if factor != 0.0:
+            for entry in range(indptr[columns[place]], indptr[columns[place] + 1]):
+                weights[indices[entry]] += factor * values[entry]
