@@ -57,7 +57,7 @@ def test_longer_windows_are_compared_by_their_first_steps(limited, loss, block, 
 
 def test_a_planted_defect_is_seen_in_the_first_steps(limited):
     case = make_case(Ridge(0.05), block=3)
-    edit = ("rhs[place] = targets[coordinate]", "rhs[place] = targets[step % samples]")
+    edit = ("rhs[place] = targets[block[place]]", "rhs[place] = targets[place % samples]")
     with plant(ridge_window, edit):
         verdict = judged(metamorphic_bounded, case)[16]
     assert verdict.status is Status.FAIL

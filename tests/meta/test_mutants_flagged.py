@@ -55,8 +55,10 @@ SCALED_RIDGE = [
     ),
     # The product with the current a is that with the a of the window's start and the correction.
     (
-        "row_products(rows, row_of[step, group], alpha, ",
-        "row_products(rows, row_of[step, group], alpha + delta * (FACTOR - 1.0), ",
+        "        for place in range(0 if fresh else width):\n",
+        "        for place in range(width if fresh else 0):\n"
+        "            rhs[place] -= np.dot(rows[row_of[step, place]], delta) * (FACTOR - 1.0) / penalty\n"
+        "        for place in range(0 if fresh else width):\n",
     ),
 ]
 

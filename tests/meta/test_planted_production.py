@@ -60,8 +60,10 @@ RIDGE = {
         ("product += np.dot(row[:reach], delta[:reach])", "product += 0.0"),
         # Where the product is taken with the current a, staleness means the a of the window's start.
         (
-            "row_products(rows, row_of[step, group], alpha, ",
-            "row_products(rows, row_of[step, group], alpha - delta, ",
+            "        for place in range(0 if fresh else width):\n",
+            "        for place in range(width if fresh else 0):\n"
+            "            rhs[place] += np.dot(rows[row_of[step, place]], delta) / penalty\n"
+            "        for place in range(0 if fresh else width):\n",
         ),
     ],
     "assigned-once": [

@@ -63,7 +63,7 @@ PLANTED = {
         {"relabelling"},
     ),
     "target of a place": (
-        Ridge(0.05), ridge_window, ("rhs[place] = targets[coordinate]", "rhs[place] = targets[step % samples]"),
+        Ridge(0.05), ridge_window, ("rhs[place] = targets[block[place]]", "rhs[place] = targets[place % samples]"),
         {"relabelling"},
     ),
     "divided by the number of features": (
@@ -75,7 +75,7 @@ PLANTED = {
         {"zero-columns"},
     ),
     "last feature lost": (
-        Ridge(0.05), products, ('mode="clip")', 'mode="clip")\n            sampled[:, -1] = 0.0'),
+        Ridge(0.05), products, ("self._data = np.ascontiguousarray(data)", "self._data = data * (np.arange(data.shape[1]) + 1 < data.shape[1])"),
         {"zero-columns", "features"},
     ),
 }  # fmt: skip

@@ -77,12 +77,12 @@ PLANTED = {
     ),
     "jitter on the kernel": (
         Ridge(0.05), None, ridge_window,
-        ("row[blocks[step, other]] / penalty", "(row[blocks[step, other]] + 1e-10) / penalty"),
+        ("row[block[other]] / penalty", "(row[block[other]] + 1e-10) / penalty"),
         {"data-up", "data-down"},
     ),
     "constant added to the residual": (
         Ridge(0.05), None, ridge_window,
-        ("rhs[place] = targets[coordinate] -", "rhs[place] = 1e-12 + targets[coordinate] -"),
+        ("rhs[place] = targets[block[place]] -", "rhs[place] = 1e-12 + targets[block[place]] -"),
         {"targets-up", "targets-down"},
     ),
     "stream begun one too early": (
