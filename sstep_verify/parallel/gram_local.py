@@ -149,6 +149,10 @@ def dense_runs(data, columns, weights, sampled, part, gram, products):
     features.
     """
     count = columns.size
+    if weights.size == 0:
+        gram[:] = 0.0
+        products[:] = 0.0
+        return
     width = min(sampled.size // count, weights.size)
     for left in range(0, weights.size, width):
         right = min(left + width, weights.size)

@@ -18,6 +18,7 @@ SIZES, INTERVAL, LENGTH = (1, 2), 50, 420
 PLAN = Plan(s=16, iterations=LENGTH, interval=INTERVAL, tolerance=0.0, tuned=True)
 TASK_OF = {
     "allreduce": "svm-l1",
+    "support": "svm-l2",
     "reduce-scatter": "krr",
     "all rows kept": "krr",
     "some rows kept": "svm-l2",

@@ -268,3 +268,12 @@ def test_dense_inner_products_in_runs_of_features(count):
     local.among(columns, weights, gram, products)
     assert np.array_equal(gram, data[columns] @ data[columns].T)
     assert np.array_equal(products, data[columns] @ weights)
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 20, 40])
+def test_a_rank_without_features_adds_nothing(count):
+    """More ranks than features; whatever was in the buffers before."""
+    gram, products = np.full((count, count), np.nan), np.full(count, np.nan)
+    DenseLocal(np.empty((41, 0)), count).among(np.arange(count), np.empty(0), gram, products)
+    assert not gram.any()
+    assert not products.any()
