@@ -220,6 +220,9 @@ def fit_once(text: str) -> None:
     data, targets = load_svmlight_file(file)
     if data.nnz * 3 >= data.shape[0] * data.shape[1]:
         data = data.toarray()
+    else:
+        # Its reader gives 64 bits where its estimators take 32.
+        data.indices, data.indptr = data.indices.astype(np.int32), data.indptr.astype(np.int32)
     model = estimator(cell, tolerance, data.shape[0]).fit(data, targets)
     kept = model.coef_ if cell.peer == "LinearSVC" else model.dual_coef_
     with tempfile.TemporaryFile() as out:
