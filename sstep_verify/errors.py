@@ -27,6 +27,10 @@ class RefusedError(InputError):
     """A solver under test refuses the input of a run; the run is left out, and that is said."""
 
 
+class RunError(SstepVerifyError, RuntimeError):
+    """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run."""
+
+
 class MissingExtraError(SstepVerifyError, ImportError):
     """A package that lives in an optional extra is not installed; the message names the extra."""
 

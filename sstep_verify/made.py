@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError, RefusedError, RunError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
 
 RAISED = "raised"
-"""First word of `Trajectory.stopped` where a foreign solver raised an error."""
+"""First word of `Trajectory.stopped` where a foreign solver raised an error, or any solver a `RunError`."""
 
 DRAWS_LOOKED_AT = 1 << 12
 """First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""
@@ -54,7 +54,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     -------
     Trajectory
         What the solver returned, with `Trajectory.asked`. A solver with the attribute `foreign` gets copies
-        of all inputs; where it raises, the trajectory ends at a0 and says so in `Trajectory.stopped`.
+        of all inputs; where it raises, the trajectory ends at a0 and says so in `Trajectory.stopped`, as it
+        does where any solver raises a `RunError`.
 
     Raises
     ------
@@ -91,9 +92,11 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
             )
     except BaseException as error:
-        if not foreign or isinstance(error, RefusedError) or _is_interrupt(error):
+        own = isinstance(error, RunError)
+        if not (foreign or own) or isinstance(error, RefusedError) or _is_interrupt(error):
             raise
-        told = f"{RAISED} {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        said = str(error).splitlines()[0] if str(error) else ""
+        told = f"{RAISED} {said}" if own else f"{RAISED} {type(error).__name__}: {said}"
         made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
     after = _digests_after(request)
     changed = tuple(name for name, digest in before.items() if after.get(name) != digest)

@@ -80,19 +80,24 @@ def _increments(
     regularisation: Scalar,
 ) -> list[Vector]:
     """Increments (Delta alpha) of one window, from the alpha at its start."""
-    m, zero = len(alpha), arithmetic.number(0)
+    m = len(alpha)
     increments: list[Vector] = []
+    zero = arithmetic.number(0)
+    drawn: list[int] = []  # coordinates of all V_t, t < j;
+    moved = arithmetic.zeros(sum(map(len, window)))  # their increments, all Delta_t; 0 where t >= j;
+    total = {i: zero for block in window for i in block}  # and their sum for each coordinate
     for j, block in enumerate(window):  # line 11
         system = block_system(arithmetic, panels[j], block, regularisation, m)  # line 14: G
+        corrections = arithmetic.picked_products(panels[j], drawn, moved)
         residual = []
-        for i, u in zip(block, panels[j], strict=True):  # line 14, the displayed equation
-            overlap, correction = zero, zero
-            for t in range(j):
-                for other, increment in zip(window[t], increments[t], strict=True):
-                    if other == i:
-                        overlap = overlap + increment  # V_j' V_t Delta_t
-                    correction = correction + u[other] * increment  # U_j' V_t Delta_t
+        # Line 14, the displayed equation; the correction is U_j' V_t Delta_t, summed over t.
+        for i, u, correction in zip(block, panels[j], corrections, strict=True):
+            overlap = total[i]  # V_j' V_t Delta_t, summed over t
             stale = y[i] - m * alpha[i] - m * overlap
             residual.append(stale - arithmetic.dot(u, alpha) / regularisation - correction / regularisation)
         increments.append(arithmetic.solve(system, arithmetic.vector(residual)))
+        for i, increment in zip(block, increments[j], strict=True):
+            moved[len(drawn)] = increment
+            drawn.append(i)
+            total[i] = total[i] + increment
     return increments

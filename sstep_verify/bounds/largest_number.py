@@ -8,6 +8,8 @@ most twice as large while ``gamma_N <= 1``.
 
 Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A. The numbers of that step:
 
+* The parameters: C, which is what a step of an L1 problem with eta = 0 or an infinite quotient stores,
+  omega, lambda, sigma, c. One that the type does not hold is infinite, however small what it multiplies.
 * K-SVM: a gradient is at most ``g = 1 + omega A + (m + 2s) k A``. L2: the quotient is at most ``2 C g``.
   L1: a quotient that overflows is infinite and is clipped to an end of the box.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
@@ -36,6 +38,7 @@ from sstep_verify.bounds.box import landing_error, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.solver import Declaration
 
 ROWS_AT_ONCE = 64
@@ -70,7 +73,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
             found = _gradient(problem, s, largest)
         else:
             found = _RidgeStep(problem, declaration, s, block, largest, roundings).largest
-        found = max(found, largest, _entry(problem)[1]) * 2 * OUTWARD
+        found = max(found, largest, _entry(problem)[1], *_parameters(problem)) * 2 * OUTWARD
         return float(found) if np.isfinite(found) else np.inf
 
 
@@ -104,6 +107,13 @@ def _entry(problem: Problem) -> tuple[float, float]:
     kernel = problem.kernel
     norm = float(np.max(np.square(problem.dense).sum(axis=1))) * OUTWARD
     return max(1.0, float(kernel.diagonal(np.array([norm]))[0])), max(1.0, kernel.largest(norm))
+
+
+def _parameters(problem: Problem) -> list[float]:
+    """The numbers that come with the problem beside data and targets, and omega."""
+    shift = problem.hinge.shift if problem.is_svm else 0.0
+    reals = [value for value in parameters_of(problem.kernel).values() if isinstance(value, float)]
+    return [*reals, problem.loss.parameter, shift]
 
 
 def _gradient(problem: Problem, s: int, largest: float) -> float:

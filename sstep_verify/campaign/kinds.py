@@ -6,7 +6,7 @@ import importlib
 
 from sstep_verify.campaign.kind import Kind
 
-MODULES = ("verdicts.kind", "stability.kind", "certified.kind", "scaling.kind")
+MODULES = ("verdicts.kind", "stability.kind", "certified.kind", "scaling.kind", "sensitivity.kind")
 """Modules of the kinds; each holds its `Kind` under the name ``KIND``."""
 
 

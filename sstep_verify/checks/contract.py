@@ -19,7 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.contract_items import ERROR_RAISED, ITEMS
+from sstep_verify.checks.contract_items import COHERENCE, ERROR_RAISED, INCOHERENT, ITEMS
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import plain_runs
@@ -151,6 +151,8 @@ def _raised(faults: Mapping[str, str]) -> bool:
 
 def _sign(item: str, told: str) -> str:
     """The item whose sentence a fault breaks: a run that ended by an error has not made its iterations."""
+    if item == "stop reason" and told.startswith(INCOHERENT):
+        return COHERENCE
     return "length" if item == "stop reason" and told.startswith(ERROR_RAISED) else item
 
 

@@ -21,6 +21,12 @@ STOPS = ("iterations", "observer", *OWN)
 ERROR_RAISED = f"the solver {RAISED} "
 """Begins what is told of a run that ended by an error."""
 
+COHERENCE = "coherence"
+"""Stands for the item `stop reason` where that is the error."""
+
+INCOHERENT = f"{ERROR_RAISED}IncoherenceError"
+"""Begins what is told of a run that the ranks ended, because they no longer held the same a."""
+
 
 def _length(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     made = trajectory.length

@@ -16,6 +16,7 @@ from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Seri
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
 from sstep_verify.reporting.scaling_document import Scaling
+from sstep_verify.reporting.sensitivity.document import Sensitivity
 from sstep_verify.reporting.stability_document import Stability
 from sstep_verify.verdict import Verdict
 
@@ -96,6 +97,8 @@ class Summary:
         Case -> largest s such that the primary gate passed every s of the case up to it; 0 for none.
     vacuous : tuple of str
         Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
+    power : str
+        What the checks were measured to catch (`sstep_verify.power.statement`); empty where none judged.
     """
 
     sentence: str
@@ -109,6 +112,7 @@ class Summary:
     steps: int = 0
     right_up_to: dict[str, object] = field(default_factory=dict)
     vacuous: tuple[str, ...] = ()
+    power: str = ""
 
     def __post_init__(self):
         set_fields(
@@ -150,6 +154,8 @@ class Results:
         What a campaign of certified optima adds; likewise.
     scaling : Scaling, optional
         What a campaign of predictions adds; likewise.
+    sensitivity : Sensitivity, optional
+        What a campaign that measures power adds; likewise.
 
     Raises
     ------
@@ -166,6 +172,7 @@ class Results:
     stability: Stability | None = None
     certified: Certified | None = None
     scaling: Scaling | None = None
+    sensitivity: Sensitivity | None = None
 
     def __post_init__(self):
         verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
@@ -180,7 +187,7 @@ class Results:
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        for name in ("stability", "certified", "scaling"):
+        for name in ("stability", "certified", "scaling", "sensitivity"):
             if document[name] is None:
                 del document[name]
         return document
@@ -199,7 +206,9 @@ class Results:
         for place, verdict in enumerate(self.verdicts):
             convert(verdict, VERDICT, f"verdicts[{place}]")
         named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
-        named += [("a stability run", run.case) for run in (self.stability.runs if self.stability else ())]
+        if self.stability is not None:
+            named += [("a stability run", run.case) for run in self.stability.runs]
+            named += [("a worse run", run.case) for each in self.stability.answers for run in each.worse]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
         if self.scaling is not None:
             named += [("a predicted curve", curve.case) for curve in self.scaling.curves]

@@ -7,9 +7,33 @@ from dataclasses import dataclass
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import set_fields
 from sstep_verify.reporting.plain import finite, plain
+from sstep_verify.reporting.stability_answers import Answer, rounded
 
 Values = tuple[float | None, ...]
-DIGITS = 3
+
+
+@dataclass(frozen=True)
+class SecondLook:
+    """Errors of an s-step run that was much worse, and of the classical one, in other orders of the data.
+
+    Parameters
+    ----------
+    s : int
+        Iterations per window.
+    orders : int
+        Orders of samples and features.
+    error, classical : float or None
+        Median relative errors over them; None if that is of a run that broke down.
+    """
+
+    s: int
+    orders: int
+    error: float | None
+    classical: float | None
+
+    def __post_init__(self):
+        for name in ("error", "classical"):
+            set_fields(self, **{name: rounded(getattr(self, name), f"second look at s = {self.s}")})
 
 
 @dataclass(frozen=True)
@@ -41,6 +65,8 @@ class StabilityRun:
     noise : float or None
         Largest over smallest error at the last iteration of classical runs with samples and features in
         other orders: what reordered sums do alone. None if a run broke down or none was made.
+    again : tuple of SecondLook
+        The s-step runs with a loss factor above `TENFOLD`, made again in other orders.
 
     Raises
     ------
@@ -49,7 +75,7 @@ class StabilityRun:
 
     Notes
     -----
-    Real numbers are rounded to `DIGITS` significant digits: more would say nothing about an error.
+    Real numbers are rounded as in `stability_answers`: more digits would say nothing about an error.
     """
 
     case: str
@@ -63,21 +89,23 @@ class StabilityRun:
     largest_loss: Values
     ratio: Values
     noise: float | None = None
+    again: tuple[SecondLook, ...] = ()
 
     def __post_init__(self):
         where = f"stability run of {self.case}"
         set_fields(
             self,
             condition=finite(self.condition, where),
-            attained=_rounded(self.attained, where),
+            attained=rounded(self.attained, where),
             seed=plain(self.seed, where),
-            noise=_rounded(self.noise, where),
+            noise=rounded(self.noise, where),
             s=tuple(plain(list(self.s), where)),
+            again=tuple(self.again),
         )
         if self.s[:1] != (1,) or list(self.s) != sorted(set(self.s)):
             raise InputError(f"{where}: s = {list(self.s)}, but it must ascend from 1")
         for name in ("error", "largest", "loss", "largest_loss", "ratio"):
-            values = tuple(_rounded(value, f"{where}, {name}") for value in getattr(self, name))
+            values = tuple(rounded(value, f"{where}, {name}") for value in getattr(self, name))
             if name == "ratio" and not any(value is not None for value in values):
                 values = ()
             elif len(values) != len(self.s):
@@ -95,15 +123,15 @@ class Stability:
         What the data show, in plain words; first on the page.
     runs : tuple of StabilityRun
         In the order of cases, conditions and seeds.
+    answers : tuple of Answer
+        For each precision and task: growth with s, where s-step is much worse, which s is safe.
     """
 
     sentences: tuple[str, ...]
     runs: tuple[StabilityRun, ...]
+    answers: tuple[Answer, ...] = ()
 
     def __post_init__(self):
-        set_fields(self, sentences=tuple(self.sentences), runs=tuple(self.runs))
-
-
-def _rounded(value: object, where: str) -> float | None:
-    number = finite(value, where)
-    return None if number is None else float(f"{number:.{DIGITS}g}")
+        set_fields(
+            self, sentences=tuple(self.sentences), runs=tuple(self.runs), answers=tuple(self.answers)
+        )

@@ -6,9 +6,10 @@ by these numbers: they choose inputs. A wrong one makes an input less telling, n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sstep_reference.arithmetic import Float
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify import quantities
-from sstep_verify.defects.mutation import NONE, Mutation, off_by
+from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, local_window
@@ -86,24 +87,39 @@ def near_converged(problem: Problem, precision: str) -> np.ndarray:
     return vector.astype(np.float32).astype(np.float64) if precision == "float32" else vector
 
 
-def _ridge_solution(problem: Problem, kernel: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _ridge_solution(
+    problem: Problem, kernel: np.ndarray, right: np.ndarray, mutation: Mutation = NONE
+) -> np.ndarray:
     """Solution of ``(K/lambda + m I) x = right`` for a positive semidefinite K, however large.
 
-    By eigenvalues: m would be lost in the sum if K/lambda is large, and elimination meet a zero pivot.
+    By eigenvalues: m would be lost in the sum if K/lambda is large, and elimination meet a zero pivot. A
+    mutation scales m, lambda and the entries off the diagonal.
     """
-    values, vectors = np.linalg.eigh(kernel / problem.ridge.penalty)
-    return vectors @ ((vectors.T @ right) / (np.maximum(values, 0.0) + problem.samples))
+    if mutation.off_diagonal != 1:
+        diagonal = np.diag(np.diag(kernel))
+        kernel = diagonal + float(mutation.off_diagonal) * (kernel - diagonal)
+    values, vectors = np.linalg.eigh(kernel / (problem.ridge.penalty * float(mutation.penalty)))
+    shifted = np.maximum(values, 0.0) + problem.samples * float(mutation.samples)
+    return vectors @ ((vectors.T @ right) / shifted)
 
 
 def acting_terms(
-    problem: Problem, stream: IndexStream, s: int, initial: np.ndarray | None = None
+    problem: Problem,
+    stream: IndexStream,
+    s: int,
+    initial: np.ndarray | None = None,
+    terms: Collection[str] = TERMS,
+    *,
+    of_run: bool = False,
 ) -> frozenset[str]:
     """Terms of the s-step recurrence (the paper's form) that have an effect somewhere in a run.
 
     A term has an effect in a window if making it larger or smaller by `CHANGE` throughout the window moves
     a at the window's end, either way, by at least ``SHARE CHANGE`` times what the window moved it (by
     largest coordinates). Its size says less: an overlap that only moves a free K-SVM step has size but no
-    effect, and a clip may swallow any effect.
+    effect, and a clip may swallow any effect. A quantity that is there or not (`off_by` knows no small
+    change of it) is left out instead, which is a change by all of it. A window's boundary acts only where
+    a window comes after, and the tail where the last window is short and moves a.
 
     Parameters
     ----------
@@ -115,28 +131,55 @@ def acting_terms(
         Steps per window.
     initial : ndarray, shape (m,), optional
         Start vector (a0).
+    terms : collection of str
+        Quantities that are looked at (`sstep_verify.quantities`).
+    of_run : bool
+        Whether an effect is held against the most that any window of the run moved a, not against what its
+        own window did: near the optimum a window moves a by nothing but rounding errors.
 
     Returns
     -------
     frozenset of str
-        Some of `TERMS`.
+        Some of `terms`.
     """
     kernel, replay = _kernel(problem), _window(problem)
     vector = np.zeros(problem.samples) if initial is None else initial.copy()
-    missing = {term for term in TERMS if term != quantities.OMEGA or problem.loss.task == "svm-l2"}
-    acting: set[str] = set()
+    known = quantities.quantities_of(problem.loss.task, "frozen", s, stream.block)
+    missing = {one.name for one in known if one.name in terms}
+    windows: list[tuple[LocalWindow, np.ndarray]] = []
     for begin in range(0, stream.length, s):
         draws = stream.blocks(begin, min(begin + s, stream.length)).tolist()
         window = local_window(_FLOAT, kernel, problem.targets, vector, draws, signed=problem.is_svm)
-        end = replay(window, NONE)
-        least = SHARE * float(CHANGE) * np.abs(end - window.start).max()
-        for term in sorted(missing - acting) if least else ():
-            mutations = [off_by(term, change) for change in (-CHANGE, CHANGE)]
-            effect = min(np.abs(replay(window, mutation or NONE) - end).max() for mutation in mutations)
-            if effect >= least:
+        windows.append((window, replay(window, NONE)))
+        vector[window.coordinates] = windows[-1][1]
+    moves = [float(np.abs(end - window.start).max()) for window, end in windows]
+    scales = [max(moves, default=0.0)] * len(moves) if of_run else moves
+    acting: set[str] = set()
+    for place, (window, end) in enumerate(windows):
+        last = place + 1 == len(windows)
+        for term in sorted(missing - acting) if moves[place] else ():
+            if term == quantities.BOUNDARY and last:
+                continue
+            if term == quantities.TAIL:
+                effect = moves[place] if last and len(window.draws) < s else 0.0
+            else:
+                effect = _effect(term, partial(_apart, replay, window, end))
+            if effect >= SHARE * scales[place]:
                 acting.add(term)
-        vector[window.coordinates] = end
     return frozenset(acting)
+
+
+def _apart(replay: Window, window: LocalWindow, end: np.ndarray, mutation: Mutation) -> float:
+    """Largest distance of a mutant's window end from the right one."""
+    return float(np.abs(replay(window, mutation) - end).max())
+
+
+def _effect(term: str, apart: Callable[[Mutation], float]) -> float:
+    """What a change of a term does, per unit of it: the lesser of both ways, or that of leaving it out."""
+    changed = [off_by(term, change) for change in (-CHANGE, CHANGE)]
+    if None in changed:
+        return apart(left_out(term))
+    return min(apart(mutation) for mutation in changed if mutation) / float(CHANGE)
 
 
 def _window(problem: Problem) -> Window:
@@ -149,7 +192,8 @@ def _window(problem: Problem) -> Window:
     def of_ridge(window: LocalWindow, mutation: Mutation) -> np.ndarray:
         def solve(step: int, right: np.ndarray) -> np.ndarray:
             block = window.draws[step]
-            return _ridge_solution(problem, np.array([window.gram[i][block] for i in block]), right)
+            system = np.array([window.gram[i][block] for i in block])
+            return _ridge_solution(problem, system, right, mutation)
 
         return mutable_ridge_window(
             _FLOAT, window, problem.ridge.penalty, problem.samples, mutation, solve=solve

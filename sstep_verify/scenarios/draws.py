@@ -113,18 +113,69 @@ def draw_acting_scenario(
         # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
         least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
         s = int(generator.integers(least, max(least, 32) + 1))
-        scenario = Scenario(
-            task=task,
-            kernel=kernel,
-            unit_rows=not kernel.of_distance,
-            s=s,
-            iterations=int(generator.integers(s, 3 * s + 2)),
-            start=_one_of(generator, starts),
-            **fields,
-        )
-        scenario = balanced(scenario, _one_of(generator, eighths) / 8)
+        scenario = _balanced_of(generator, task, kernel, s, starts, eighths, fields)
         if acts(scenario, terms):
             return scenario
+
+
+def draw_balanced_scenario(
+    generator: np.random.Generator,
+    task: str,
+    kernel: str,
+    samples: int,
+    s: int,
+    starts: Sequence[str] = ("zero", "mixed"),
+) -> Scenario:
+    """Draw a scenario of prescribed sizes as `draw_acting_scenario` does, whatever acts in it.
+
+    Data and parameters are rounded to float32, so that both precisions solve the same problem.
+
+    Parameters
+    ----------
+    generator : numpy.random.Generator
+        Source of the numbers.
+    task : {"svm-l1", "svm-l2", "krr"}
+        The task.
+    kernel : {"linear", "polynomial", "rbf"}
+        Kind of kernel; its parameters are drawn.
+    samples, s : int
+        m and the iterations per window; then n <= 8, b <= 8, H in s..3s + 1.
+    starts : sequence of str
+        Start vectors to choose from.
+
+    Returns
+    -------
+    Scenario
+    """
+    while True:
+        described = _kernel(generator, kernel)
+        fields = _sizes(generator, task, samples, samples) | _spectrum(generator)
+        scenario = _balanced_of(generator, task, described, s, starts, EIGHTHS, fields)
+        scenario = replace(scenario, precision="float32")
+        if in_balance(scenario):
+            return scenario
+
+
+def _balanced_of(
+    generator: np.random.Generator,
+    task: str,
+    kernel: Kernel,
+    s: int,
+    starts: Sequence[str],
+    eighths: Sequence[int],
+    fields: dict[str, Any],
+) -> Scenario:
+    """A scenario with the parameter somewhere in its admitted range, where it has one."""
+    scenario = Scenario(
+        task=task,
+        kernel=kernel,
+        unit_rows=not kernel.of_distance,
+        s=s,
+        iterations=int(generator.integers(s, 3 * s + 2)),
+        start=_one_of(generator, starts),
+        **fields,
+    )
+    return balanced(scenario, _one_of(generator, eighths) / 8)
 
 
 def balanced(scenario: Scenario, place: float) -> Scenario:

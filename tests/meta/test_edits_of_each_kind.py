@@ -1,6 +1,6 @@
 """One edit of every kind of the catalogue, on small problems in this process: a check says FAIL.
 
-`kill_edits.py` plants all of them and lets the shipped campaigns judge.
+`sstep-verify sensitivity` plants all of them and lets the shipped campaigns judge.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from catalogue import edits, named
 from judged import judged, small_case
 from plant import edited_source, plant
 from planted_ranks import PlantedSolver
 
-from sstep_verify.checks import claim_honesty, step_replay
+from sstep_verify.checks import claim_honesty, message_count, step_replay
+from sstep_verify.power.corpus.production_edits import edits, named
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -68,7 +68,13 @@ KINDS = {
     "CSR only": ("CSR: sums 1e-9", L2, LinearKernel(), {"storage": sp.csr_array}, {}),
     "lost rank": ("share of rank 1 missing in one exchange", L2, LinearKernel(), {"iterations": 600, "s_values": (4,)}, 2),
     "claims": ("gap of free coordinates left out", L1, LinearKernel(), {"s_values": (4,)}, "training"),
+    "messages": (
+        "a collective too many in every 64th window", L2, LinearKernel(), {"iterations": 300, "s_values": (4,)}, 2,
+    ),
 }  # fmt: skip
+
+CHECKS = {"claims": claim_honesty, "messages": message_count}
+"""Checks of kinds that are in no step."""
 
 
 def case_of(loss, kernel, parts, options):
@@ -100,7 +106,7 @@ def test_an_edit_of_each_kind_fails_where_the_unedited_solver_passes(kind):
     edit = named(name)
     assert edit.kind == kind
     case, tested = case_of(loss, kernel, parts, options)
-    check = claim_honesty if kind == "claims" else step_replay
+    check = CHECKS.get(kind, step_replay)
     assert statuses(check, case, tested) == {Status.PASS}
     if isinstance(options, int):
         planted = PlantedSolver(options, {edit.module: [(edit.before, edit.after)]})

@@ -8,6 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.power.alarms.comparisons import judged_run
+from sstep_verify.power.alarms.variants import Variant
+from sstep_verify.power.corpus.labelled_set import RIGHT
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -18,6 +21,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration
 
 KERNELS = (LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7))
@@ -110,3 +114,37 @@ def test_a_bound_is_promised_where_numbers_are_ordinary_and_none_where_they_are_
             assert value < 1e6 or precision == "float32"
     large = Problem("large", data * 1e200, labels, LinearKernel(), Hinge(1.0))
     assert largest_number(large, declared, 16, 1, 1.0) == np.inf
+
+
+FAR = 1e306
+"""A parameter that float32 does not hold; nor does it hold its reciprocal."""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss"),
+    [
+        (LinearKernel(), Hinge(FAR)),  # A step on a zero row stores C.
+        (LinearKernel(), SquaredHinge(1 / FAR)),  # omega
+        (RBFKernel(FAR), Hinge(1.0)),  # sigma times a distance of 0
+        (LinearKernel(), Ridge(FAR)),
+    ],
+    ids=["C", "omega", "sigma", "lambda"],
+)
+def test_nothing_is_promised_where_the_type_does_not_hold_a_parameter(kernel, loss):
+    targets = np.array([1.0, -1.0, 1.0])
+    problem = Problem("tiny", np.full((3, 2), 1e-200), targets, kernel, loss)
+    assert largest_number(problem, Declaration("x", precision="float32"), 4, 1, 0.0) > float(
+        np.finfo("f4").max
+    )
+
+
+def test_a_run_that_stores_a_c_beyond_float32_keeps_its_contract():
+    scenario = Scenario.from_id(
+        "svm-l1,linear,m=12,n=4,b=1,s=8,H=20,P=1,seed=2199122177,parameter=1.4044477616111843e+306,cond=10,"
+        "scale=near-underflow"
+    )
+    (labelled,) = (one for one in RIGHT if one.id == "float32")
+    variant = Variant("float32", labelled.make)
+    assert [one.status for one in judged_run(variant, scenario, ("step-replay",)).comparisons] == [
+        "VACUOUS"
+    ]

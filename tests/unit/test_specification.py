@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.checks.contract_items import ITEMS
+from sstep_verify.checks.contract_items import COHERENCE, ITEMS
 from sstep_verify.checks.panel import defects as panel
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
@@ -93,7 +93,7 @@ def test_every_named_mistake_breaks_one_sentence():
 @pytest.mark.parametrize(
     ("check", "items"),
     [
-        ("contract", tuple(ITEMS)),
+        ("contract", (*ITEMS, COHERENCE)),
         ("message-count", COUNTED),
         ("metamorphic-exact", RELATIONS),
         ("step-replay", LOG),
@@ -114,7 +114,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(defect.name for defect in CATALOGUE),
         *PANEL_MISTAKES,
         *mistaken.SOLVED_INSTEAD,
-        *(*ITEMS, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
+        *(*ITEMS, COHERENCE, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
     assert set(signs) <= known

@@ -77,6 +77,16 @@ class Arithmetic(ABC):
             total = total + x * y
         return total
 
+    def picked_products(self, vectors: Sequence[Vector], places: Sequence[int], v: Vector) -> list[Scalar]:
+        """Sum over l of ``u[places[l]] v[l]``, in that order, for each vector u; v may be longer."""
+        totals = []
+        for u in vectors:
+            total = self.number(0)
+            for place, x in zip(places, v, strict=False):
+                total = total + u[place] * x
+            totals.append(total)
+        return totals
+
     def clip(self, value: Scalar, lower: Scalar, upper: Scalar | None) -> Scalar:
         """``min(max(value, lower), upper)``; an upper bound of None is infinity."""
         if value < lower:

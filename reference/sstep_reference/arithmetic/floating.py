@@ -97,6 +97,16 @@ class Float(Arithmetic):
         """Sum of the products, in whatever order NumPy takes."""
         return np.dot(u, v)
 
+    def picked_products(
+        self, vectors: Sequence[np.ndarray], places: Sequence[int], v: np.ndarray
+    ) -> list[Any]:
+        """As in every arithmetic, to the bit: ``accumulate`` adds one term at a time, in order."""
+        if not places:
+            return [self.number(0)] * len(vectors)
+        chosen, used, zero = np.array(places), v[: len(places)], self.type(0)
+        # A sum that begins with 0 never ends in -0.
+        return [np.add.accumulate(u[chosen] * used)[-1] + zero for u in vectors]
+
     def exp(self, x: Any) -> Any:
         """NumPy's exponential of the type."""
         return np.exp(x)

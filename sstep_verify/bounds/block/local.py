@@ -29,9 +29,10 @@ in the roundings of the products, of which there are n more (bounds/kernel/entri
 
 Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
 quotient by lambda by t, be it of an entry, a product or the sum; the solve adds what
-bounds/block/factorisation.py derives. Overflow: where lambda or its reciprocal, an entry of G, a sum of
-terms of r (times lambda as well, for the division may come last), a weight, or a number in the solve may
-exceed `largest_normal`, nothing is promised.
+bounds/block/factorisation.py derives. Overflow: where lambda or its reciprocal, an entry of K_B/lambda
+(whatever small number it multiplies, for it may be formed first) or of G's factors, a sum of terms of r
+(times lambda as well, for the division may come last), a weight, or a number in the solve may exceed
+`largest_normal`, nothing is promised.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ class RidgeLocalErrors:
             magnitude[:, places], entries.solver[:, places], least, change, tiny
         )
         self._products = raised(reach[:, places] / least)
+        self._largest = raised(reach.max(axis=1, initial=0.0) / least)
         self._heights, self._weights = entries.heights[places], float(entries.heights @ absolute)
         self._start = absolute[places]
         self._targets = np.abs(targets[places]) + self._targets_error
@@ -177,7 +179,9 @@ class RidgeLocalErrors:
         distance = float(raised(numerator / (modulus * shrink)))
         size = raised(np.abs(increment) + change + distance)
         factors = factors_size(system, given, self._declaration)
-        numbers = 4.0 * draws.size**2 * factors * (length(terms) + length(size))
+        # Entries of G and of its factors are numbers too, however small the right-hand side is.
+        numbers = 4.0 * draws.size**2 * factors * max(length(terms) + length(size), 1.0)
+        numbers = max(numbers, float(np.max(self._largest[draws])))
         weights = self._weights + float(self._heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
             return None

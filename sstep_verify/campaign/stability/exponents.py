@@ -21,6 +21,11 @@ class Exponent:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, value: float | None, low: float | None, high: float | None) -> Exponent | None:
+        """The exponent of three numbers; None if one is missing."""
+        return None if value is None or low is None or high is None else cls(value, low, high)
+
     @property
     def words(self) -> str:
         """Whether there is growth, and the numbers."""

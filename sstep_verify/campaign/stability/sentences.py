@@ -14,7 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.campaign.stability.exponents import finite_losses, fitted_exponent, mean_exponent
+from sstep_verify.campaign.stability.answers import (
+    above_rounding,
+    by_task,
+    compared_runs,
+    growth,
+    worse_runs,
+)
+from sstep_verify.campaign.stability.exponents import Exponent
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures.panels import TASK_WORDS
 from sstep_verify.reporting.stability.summary import (
@@ -25,7 +32,8 @@ from sstep_verify.reporting.stability.summary import (
     precision_of,
     short_name,
 )
-from sstep_verify.reporting.stability_document import DIGITS, StabilityRun
+from sstep_verify.reporting.stability_answers import TENFOLD, Growth, WorseRun
+from sstep_verify.reporting.stability_document import StabilityRun
 
 Losses = list[float | None]
 
@@ -48,15 +56,13 @@ def sentences(runs: Sequence[StabilityRun], cases: Iterable[Case]) -> tuple[str,
     known = {case.id: case for case in cases}
     if not any(len(run.s) > 1 for run in runs):
         return ()
-    groups: dict[tuple[str, str], list[StabilityRun]] = {}
-    for run in runs:
-        case = known[run.case]
-        groups.setdefault((precision_of(case), case.task), []).append(run)
+    groups = by_task(runs, known)
     return (*(_of_group(*key, own, known) for key, own in groups.items()), _condition(runs, known))
 
 
 def _of_group(precision: str, task: str, runs: list[StabilityRun], cases: dict[str, Case]) -> str:
-    counted = [run for run in runs if _above_rounding(run, ROUNDOFF[precision])]
+    unit = ROUNDOFF[precision]
+    counted = [run for run in runs if above_rounding(run, unit)]
     left_out = len(runs) - len(counted)
     name = f"{precision}, {TASK_WORDS.get(task, task)}"
     apart = (
@@ -71,17 +77,11 @@ def _of_group(precision: str, task: str, runs: list[StabilityRun], cases: dict[s
         f"{name}: over {len(counted)} scenarios the s-step error at the last iteration is "
         f"{_number(middle(losses))} times the classical one in the median"
         + (f"; {broken} runs broke down" if broken else ""),
-        _noise(counted, cases, ROUNDOFF[precision]),
-        _growth(counted, cases),
-        _largest_by_s(counted),
+        _noise(counted, cases, unit),
+        _growth(growth(runs, cases, unit), counted),
+        _worse(worse_runs(runs, unit), compared_runs(runs)),
     ]
     return ". ".join(parts) + "." + (apart if left_out else "")
-
-
-def _above_rounding(run: StabilityRun, roundoff: float) -> bool:
-    """Whether the classical error is at least that of rounding the exact vector, or broke down."""
-    # Errors are kept to so many digits.
-    return run.error[0] is None or run.error[0] >= float(f"{roundoff:.{DIGITS}g}")
 
 
 def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
@@ -109,27 +109,36 @@ def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str
     )
 
 
-def _growth(runs: list[StabilityRun], cases: dict[str, Case]) -> str:
-    scenarios: dict[tuple, list[StabilityRun]] = {}
-    for run in runs:
-        case = cases[run.case]
-        scenarios.setdefault((case.kernel, case.block, run.condition, run.seed), []).append(run)
-    exponent = mean_exponent(scenarios.values())
+def _growth(found: Growth, runs: list[StabilityRun]) -> str:
+    exponent = Exponent.of(found.exponent, found.low, found.high)
     if exponent is None:
         return "Growth with s: too few runs"
-    return f"Growth with s: in a scenario the factor {exponent.words}"
+    steps = sorted({s for run in runs for s in run.s[1:]})
+    text = (
+        f"Growth with s: in a scenario the factor {exponent.words}, a factor of {_number(found.across)} "
+        f"from s = {steps[0]} to s = {steps[-1]}"
+    )
+    largest = Exponent.of(found.largest_exponent, found.largest_low, found.largest_high)
+    return text if largest is None else f"{text}; the largest over the scenarios {largest.words}"
 
 
-def _largest_by_s(runs: list[StabilityRun]) -> str:
-    largest: dict[int, float] = {}
-    for run in runs:
-        for s, loss in zip(*finite_losses(run), strict=True):
-            largest[s] = max(loss, largest.get(s, 0.0))
-    steps = sorted(largest)
-    losses = [largest[s] for s in steps]
-    text = f"The largest factors are {', '.join(map(_number, losses))} at s = {', '.join(map(str, steps))}"
-    exponent = fitted_exponent(steps, losses)
-    return text if exponent is None else f"{text}; the largest {exponent.words}"
+def _worse(worse: Sequence[WorseRun], judged: int) -> str:
+    text = f"More than {TENFOLD:g} times worse than classical: "
+    if not worse:
+        return f"{text}nowhere in {judged} runs"
+    beyond = [run for run in worse if run.beyond]
+    again = [run for run in worse if run.orders]
+    held = [run for run in again if run.held]
+    text += (
+        f"{len(worse)} of {judged} runs, of which {len(beyond)} beyond what reordered sums do to the "
+        "classical error of their scenario"
+    )
+    if not again:
+        return text
+    return (
+        f"{text}; {len(again)} were made again in {again[0].orders} other orders, and {len(held)} of them "
+        "are so in the median over these, too"
+    )
 
 
 def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
@@ -167,7 +176,7 @@ def _losses_at_ends(
                 loss
                 for run in runs
                 if (precision_of(cases[run.case]), cases[run.case].task) == (precision, task)
-                and _above_rounding(run, ROUNDOFF[precision])
+                and above_rounding(run, ROUNDOFF[precision])
                 for loss in run.loss[1:]
             ]
             for runs in ends

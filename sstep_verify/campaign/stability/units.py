@@ -23,7 +23,9 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
-from sstep_verify.reporting.stability_document import StabilityRun
+from sstep_verify.reporting.stability.summary import middle
+from sstep_verify.reporting.stability_answers import TENFOLD
+from sstep_verify.reporting.stability_document import SecondLook, StabilityRun
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
@@ -33,9 +35,11 @@ from sstep_verify.verdict import Verdict
 REPLAY_POINTS = 8
 """Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""
 
-
 REORDERED = 4
 """Orders of samples and features, beside the given one, in which the classical run is made."""
+
+SECOND_LOOK = 20
+"""The same where an s-step run was more than ten times worse, for both runs."""
 
 
 @dataclass(frozen=True)
@@ -171,15 +175,31 @@ class _FormRuns:
 
     def noise(self) -> float:
         """Largest over smallest error of classical runs with samples and features in several orders."""
-        family, errors = self._unit.family, [self._errors[1][self._unit.family.iterations]]
-        for seed in range(REORDERED):
+        given = self._errors[1][self._unit.family.iterations]
+        errors = [given, *self._in_other_orders(1, REORDERED)]
+        return noise_factor(errors, unit_roundoff(self._unit.family.precision))
+
+    def _in_other_orders(self, s: int, orders: int) -> list[float]:
+        """Errors at the last iteration of runs with samples and features in other orders."""
+        last, errors = self._unit.family.iterations, []
+        for seed in range(orders):
             features = permute_features(self._problem, self._stream, seed)
             moved = relabel(features.problem, features.stream, seed)
-            last = (family.iterations,)
-            request = RunRequest(moved.problem, moved.stream, 1, family.iterations, record=last)
-            final = moved.back(self._classical.run(request).final)
+            request = RunRequest(moved.problem, moved.stream, s, last, record=(last,))
+            final = moved.back(self.solver(s).run(request).final)
             errors.append(relative_error(final, self._exact.alphas[-1]))
-        return noise_factor(errors, unit_roundoff(family.precision))
+        return errors
+
+    def _second_looks(self, losses: dict[int, float]) -> tuple[SecondLook, ...]:
+        """The s-step runs that were much worse in the given order, beside classical ones in others."""
+        worse = [s for s, loss in losses.items() if s > 1 and loss > TENFOLD]
+        if not worse:
+            return ()
+        classical = middle(self._in_other_orders(1, SECOND_LOOK))
+        return tuple(
+            SecondLook(s, SECOND_LOOK, middle(self._in_other_orders(s, SECOND_LOOK)), classical)
+            for s in worse
+        )
 
     def summary(
         self, case_id: str, attained: float, ratios: dict[int, float], noise: float
@@ -207,4 +227,5 @@ class _FormRuns:
             largest_loss=tuple(largest_losses),
             ratio=tuple(ratios.get(s) for s in self._errors),
             noise=noise,
+            again=self._second_looks(dict(zip(self._errors, losses, strict=True))),
         )

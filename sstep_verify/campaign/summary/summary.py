@@ -16,6 +16,7 @@ from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks.answer.told import ALONE, EXPLAINED
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
+from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import names_a_part
@@ -138,6 +139,7 @@ def summarise(
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         counts=counted["counts"],
         coverage=counted["coverage"],
+        power=power_statement(),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
-from sstep_verify.campaign.summary.summary import roll_up, telling
+from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
@@ -30,6 +30,7 @@ from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Declaration, Solver
 from sstep_verify.solvers.adapters.foreign import is_foreign
+from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
 
 
@@ -134,7 +135,9 @@ def _execute_case(
     verdicts: list[Verdict] = []
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
-        verdicts += _checked(check, case, made, oracle, solvers[""], artefacts, failures)
+        # What an earlier check has named, or found nothing for, is not looked for in exact trajectories.
+        asked = replace(case, diagnose=case.diagnose and not _told(verdicts))
+        verdicts += _checked(check, asked, made, oracle, solvers[""], artefacts, failures)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.FAIL and family.shrink and not family.is_vector:
@@ -170,6 +173,12 @@ def _execute_case(
     short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
     runs = keep_runs(case, made.trajectories, kept) if kept else ""
     return CaseOutcome(outcome, tuple(verdicts), short, runs)
+
+
+def _told(verdicts: list[Verdict]) -> bool:
+    """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
+    failed = [one for one in verdicts if one.status is Status.FAIL and one.check not in RELATING]
+    return any(one.check == window_replay.CHECK or names_a_part(one.sentences) for one in failed)
 
 
 def _checked(

@@ -42,8 +42,8 @@ def compare_bits(
         place = int(np.argmax(difference))
         largest = max(largest, float(difference[place]))
         note = note or (
-            f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!r} "
-            f"and, mapped back, {state[place]!r}; {np.count_nonzero(difference)} coordinates differ"
+            f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!s} "
+            f"and, mapped back, {state[place]!s}; {np.count_nonzero(difference)} coordinates differ"
         )
     return BitComparison(relation, claim, len(states) - 1, largest, note)
 

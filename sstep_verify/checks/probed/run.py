@@ -10,6 +10,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.checks.probed.compared import ROWS, STORED, Compared, compared, joined, reduced
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import ratios
+from sstep_verify.checks.shared.kept_entries import kept_entries
 from sstep_verify.checks.steps.rows import WHOLE_WORDS
 from sstep_verify.numerics.rounding import largest_normal
 from sstep_verify.oracle.facade import Oracle
@@ -50,11 +51,7 @@ class ProbedRun:
         problem, declaration = self.case.problem, self.case.declaration
         if problem.samples**2 > WHOLE_WORDS:
             return kernel_entries(problem, declaration, coordinates)
-        whole = self._oracle.kept(
-            f"kernel entries for {declaration!r}",
-            lambda: kernel_entries(problem, declaration, np.arange(problem.samples)),
-        )
-        return whole.at(coordinates)
+        return kept_entries(self._oracle, problem, declaration).at(coordinates)
 
     def walked(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray, KernelEntries]]:
         """Each window: steps, a at its start, a before each step (w, m), rows of its draws (w b, m)."""

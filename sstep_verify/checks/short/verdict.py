@@ -63,7 +63,7 @@ def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, fl
     moved = np.flatnonzero(still & (state != 0))
     if moved.size:
         value = state[moved[0]]
-        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!r}.", abs(float(value))
+        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!s}.", abs(float(value))
     return "", 0.0
 
 

@@ -164,7 +164,9 @@ def _residual(rows, state, drawn, logged, inputs, constants, drift):
         state.error[place] = error + inputs.targets[i]
         spread = max(spread, state.bounded[i])
         terms = state.error[place] / constants.residual * max(1.0, 2.0 * inputs.penalty)
-        if not terms <= constants.largest:
+        # A solver may divide an entry by lambda before it multiplies, be it by 0.
+        formed = np.max(rows.weight[slot]) / constants.residual
+        if not (terms <= constants.largest and formed <= constants.largest):
             return np.inf, 0.0, False
         state.right[place] = state.residual[place]
         if inputs.least * constants.largest >= 1.0:

@@ -11,6 +11,7 @@ from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_weights
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_weights
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.kept_entries import kept_entries
 from sstep_verify.oracle.facade import Oracle
 
 WHOLE_WORDS = 1 << 25
@@ -86,12 +87,7 @@ class JudgeRows:
         return self._made[1]
 
     def _entries(self) -> KernelEntries:
-        problem, declaration = self._case.problem, self._case.declaration
-
-        def make() -> KernelEntries:
-            return kernel_entries(problem, declaration, np.arange(problem.samples))
-
-        return self._oracle.kept(f"kernel entries for {declaration!r}", make)
+        return kept_entries(self._oracle, self._case.problem, self._case.declaration)
 
     def _weighted(
         self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray, gradient: float

@@ -126,7 +126,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                 box_of = (new, clipped, upper, visible, log[place], failed)
                 _note(tally, STALE, stale * unit, 1.0, free, box_of)
                 _note(tally, CURVATURE, value - new, 0.5, free, box_of)
-                _note(tally, LABELS, 2.0 * product * unit, 1.0, free, box_of)
+                _note(tally, LABELS, product * unit, 2.0, free, box_of)
                 if width > 1:
                     _note(tally, KERNEL, (product - stale - own) * unit, 1.0, free, box_of)
                     _note(tally, SAME, own * unit, 1.0, free, box_of)
@@ -196,7 +196,7 @@ def _note(tally, quantity, change, size, free, box_of):
         step is over its bound.
     """
     new, clipped, upper, bound, logged, failed = box_of
-    if not failed and abs(change) <= tally.most[quantity] * bound:
+    if not failed and max(size, 1.0) * abs(change) <= tally.most[quantity] * bound:
         return  # neither seen nor better than what was seen already
     other = min(max(new + size * change, 0.0), upper)
     note_effects(

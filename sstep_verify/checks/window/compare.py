@@ -112,6 +112,6 @@ def moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | No
     if np.array_equal(begin[outside], end[outside]):
         return None
     moved = int(np.flatnonzero(outside & (begin != end))[0])
-    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!r} to {end[moved]!r}"
+    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!s} to {end[moved]!s}"
     size = float(abs(end[moved] - begin[moved]))
     return wrong("", size, window=window, note=note, signs=(STREAM, WRITE_BACK))

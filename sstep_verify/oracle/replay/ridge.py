@@ -84,7 +84,7 @@ def replay_ridge_window(
     solve = RefinedBlocks(arithmetic, window, penalty, samples)
     steps: list = []
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
-    distance = upward(math.fsum(solve.residuals) / math.sqrt(samples))
+    distance = upward(_total(solve.residuals) / math.sqrt(samples))
     reach = upward(distance / math.sqrt(samples))  # the 2-norm is at most the M-norm over sqrt(m)
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
@@ -122,6 +122,14 @@ def replay_ridge_window(
         ),
         distance_from,
     )
+
+
+def _total(values: list[float]) -> float:
+    """Sum of numbers that are not negative; infinite where float64 does not hold it."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 def replay_ridge_panel(

@@ -8,8 +8,9 @@ from pathlib import Path
 from sstep_verify.errors import require
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
-from sstep_verify.reporting.figures.panels import Group, slug
+from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
 from sstep_verify.reporting.page.certified import certified_rows
+from sstep_verify.reporting.page.sensitivity import SensitivityPart
 from sstep_verify.reporting.page.verdicts import (
     CHECKS,
     by_case,
@@ -23,6 +24,7 @@ from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.scaling.part import ScalingPart
 from sstep_verify.reporting.scaling_document import MARKS
 from sstep_verify.reporting.stability.part import StabilityPart
+from sstep_verify.reporting.stability_answers import TENFOLD
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -38,6 +40,12 @@ PREDICTIONS = {
     3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
 }
 """The same of a campaign of predictions."""
+MEASURED = {
+    0: ("MEASURED", "Every mistake was found, and nothing that is right was failed"),
+    1: ("FAIL", "A mistake was not found, or something that is right was failed"),
+    3: ("INCOMPLETE", "Pieces of a study are missing"),
+}
+"""The same of a campaign that measures power."""
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
     "and staggered so that runs that coincide can be told apart; the CSV holds every point."
@@ -69,6 +77,7 @@ def write_html(
     warnings: Sequence[str] = (),
     stability: StabilityPart | None = None,
     scaling: ScalingPart | None = None,
+    sensitivity: SensitivityPart | None = None,
 ) -> Path:
     """Render the page.
 
@@ -88,6 +97,8 @@ def write_html(
         Sentences, figures and table of a stability campaign.
     scaling : ScalingPart, optional
         Figures and tables of a campaign of predictions.
+    sensitivity : SensitivityPart, optional
+        Tables of a campaign that measures power.
 
     Raises
     ------
@@ -114,7 +125,7 @@ def write_html(
     taken: set[str] = set()
     overview = tally(results.verdicts)
     shown, wrong = rows(results), failures(results)
-    outcomes = PREDICTIONS if scaling else OUTCOMES
+    outcomes = PREDICTIONS if scaling else MEASURED if sensitivity else OUTCOMES
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
@@ -141,8 +152,11 @@ def write_html(
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         warnings=warnings,
         stability=stability,
+        tenfold=TENFOLD,
+        tasks=TASK_WORDS,
         certified=certified_rows(results),
         scaling=scaling,
+        sensitivity=sensitivity,
         marks=MARKS,
     )
     path.write_text(text, encoding="utf-8")

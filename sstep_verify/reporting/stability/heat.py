@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures.svg import document, group, moved, text
-from sstep_verify.reporting.stability.summary import Cell, brief, condition_of, precision_of, short_name
+from sstep_verify.reporting.stability.summary import Cell, brief, condition_of
 
 WIDTH, HEIGHT = 40, 25  # of one cell
 LEFT, TOP, BOTTOM, GAP = 44, 24, 40, 18  # around one map
@@ -22,6 +21,15 @@ Cells = Mapping[tuple[str, float, int], Cell]
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """One map: the cells that have its name, under a title."""
+
+    name: str
+    title: str
+    precision: str
+
+
+@dataclass(frozen=True)
 class HeatMaps:
     """One figure: maps of several cases, in rows of equal length.
 
@@ -31,15 +39,15 @@ class HeatMaps:
         File name stem.
     title : str
         What the figure shows.
-    rows : tuple of tuple of Case
-        A map for each.
+    rows : tuple of tuple of HeatMap
+        The maps.
     full : float
         Factor at which a colour is full, the same in all figures.
     """
 
     slug: str
     title: str
-    rows: tuple[tuple[Case, ...], ...]
+    rows: tuple[tuple[HeatMap, ...], ...]
     full: float
 
 
@@ -50,12 +58,12 @@ def full_factor(cells: Cells) -> float:
 
 
 def draw_heat(maps: HeatMaps, cells: Cells) -> str:
-    """Draw one figure; every cell shows median (above, its colour) and largest factor over the seeds."""
+    """Draw one figure; every cell shows the median (above, its colour) and the largest of its factors."""
     drawn, y, width = [], 0.0, 0.0
     for row in maps.rows:
         x, tallest = 0.0, 0.0
-        for case in row:
-            part, across, down = _map(case, cells, maps.full)
+        for one in row:
+            part, across, down = _map(one, cells, maps.full)
             drawn.append(moved(part, x, y))
             x, tallest = x + across, max(tallest, down)
         width, y = max(width, x - GAP), y + tallest
@@ -66,21 +74,21 @@ def draw_heat(maps: HeatMaps, cells: Cells) -> str:
 def heat_text(maps: HeatMaps, cells: Cells) -> str:
     """Text alternative: for each map its largest median and largest factor."""
     words = []
-    for case in (case for row in maps.rows for case in row):
-        own = [cell for cell in cells.values() if cell.case == case.id and cell.s > 1]
+    for one in (one for row in maps.rows for one in row):
+        own = [cell for cell in cells.values() if cell.case == one.name and cell.s > 1]
         top = max(own, key=lambda cell: math.inf if cell.loss is None else cell.loss)
         worst = max(own, key=lambda cell: math.inf if cell.worst is None else cell.worst)
         words.append(
-            f"{short_name(case)}: largest median {brief(top.loss)} at condition {condition_of(top)}, "
+            f"{one.title}: largest median {brief(top.loss)} at condition {condition_of(top)}, "
             f"s = {top.s}; largest {brief(worst.worst)} at condition {condition_of(worst)}, "
             f"s = {worst.s}"
         )
     return f"Stability loss factor, {maps.title}. " + ". ".join(words) + "."
 
 
-def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
+def _map(one: HeatMap, cells: Cells, full: float) -> tuple[str, float, float]:
     """One map with its width and height."""
-    own = [cell for cell in cells.values() if cell.case == case.id and cell.s > 1]
+    own = [cell for cell in cells.values() if cell.case == one.name and cell.s > 1]
     conditions = {
         cell.condition: condition_of(cell) for cell in sorted(own, key=lambda cell: cell.condition)
     }
@@ -105,12 +113,12 @@ def _map(case: Case, cells: Cells, full: float) -> tuple[str, float, float]:
         text(
             LEFT + WIDTH * len(conditions) / 2,
             bottom + 28,
-            f"condition of the data in {precision_of(case)}",
+            f"condition of the data in {one.precision}",
         )
     )
     sides = [text(LEFT - 5, TOP + HEIGHT * (k + 0.5) + 4, str(s)) for k, s in enumerate(steps)]
     middle = TOP + HEIGHT * len(steps) / 2
-    title = text(LEFT, TOP - 8, short_name(case), font_weight="bold")
+    title = text(LEFT, TOP - 8, one.title, font_weight="bold")
     axis = text(9, middle, "s", font_style="italic")
     part = "\n".join(
         [
@@ -142,7 +150,7 @@ def _legend(full: float) -> str:
         text(WIDTH * (k + 0.5), 28, words)
         for k, words in ((0, f"≤ {brief(1 / full)}"), (4, "1"), (8, f"≥ {brief(full)}"))
     ]
-    words = "median loss factor over the seeds (colour, large figure); the largest below it"
+    words = "median loss factor of the runs (colour, large figure); the largest below it"
     return "\n".join(
         [*squares, group(labels, text_anchor="middle"), text(WIDTH * (steps + 0.4), 14, words)]
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,19 +9,22 @@ from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
-from sstep_verify.reporting.stability.heat import HeatMaps, draw_heat, full_factor, heat_text
-from sstep_verify.reporting.stability.summary import TASK_WORDS, Row, cells, form_of, precision_of, rows
+from sstep_verify.reporting.stability.frontier import draw_frontier, frontier_text
+from sstep_verify.reporting.stability.heat import HeatMap, HeatMaps, draw_heat, full_factor, heat_text
+from sstep_verify.reporting.stability.summary import (
+    TASK_WORDS,
+    Row,
+    cells,
+    form_of,
+    pooled_name,
+    precision_of,
+    rows,
+    short_name,
+)
+from sstep_verify.reporting.stability.tables import write_tables
+from sstep_verify.reporting.stability_answers import Answer
 from sstep_verify.reporting.stability_document import Stability
 
-RUN_COLUMNS = (
-    "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
-    "loss factor of the largest error", "window ratio", "noise factor",
-)  # fmt: skip
-CELL_COLUMNS = (
-    "case", "condition", "attained condition", "s", "seeds", "median error", "median classical error",
-    "median loss factor", "largest loss factor", "median loss factor of the largest error",
-    "largest loss factor of the largest error", "window ratio",
-)  # fmt: skip
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
 
 
@@ -45,6 +46,10 @@ class StabilityPart:
     ----------
     sentences : tuple of str
         Findings in plain words, below the headline.
+    answers : tuple of Answer
+        Growth, worse runs and safe s, for each precision and task.
+    frontier : tuple of Figure
+        The largest safe s against u * condition; none in a document without answers.
     heat, curves : tuple of Figure
         Loss factor against s and condition; error against s.
     rows : tuple of Row
@@ -52,6 +57,8 @@ class StabilityPart:
     """
 
     sentences: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    frontier: tuple[Figure, ...]
     heat: tuple[Figure, ...]
     curves: tuple[Figure, ...]
     rows: tuple[Row, ...]
@@ -74,19 +81,53 @@ def stability_part(results: Results) -> StabilityPart | None:
         for each in _error_curves(cases)
     ]
     return StabilityPart(
-        stability.sentences, tuple(heat), tuple(curves), tuple(rows(stability, results.cases))
+        stability.sentences,
+        stability.answers,
+        _frontier(stability.answers),
+        (*_overview(stability, cases, full), *heat),
+        tuple(curves),
+        tuple(rows(stability, results.cases)),
     )
+
+
+def _frontier(answers: tuple[Answer, ...]) -> tuple[Figure, ...]:
+    told = [answer for answer in answers if answer.safe]
+    if not told:
+        return ()
+    title = "Largest safe s against u times condition"
+    return (Figure("frontier", title, frontier_text(told), draw_frontier(told)),)
+
+
+def _overview(stability: Stability, cases: list[Case], full: float) -> list[Figure]:
+    """One figure over everything, where it shows more than those of each problem do."""
+    names = {case.id: pooled_name(case) for case in cases}
+    if len(set(names.values())) == len(cases):
+        return []
+    pooled = cells(stability, lambda run: names[run.case])
+    maps = {
+        pooled_name(case): HeatMap(
+            pooled_name(case),
+            f"{TASK_WORDS.get(case.task, case.task)}, {precision_of(case)}",
+            precision_of(case),
+        )
+        for case in cases
+    }
+    grid = tuple(
+        tuple(one for one in maps.values() if one.precision == precision)
+        for precision in dict.fromkeys(one.precision for one in maps.values())
+    )
+    figure = HeatMaps("loss-overview", "All kernels, blocks, forms and seeds together", grid, full)
+    return [Figure(figure.slug, figure.title, heat_text(figure, pooled), draw_heat(figure, pooled))]
 
 
 def write_stability(results: Results, part: StabilityPart, folder: Path) -> None:
     """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
     for name in ("figures", "tables"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for figure in (*part.heat, *part.curves):
+    for figure in (*part.frontier, *part.heat, *part.curves):
         (folder / "figures" / f"{figure.slug}.svg").write_text(svg.standalone(figure.svg), encoding="utf-8")
     if results.stability is not None:
-        _table(folder / "tables" / "stability.csv", RUN_COLUMNS, _run_rows(results.stability))
-        _table(folder / "tables" / "stability-cells.csv", CELL_COLUMNS, _cell_rows(results.stability))
+        write_tables(results.stability, folder / "tables")
 
 
 def _heat_maps(cases: list[Case], full: float) -> list[HeatMaps]:
@@ -100,7 +141,10 @@ def _heat_maps(cases: list[Case], full: float) -> list[HeatMaps]:
             ]
             if own:
                 title = f"{TASK_WORDS.get(task, task)}, {precision}, {FORM_WORDS.get(form, form)}"
-                grid = _by_block(own)
+                grid = tuple(
+                    tuple(HeatMap(case.id, short_name(case), precision) for case in row)
+                    for row in _by_block(own)
+                )
                 found.append(HeatMaps(f"loss-{precision}-{form}-{task}", title, grid, full))
     return found
 
@@ -127,32 +171,3 @@ def _by_block(cases: list[Case]) -> tuple[tuple[Case, ...], ...]:
     """One row of a figure for each block size."""
     blocks = dict.fromkeys(case.block for case in cases)
     return tuple(tuple(case for case in cases if case.block == block) for block in blocks)
-
-
-def _run_rows(stability: Stability) -> Iterable[tuple]:
-    for run in stability.runs:
-        ratios = run.ratio or (None,) * len(run.s)
-        values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
-        for numbers in values:
-            yield run.case, _short(run.condition), _short(run.attained), run.seed, *numbers, run.noise
-
-
-def _cell_rows(stability: Stability) -> Iterable[tuple]:
-    for cell in cells(stability).values():
-        yield (
-            cell.case, _short(cell.condition), _short(cell.attained), cell.s, cell.seeds, cell.error,
-            cell.classical, cell.loss, cell.worst, cell.largest_loss, cell.largest_worst, cell.ratio,
-        )  # fmt: skip
-
-
-def _short(value: float | None) -> str | float | None:
-    """The number in fewer characters, if they say the same."""
-    text = f"{value:g}" if value is not None else ""
-    return text if text and float(text) == value else value
-
-
-def _table(path: Path, columns: tuple[str, ...], lines: Iterable[tuple]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -17,20 +17,20 @@ ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
 
 @dataclass(frozen=True)
 class Cell:
-    """One case at one condition and one s, over the seeds.
+    """One case, or several, at one condition and one s, over the seeds.
 
     Parameters
     ----------
     case : str
-        Id of the case.
+        Id of the case, or the name of what was pooled.
     condition : float
         Prescribed condition number.
     attained : float
         Condition number that the data have, as stored in the precision of the run: median over the seeds.
     s : int
         Iterations per window.
-    seeds : int
-        Seeds behind the numbers.
+    runs : int
+        Runs behind the numbers: one for each seed, of each case where several are pooled.
     error, classical : float or None
         Median relative errors at the last iteration, of s-step and of classical.
     loss, worst : float or None
@@ -45,7 +45,7 @@ class Cell:
     condition: float
     attained: float
     s: int
-    seeds: int
+    runs: int
     error: float | None
     classical: float | None
     loss: float | None
@@ -55,31 +55,44 @@ class Cell:
     ratio: float | None
 
 
-def cells(stability: Stability) -> dict[tuple[str, float, int], Cell]:
-    """All cells by case, condition and s, in the order of the document."""
+def cells(
+    stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case
+) -> dict[tuple[str, float, int], Cell]:
+    """All cells by case (or by another name of a run, which pools), condition and s, in document order."""
     members: dict[tuple[str, float], list[StabilityRun]] = {}
     for run in stability.runs:
-        members.setdefault((run.case, run.condition), []).append(run)
-    found = {}
-    for (case, condition), runs in members.items():
-        attained = middle(run.attained for run in runs) or condition
-        for place, s in enumerate(runs[0].s):
-            losses, largest = [[run.loss[place] for run in runs], [run.largest_loss[place] for run in runs]]
-            found[case, condition, s] = Cell(
-                case,
-                condition,
-                attained,
-                s,
-                len(runs),
-                middle(run.error[place] for run in runs),
-                middle(run.error[0] for run in runs),
-                middle(losses),
-                extreme(losses),
-                middle(largest),
-                extreme(largest),
-                extreme([run.ratio[place] for run in runs if run.ratio and run.ratio[place] is not None]),
-            )
-    return found
+        members.setdefault((name(run), run.condition), []).append(run)
+    return {
+        (case, condition, s): _cell(case, condition, s, runs)
+        for (case, condition), runs in members.items()
+        for s in sorted({s for run in runs for s in run.s})
+    }
+
+
+def _cell(case: str, condition: float, s: int, runs: Sequence[StabilityRun]) -> Cell:
+    placed = [(run, run.s.index(s)) for run in runs if s in run.s]
+    losses = [run.loss[place] for run, place in placed]
+    largest = [run.largest_loss[place] for run, place in placed]
+    ratios = [run.ratio[place] for run, place in placed if run.ratio]
+    return Cell(
+        case,
+        condition,
+        middle(run.attained for run in runs) or condition,
+        s,
+        len(placed),
+        middle(run.error[place] for run, place in placed),
+        middle(run.error[0] for run, _ in placed),
+        middle(losses),
+        extreme(losses),
+        middle(largest),
+        extreme(largest),
+        extreme([ratio for ratio in ratios if ratio is not None]),
+    )
+
+
+def pooled_name(case: Case) -> str:
+    """Name under which all cases of a precision and task are pooled."""
+    return f"{precision_of(case)}/{case.task}"
 
 
 def middle(values: Iterable[float | None]) -> float | None:

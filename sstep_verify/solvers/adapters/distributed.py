@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.errors import RunError
 from sstep_verify.launch import run
 from sstep_verify.launch.environment import refuse_too_many
+from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
+from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
@@ -49,10 +52,18 @@ class DistributedSolver:
 
         Raises
         ------
+        RunError
+            If the ranks ended the run, because they no longer held the same dual vector.
         RankError, RankLostError, HangError
             If a rank raised, vanished, or did not end in time.
         """
-        found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+        try:
+            found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+        except RankError as error:
+            kind, message, _ = error.failures[error.ranks[0]]
+            if kind == IncoherenceError.__name__:
+                raise RunError(f"{kind}: {message}") from error
+            raise
         whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
         return observed(whole, request, observe, self.run)
 

@@ -13,6 +13,7 @@ from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
+from sstep_verify.errors import RunError
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration, RunRequest
@@ -220,3 +221,21 @@ def test_overflow_that_a_correct_run_may_have_is_vacuous():
     in_range = replace(case, declaration=replace(declared, precision="float64"))
     (verdict,) = contract.judge(in_range, {run_key(S): make_run(tested, plain_request(case, S))}, None)
     assert verdict.status is Status.FAIL
+
+
+def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_sentence():
+    def ended(run):
+        raise RunError("IncoherenceError: after window 3 rank 1 holds another dual vector than most")
+
+    verdict = verdict_of(ended)
+    assert verdict.status is Status.FAIL
+    assert "rank 1 holds another dual vector" in verdict.reason
+    assert verdict.sentences == ("S-6.3",)
+
+
+def test_any_other_error_of_our_own_solver_is_an_error_and_no_verdict():
+    def failing(run):
+        raise RuntimeError("a defect")
+
+    with pytest.raises(RuntimeError, match="a defect"):
+        verdict_of(failing)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from catalogue import named
 from judged import judged, small_case
 from plant import plant
 
 from sstep_verify.checks import step_replay
+from sstep_verify.power.corpus.production_edits import named
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

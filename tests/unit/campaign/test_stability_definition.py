@@ -66,10 +66,11 @@ def test_the_shipped_campaign_covers_what_it_promises():
     ids = case_ids(families)
     assert len(ids) == 3 * 3 * 5  # forms and precisions, kernels, K-SVM-L1, K-SVM-L2, K-RR with three b
     for family in families:
-        assert {family.condition[0], family.condition[-1]} == {1.0, 1e14}
-        assert set(family.steps) == {2**k for k in range(10)} - {512} | {family.iterations}
+        assert set(family.steps) == {2**k for k in range(11)} | {family.iterations}
         assert {kernel.name for kernel in family.kernel} == {"linear", "polynomial", "rbf"}
-    assert {family.precision for family in families} == {"float32", "float64"}
+    for precision in ("float32", "float64"):
+        own = {c for family in families if family.precision == precision for c in family.condition}
+        assert (min(own), max(own)) == (1.0, 1e16)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sstep_verify.checks.shared.finding import (
     unknown,
     wrong,
 )
+from sstep_verify.checks.window.choose import Window
 from sstep_verify.verdict import Status
 
 
@@ -68,3 +69,7 @@ def test_nothing_shows_in_a_comparison_that_decided_nothing():
 def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
     found = ratios(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, math.inf, 4.0]))
     assert found.tolist() == [0.0, math.inf, 0.0, 0.5]
+
+
+def test_a_finding_of_no_window_in_particular_is_at_the_start():
+    assert Finding("", 0.0, 0.0, 1.0).window == Window(0, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from thread_ranks import on_threads
 
 from sstep_verify.parallel import exchange_reduce_scatter
 from sstep_verify.parallel.clock import PHASES, Clock
@@ -18,6 +17,7 @@ from sstep_verify.parallel.packet import Packet, WindowError
 from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.parallel.support import SupportPanel
+from sstep_verify.power.thread_ranks import on_threads
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 
 SAMPLES, FEATURES, ROWS = 7, 5, 4

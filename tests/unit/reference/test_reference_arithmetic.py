@@ -109,6 +109,24 @@ def test_a_vector_can_be_set_and_copied(arithmetic):
     assert all(arithmetic.is_zero(x) for x in arithmetic.zeros(2))
 
 
+def test_picked_products_are_added_one_by_one_in_order_in_every_arithmetic():
+    """In floating point to the bit; a vector that is longer than the places is used up to there."""
+    generator = np.random.default_rng(0)
+    vectors, v = generator.normal(size=(3, 5)), generator.normal(size=40)
+    places = generator.integers(0, 5, size=30).tolist()
+    for arithmetic in EVERY:
+        rows, factors = [arithmetic.vector(row) for row in vectors], arithmetic.vector(v)
+        with arithmetic.working():
+            found = arithmetic.picked_products(rows, places, factors)
+            assert arithmetic.picked_products(rows, [], factors) == [arithmetic.number(0)] * 3
+            for row, total in zip(rows, found, strict=True):
+                expected = arithmetic.number(0)
+                for place, x in zip(places, factors, strict=False):
+                    expected = expected + row[place] * x
+                assert type(total) is type(expected)
+                assert total == expected or arithmetic.name.startswith("balls")
+
+
 @every
 def test_clip_with_and_without_an_upper_end(arithmetic):
     number, zero = arithmetic.number, arithmetic.number(0)

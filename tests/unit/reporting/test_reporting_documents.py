@@ -229,7 +229,10 @@ COMMITTED = sorted((Path(__file__).parents[3] / "reports").glob("*/results.json"
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
 def test_committed_reports_are_read(path):
-    assert schema.load(path).cases
+    document = schema.load(path)
+    assert document.cases or document.sensitivity, (
+        "a committed report holds cases, or the power that was measured"
+    )
 
 
 def test_only_a_regular_file_of_a_stated_size_is_read(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from sstep_verify.campaign.stability.answers import answers
 from sstep_verify.campaign.stability.exponents import fitted_exponent, mean_exponent
 from sstep_verify.campaign.stability.sentences import sentences
 from sstep_verify.errors import InputError
@@ -26,7 +27,7 @@ from sstep_verify.reporting import (
 from sstep_verify.reporting.stability.heat import full_factor
 from sstep_verify.reporting.stability.part import stability_part
 from sstep_verify.reporting.stability.summary import brief, cells, rows
-from sstep_verify.reporting.stability_document import DIGITS
+from sstep_verify.reporting.stability_answers import DIGITS
 
 U = 2.0**-53
 S = (1, 2, 4, 16)
@@ -58,7 +59,7 @@ def stability(cases, loss, classical=lambda condition: 4 * U, noise=None) -> Sta
         for condition in CONDITIONS
         for seed in range(3)
     )
-    return Stability(sentences(runs, cases), runs)
+    return Stability(sentences(runs, cases), runs, answers(runs, cases))
 
 
 def document(cases, part: Stability) -> Results:
@@ -68,7 +69,7 @@ def document(cases, part: Stability) -> Results:
 def test_cells_hold_median_and_largest_over_the_seeds():
     part = stability([case()], lambda condition, seed: (1, 2 + seed, 10 ** (1 + seed), 7))
     cell = cells(part)[case().id, 1.0, 2]
-    assert (cell.loss, cell.worst, cell.seeds) == (3.0, 4.0, 3)
+    assert (cell.loss, cell.worst, cell.runs) == (3.0, 4.0, 3)
     assert cells(part)[case().id, 1e4, 4].worst == 1000.0
     (row,) = rows(part, [case()])
     assert (row.worst, row.where, row.ratio) == (1000.0, "condition 1, s = 4", 0.5)
@@ -92,7 +93,7 @@ def test_a_run_that_broke_down_is_the_worst_and_only_a_minority_leaves_a_median(
             lambda c: 4 * U,
             ["is 16 (", "s = 16", "grows with s (exponent 1,"],
         ),
-        (lambda c, seed: (1, 16, 4, 1), lambda c: 4 * U, ["falls with s", "16, 4, 1 at s = 2, 4, 16"]),
+        (lambda c, seed: (1, 16, 4, 1), lambda c: 4 * U, ["falls with s", " from s = 2 to s = 16"]),
         (lambda c, seed: (1, c, c, c), lambda c: 4 * U, ["from 1 to 1e4 (float64, K-SVM-L1)"]),
         (lambda c, seed: (1, 1, 1, 1), lambda c: 4 * U * c, ["classical error grows 1e4 times"]),
     ],
@@ -114,7 +115,7 @@ def test_growth_of_one_task_is_not_pooled_away():
     first, second, _ = sentences(runs, [still, growing])
     assert "shows no growth with s" in first
     assert "grows with s" in second
-    assert "1.97, 6.84, 9.51 at s = 2, 4, 16" in second
+    assert " from s = 2 to s = 16; the largest over the scenarios" in second
 
 
 def test_a_factor_over_an_error_below_rounding_is_left_out():
@@ -194,12 +195,13 @@ def test_figures_and_tables_hold_every_run(tmp_path):
     folder = write_report(made, tmp_path / "report").folder
     figures = sorted(path.name for path in (folder / "figures").iterdir())
     assert figures == [
-        "error-float64-svm-l1.svg", "loss-float64-frozen-svm-l1.svg", "loss-float64-in-place-svm-l1.svg",
+        "error-float64-svm-l1.svg", "frontier.svg", "loss-float64-frozen-svm-l1.svg",
+        "loss-float64-in-place-svm-l1.svg", "loss-overview.svg",
     ]  # fmt: skip
     for name in figures:
         root = ElementTree.parse(folder / "figures" / name).getroot()
         assert root.tag.endswith("svg")
-    heat = (folder / "figures" / figures[1]).read_text("utf-8")
+    heat = (folder / "figures" / figures[2]).read_text("utf-8")
     assert heat.count(">20<") == 2 * 2 * 2  # two maps, two conditions, median and largest
     assert "a&lt;b" in heat
     with open(folder / "tables" / "stability.csv", encoding="utf-8", newline="") as stream:
@@ -211,11 +213,19 @@ def test_figures_and_tables_hold_every_run(tmp_path):
     page = (folder / "index.html").read_text("utf-8")
     places = [
         page.index(words)
-        for words in ("all right", "float64, K-SVM-L1: ", "Growth with s: ", "Condition: ")
+        for words in ("all right", "float64, K-SVM-L1</strong>: ", "Growth with s: ", "Condition: ")
     ]
     assert places == sorted(places)
     assert "&lt;a&lt;b&gt;" in page
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 5
+    with open(folder / "tables" / "stability-worse.csv", encoding="utf-8", newline="") as stream:
+        assert len(list(csv.DictReader(stream))) == len(cases) * len(CONDITIONS) * 3
+    with open(folder / "tables" / "stability-safe.csv", encoding="utf-8", newline="") as stream:
+        safe = {(line["u condition from"], line["safe s within 10"]) for line in csv.DictReader(stream)}
+    assert safe == {("1e-16", "2"), ("1e-12", "2")}
+    places = [page.index(f'id="stability-{name}"') for name in ("growth", "worse", "safe")]
+    assert places == sorted(places)
+    assert "24 of 72 runs, of which 24 beyond the noise of their own scenario and 24 in the median" in page
 
 
 def test_colours_are_full_at_the_same_factor_everywhere():

@@ -1,0 +1,1 @@
+"""Campaigns that measure power: the tables ``[[sensitivity]]``."""

@@ -1,0 +1,100 @@
+"""A copy of the package with one edit in it, judged in a process of its own.
+
+``python -m sstep_verify.campaign.sensitivity.edited CAMPAIGN CASE ROOM WHOLE`` is that process: whatever
+package PYTHONPATH names is judged, and what its cases came to is written to ``ROOM/found.json``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+import sstep_verify
+from sstep_verify.campaign.sensitivity.cases import CaseFound, judged_cases
+from sstep_verify.errors import InputError
+from sstep_verify.power.corpus.production_edits import Edit
+
+PACKAGE = Path(sstep_verify.__file__).parent
+
+SECONDS = 600
+"""Seconds a case may take, compilation included, before an edited run counts as hanging."""
+
+FOUND = "found.json"
+
+
+class HangError(Exception):
+    """An edited package that did not come to an end."""
+
+
+@functools.cache
+def _copy() -> Path:
+    """A copy of the package for this process, removed when it ends.
+
+    Compiled code is kept from edit to edit: numba compiles a file anew whenever its time or size changes,
+    and no compiled function of an edited file is called by one of another file.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="sstep-verify-edited-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.copytree(PACKAGE, folder / "sstep_verify", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def judged_edited(edit: Edit, campaign: str, case: str, room: Path, whole: bool) -> list[CaseFound]:
+    """Judge a case of a shipped campaign with the edit in the package, as `judged_cases` does.
+
+    Raises
+    ------
+    HangError
+        If it has not ended after `SECONDS`.
+    InputError
+        If the module does not hold the edit's text exactly once.
+    """
+    folder = _copy()
+    path = (folder / "sstep_verify").joinpath(*edit.module.split(".")[1:]).with_suffix(".py")
+    source = path.read_text("utf-8")
+    if (count := source.count(edit.before)) != 1:
+        raise InputError(
+            f"edit {edit.name!r}: {edit.module} holds {edit.before!r} {count} times, and must hold it "
+            "once; mend the edit in sstep_verify/power/corpus/production"
+        )
+    paths = [str(folder), str(PACKAGE.parent / "reference"), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    path.write_text(source.replace(edit.before, edit.after), "utf-8")
+    words = [sys.executable, "-m", __spec__.name, campaign, case, str(room), "whole" if whole else "plain"]
+    try:
+        done = subprocess.run(
+            words, env=environment, cwd=folder, timeout=SECONDS, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise HangError(f"no end after {SECONDS} s") from error
+    finally:
+        path.write_text(source, "utf-8")
+    if not (room / FOUND).is_file():
+        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        return [CaseFound(case, "", error=f"exit code {done.returncode}: {last}")]
+    return msgspec.json.decode((room / FOUND).read_bytes(), type=list[CaseFound])
+
+
+def main(campaign: str, case: str, room: str, whole: str) -> None:
+    """Judge the case, and write down what it came to."""
+    from sstep_verify.campaign.definition import read_definition
+
+    found = list(judged_cases(read_definition(campaign), case, Path(room), whole=whole == "whole"))
+    Path(room, FOUND).write_bytes(msgspec.json.encode(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

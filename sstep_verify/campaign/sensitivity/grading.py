@@ -1,0 +1,127 @@
+"""What the cases of a solver came to, graded against its label: found or not, its class, its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sstep_verify.campaign.sensitivity.cases import CaseFound, Said
+from sstep_verify.power.corpus.listing import Entry
+from sstep_verify.power.corpus.places import PLACES
+from sstep_verify.problems import IndexStream
+from sstep_verify.reporting.sensitivity.corpus import Found, Judged, Opinion
+from sstep_verify.verdict import Status
+
+LONGEST = 300
+"""Characters of a reason that are kept."""
+
+STEP = re.compile(r"the first is step (\d+)|^\d+ of \d+ steps [^;]*; step (\d+)")
+WINDOW = re.compile(r"window of iterations (\d+)\.\.(\d+)")
+CONTINUED = "continued from a at iteration"
+"""Said of a run that goes on from another: its steps are none of a plain run's."""
+
+UP_TO = re.compile(r"(?:at|after) iteration (\d+)")
+"""How reasons name a step; a window; a state that all steps until then have a part in."""
+
+
+def named_steps(reason: str, length: int) -> slice | None:
+    """Steps that a reason names, counted from 0; None where it names none."""
+    if CONTINUED in reason:
+        return None
+    if found := STEP.search(reason):
+        step = int(found[1] or found[2]) - 1
+        return slice(step, step + 1)
+    if found := WINDOW.search(reason):
+        return slice(int(found[1]) - 1, int(found[2]))
+    if found := UP_TO.search(reason):
+        return slice(0, min(int(found[1]), length))
+    return None
+
+
+def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: int) -> bool:
+    """Whether a mistake that acts in this place does so in one of the steps that the verdict names.
+
+    A verdict on a whole run names none, and so no wrong one.
+    """
+    mask = PLACES[acts][1](stream.blocks(start, start + length), said.s, start)
+    steps = named_steps(said.reason, length)
+    return steps is None or bool(mask[steps].any())
+
+
+def graded(
+    entry: Entry,
+    cases: Sequence[CaseFound],
+    opinions: Sequence[dict[str, Opinion]],
+    place: bool,
+    again: str,
+) -> Judged:
+    """The record of a solver.
+
+    Parameters
+    ----------
+    entry : Entry
+        The solver and its label.
+    cases : sequence of CaseFound
+        What its cases came to, in the order in which they were judged.
+    opinions : sequence of dict
+        What the rivals say of the runs of each case.
+    place : bool
+        Whether the telling verdict of the first failed case names the right place.
+    again : str
+        Command that judges it again.
+    """
+    said = [one for case in cases for one in case.said]
+    failed = [one.check for one in said if one.status is Status.FAIL]
+    until = next((n for n, case in enumerate(cases, 1) if _fails(case)), 0)
+    telling = cases[until - 1].telling if until else None
+    found = _found(cases)
+    return Judged(
+        entry.id,
+        entry.kind,
+        entry.right,
+        found,
+        entry.breaks,
+        entry.acts,
+        entry.where,
+        entry.equivalent,
+        tuple(dict.fromkeys(failed)),
+        tuple(dict.fromkeys(one.check for one in said if one.status in (Status.PASS, Status.FAIL))),
+        f"{telling.check}, s = {telling.s}" if telling else "",
+        telling.sentences if telling else (),
+        telling is not None and telling.sentences[:1] != () and telling.sentences[0] in entry.breaks,
+        place,
+        "" if found == "PASS" else _reason(cases, until),
+        until or len(cases),
+        sum(case.seconds for case in cases),
+        sum(case.seconds for case in cases[:until]),
+        _together(opinions),
+        again,
+    )
+
+
+def _fails(case: CaseFound) -> bool:
+    return any(one.status is Status.FAIL for one in case.said)
+
+
+def _found(cases: Sequence[CaseFound]) -> Found:
+    if any(map(_fails, cases)):
+        return "FAIL"
+    if any(case.error for case in cases):
+        return "error"
+    return "PASS" if cases and all(case.status == Status.PASS for case in cases) else "open"
+
+
+def _reason(cases: Sequence[CaseFound], until: int) -> str:
+    """Why it is not a PASS: the first failure, error or case that is not settled."""
+    unsettled = [case for case in cases if case.error or case.status != Status.PASS]
+    case = cases[until - 1] if until else next(iter(unsettled), None)
+    return "no case was judged" if case is None else f"{case.id}: {case.error or case.reason}"[:LONGEST]
+
+
+def _together(opinions: Sequence[dict[str, Opinion]]) -> dict[str, Opinion]:
+    """Of each rival: refuses if it does on some case, accepts if it accepts on some and refuses on none."""
+    together: dict[str, Opinion] = {}
+    for name in dict.fromkeys(name for one in opinions for name in one):
+        said = {one[name] for one in opinions if name in one}
+        together[name] = next(word for word in ("refuses", "accepts", "not applicable") if word in said)
+    return together

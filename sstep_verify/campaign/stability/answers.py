@@ -1,0 +1,206 @@
+"""The questions of a stability campaign, answered from its runs for each precision and task.
+
+How the loss grows with s, where s-step is more than `TENFOLD` times worse than classical, and which s is
+safe for which u * condition. All rest on loss factors at the last iteration, where an error below one unit
+roundoff counts as one, and on the noise of a scenario: what other orders of samples and features do to its
+classical error. A factor within the noise of its own scenario says nothing of s-step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from sstep_verify.campaign.stability.exponents import finite_losses, fitted_exponent, mean_exponent
+from sstep_verify.measures.stability import loss_factor
+from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.stability.summary import ROUNDOFF, middle, precision_of
+from sstep_verify.reporting.stability_answers import DIGITS, TENFOLD, Answer, Growth, SafeBand, WorseRun
+from sstep_verify.reporting.stability_document import StabilityRun
+
+BAND = 2
+"""Width of a band of u * condition, in decades."""
+
+Known = dict[str, Case]
+
+
+def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer, ...]:
+    """Answer the questions for each precision and task.
+
+    Parameters
+    ----------
+    runs : iterable of StabilityRun
+        All runs.
+    cases : iterable of Case
+        Their cases.
+
+    Returns
+    -------
+    tuple of Answer
+        One for each precision and task with an s-step run, in the order of the runs.
+    """
+    known = {case.id: case for case in cases}
+    return tuple(
+        Answer(
+            precision,
+            task,
+            growth(own, known, ROUNDOFF[precision]),
+            compared_runs(own),
+            _largest([loss for run in _judged(own) for loss in run.loss[1:]]),
+            _largest([loss for run in _judged(own) for loss in run.largest_loss[1:]]),
+            worse_runs(own, ROUNDOFF[precision]),
+            safe_bands(own, ROUNDOFF[precision]),
+        )
+        for (precision, task), own in by_task(runs, known).items()
+    )
+
+
+def by_task(runs: Iterable[StabilityRun], cases: Known) -> dict[tuple[str, str], list[StabilityRun]]:
+    """Runs with an s-step run by precision and task."""
+    groups: dict[tuple[str, str], list[StabilityRun]] = {}
+    for run in runs:
+        if len(run.s) > 1:
+            case = cases[run.case]
+            groups.setdefault((precision_of(case), case.task), []).append(run)
+    return groups
+
+
+def compared_runs(runs: Iterable[StabilityRun]) -> int:
+    """s-step runs that a classical run stands beside."""
+    return sum(len(run.s) - 1 for run in _judged(runs))
+
+
+def above_rounding(run: StabilityRun, roundoff: float) -> bool:
+    """Whether the classical error is at least that of rounding the exact vector, or broke down."""
+    # Errors are kept to so many digits.
+    return run.error[0] is None or run.error[0] >= float(f"{roundoff:.{DIGITS}g}")
+
+
+def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growth:
+    """Mean exponent of s in the loss factor, over the scenarios that can be told from rounding."""
+    counted = [run for run in runs if above_rounding(run, roundoff)]
+    scenarios: dict[tuple, list[StabilityRun]] = {}
+    for run in counted:
+        case = cases[run.case]
+        scenarios.setdefault((case.kernel, case.block, run.condition, run.seed), []).append(run)
+    largest = largest_by_s(counted)
+    found, worst = mean_exponent(scenarios.values()), fitted_exponent([*largest], [*largest.values()])
+    noises = [run.noise for run in counted if run.noise is not None]
+    return Growth(
+        len(scenarios),
+        len(runs) - len(counted),
+        exponent=found.value if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        across=(max(largest) / min(largest)) ** found.value if found else None,
+        largest_exponent=worst.value if worst else None,
+        largest_low=worst.low if worst else None,
+        largest_high=worst.high if worst else None,
+        noise=middle(noises),
+        largest_noise=max(noises, default=None),
+    )
+
+
+def largest_by_s(runs: Iterable[StabilityRun]) -> dict[int, float]:
+    """Largest finite loss factor at each s > 1, ascending in s."""
+    largest: dict[int, float] = {}
+    for run in runs:
+        for s, loss in zip(*finite_losses(run), strict=True):
+            largest[s] = max(loss, largest.get(s, 0.0))
+    return dict(sorted(largest.items()))
+
+
+def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun, ...]:
+    """The s-step runs with a loss factor above `TENFOLD`, the largest first; one that broke down leads."""
+    found = [
+        WorseRun(
+            run.case,
+            run.condition,
+            run.attained,
+            run.seed,
+            run.s[place],
+            _units(run.error[place], roundoff),
+            _units(run.error[0], roundoff),
+            run.loss[place],
+            run.noise,
+            _exceeds(run.loss[place], run.noise),
+            *_again(run, run.s[place], roundoff),
+        )
+        for run in _judged(runs)
+        for place in range(1, len(run.s))
+        if _exceeds(run.loss[place], TENFOLD)
+    ]
+    return tuple(sorted(found, key=lambda one: -_size(one.loss)))
+
+
+def safe_bands(runs: Iterable[StabilityRun], roundoff: float) -> tuple[SafeBand, ...]:
+    """For each band of u * condition with runs in it, the s up to which no run in it loses."""
+    bands: dict[int, list[StabilityRun]] = {}
+    for run in _judged(runs):
+        condition = run.attained or run.condition
+        bands.setdefault(math.floor(math.log10(roundoff * condition) / BAND), []).append(run)
+    return tuple(_band(place, bands[place], roundoff) for place in sorted(bands))
+
+
+def _band(place: int, runs: list[StabilityRun], roundoff: float) -> SafeBand:
+    losses: dict[int, list[tuple[float | None, float | None]]] = {}
+    for run in runs:
+        for s, loss in zip(run.s[1:], run.loss[1:], strict=True):
+            losses.setdefault(s, []).append((loss, run.noise))
+    steps = sorted(losses)
+    noises = [run.noise for run in runs if run.noise is not None]
+    floor = max(noises, default=None)
+    outside_noise = [any(_exceeds(loss, floor) for loss, _ in losses[s]) for s in steps]
+    held = {worse.s for worse in worse_runs(runs, roundoff) if worse.held}
+    return SafeBand(
+        low=10.0 ** (BAND * place),
+        high=10.0 ** (BAND * (place + 1)),
+        scenarios=len(runs),
+        noise=floor,
+        s=tuple(steps),
+        largest=tuple(_largest([loss for loss, _ in losses[s]]) for s in steps),
+        beyond=tuple(sum(_exceeds(loss, own) for loss, own in losses[s]) for s in steps),
+        within_noise=_up_to(steps, outside_noise),
+        within_ten=_up_to(steps, [s in held for s in steps]),
+    )
+
+
+def _up_to(steps: Sequence[int], outside: Sequence[bool]) -> int:
+    """Largest s before the first that is outside; 1, the classical method, if that is the first of all."""
+    safe = 1
+    for s, out in zip(steps, outside, strict=True):
+        if out:
+            break
+        safe = s
+    return safe
+
+
+def _judged(runs: Iterable[StabilityRun]) -> list[StabilityRun]:
+    """Runs beside a classical run that did not break down: without one there is nothing to lose on."""
+    return [run for run in runs if run.error[0] is not None]
+
+
+def _exceeds(loss: float | None, limit: float | None) -> bool:
+    """Whether a factor exceeds a limit; a run that broke down exceeds any, an unknown noise is none."""
+    return _size(loss) > (1.0 if limit is None else limit)
+
+
+def _size(loss: float | None) -> float:
+    return math.inf if loss is None else loss
+
+
+def _largest(losses: Sequence[float | None]) -> float | None:
+    return None if None in losses else max((loss for loss in losses if loss is not None), default=None)
+
+
+def _again(run: StabilityRun, s: int, roundoff: float) -> tuple[int, float | None]:
+    """Orders in which a run was made again, and the loss factor of the median errors over them."""
+    look = next((look for look in run.again if look.s == s), None)
+    if look is None:
+        return 0, None
+    error, classical = (math.inf if value is None else value for value in (look.error, look.classical))
+    return look.orders, loss_factor(error, classical, roundoff)
+
+
+def _units(value: float | None, roundoff: float) -> float | None:
+    return None if value is None else value / roundoff

@@ -1,0 +1,1 @@
+"""What the suite catches: solvers with labels, limits of detection, false alarms."""

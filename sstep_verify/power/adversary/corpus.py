@@ -1,0 +1,63 @@
+"""The committed worst cases: read, made and judged again, written anew after a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib import resources
+
+import msgspec
+
+from sstep_verify.power.adversary.measures import LOSS, RATIO, judged, loss_of, ratio_of, solver_named
+from sstep_verify.records import convert, decode
+from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.verdict import worst
+
+FILE = "corpus.json"
+
+DIGITS = 4
+"""Digits of a value that are kept."""
+
+
+def corpus() -> tuple[HardCase, ...]:
+    """The committed cases.
+
+    Raises
+    ------
+    InputError
+        If the file is not what `written` makes.
+    """
+    content = resources.files(__package__).joinpath(FILE).read_bytes()
+    cases: tuple[HardCase, ...] = convert(decode(content, FILE), tuple[HardCase, ...], FILE)
+    return cases
+
+
+def written(cases: Iterable[HardCase]) -> bytes:
+    """The file of some cases, one a line."""
+    lines = []
+    for one in cases:
+        held = asdict(one)
+        for name in ("value", "random"):
+            held[name] = float(f"{held[name]:.{DIGITS}g}")
+        lines.append(msgspec.json.encode(held))
+    return b"[\n" + b",\n".join(lines) + b"\n]\n"
+
+
+def replayed(case: HardCase) -> ReplayedCase:
+    """One case, made and judged again, its notable steps in exact arithmetic too."""
+    variant, scenario = solver_named(case.solver), Scenario.from_id(case.scenario)
+    made = judged(variant, scenario, exact=True)
+    value = ratio_of(judged(variant, scenario)) if case.measure == RATIO else loss_of(variant, scenario)
+    return ReplayedCase(case, worst(one.status for one in made.comparisons).value, value)
+
+
+def replay() -> AdversaryDocument:
+    """All cases of the corpus, in seconds."""
+    found = tuple(replayed(case) for case in corpus())
+    return AdversaryDocument(
+        found,
+        failed=sum(one.status == "FAIL" for one in found),
+        ratio=max((one.value for one in found if one.case.measure == RATIO), default=0.0),
+        loss=max((one.value for one in found if one.case.measure == LOSS), default=0.0),
+    )

@@ -1,0 +1,113 @@
+"""What the adversary makes large: the ratio of a correct run's worst step, and the loss of s-step runs."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.numerics.rounding import unit_roundoff
+from sstep_verify.oracle.trajectories.exact import exact_trajectory
+from sstep_verify.power.adversary.space import CHOICES, Cell, chosen, scenario_at
+from sstep_verify.power.alarms.comparisons import NO_RUN, STEPS, Judged, judged_run
+from sstep_verify.power.alarms.variants import LOGGING, Variant
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+
+RATIO, LOSS = "ratio", "loss"
+
+NO_TRUTH = (OracleDisagreementError, ZeroDivisionError)
+"""What the exact trajectory raises where its bits do not tell a block system from a singular one."""
+
+LARGEST_ERROR = 1e6
+"""Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at."""
+
+
+@cache
+def candidates(cell: Cell) -> tuple[Variant, ...]:
+    """Correct solvers of a cell whose steps are judged; of a loss, those beside a classical one."""
+    found = [
+        one
+        for one in LOGGING
+        if cell.task in one.tasks
+        and cell.kernel in one.kernels
+        and one.make().declaration.precision == cell.precision
+        and (cell.measure == RATIO or _has_counterpart(one, cell))
+    ]
+    return tuple(found)
+
+
+def _has_counterpart(variant: Variant, cell: Cell) -> bool:
+    """Whether the solver makes s-step runs whose loss is that of s alone.
+
+    Squared distances by norm expansion lose every digit of data far from the origin, by an error that
+    depends on how many columns a product has: a loss, but none of the s-step recurrence.
+    """
+    if variant.name.startswith("reference"):
+        return not variant.name.endswith("classical")
+    ours = variant.name.startswith("production")
+    return ours and (cell.kernel != "rbf" or variant.make().declaration.rbf == "difference")
+
+
+def solver_named(name: str) -> Variant:
+    """The correct solver of a name."""
+    return next(one for one in LOGGING if one.name == name)
+
+
+def at(cell: Cell, point: list[float]) -> tuple[Variant, Scenario]:
+    """Solver and scenario at a point."""
+    place = min(max(float(point[CHOICES.index("solver")]), 0.0), 1.0)
+    return chosen(place, candidates(cell)), scenario_at(cell, point)
+
+
+def value_of(measure: str, variant: Variant, scenario: Scenario) -> float:
+    """The measure of a solver's run; 0 where there is no run, or nothing is promised of it."""
+    return ratio_of(judged(variant, scenario)) if measure == RATIO else loss_of(variant, scenario)
+
+
+def judged(variant: Variant, scenario: Scenario, exact: bool = False) -> Judged:
+    """The run, every step judged."""
+    return judged_run(variant, scenario, (STEPS,), exact=exact)
+
+
+def ratio_of(made: Judged) -> float:
+    """Largest ratio of a judged run, infinite where it is failed."""
+    return max((one.ratio for one in made.comparisons if one.decided), default=0.0)
+
+
+def loss_of(variant: Variant, scenario: Scenario) -> float:
+    """Largest error of the s-step run from 0 over that of classical ones, at the former's window ends.
+
+    As in the stability study an error below one unit roundoff counts as one. Of the production solver there
+    are two classical runs, one with a kept Gram matrix, and the worse counts: where all samples are alike,
+    say, one of them may be exact by luck. Where it has few correct digits left, or a run breaks down,
+    nothing is said of a loss: 0.
+    """
+    problem, stream, length, s = scenario.problem(), scenario.stream(), scenario.iterations, scenario.s
+    ends = (*range(s, length, s), length)
+    solver = variant.solver(scenario)
+    precision = solver.declaration.precision
+    classical: list[Solver] = [ReferenceSolver(precision, "classical")]
+    if variant.name.startswith("production"):
+        classical = [ProductionSolver(rbf=solver.declaration.rbf, keep_gram=keep) for keep in (False, True)]
+    with np.errstate(all="ignore"):
+        try:
+            runs = [
+                one.run(RunRequest(problem, stream, width, length, record=ends))
+                for one, width in ((solver, s), *((one, 1) for one in classical))
+            ]
+            exact = exact_trajectory(problem, stream, length, ends)
+        except (*NO_RUN, *NO_TRUTH):
+            return 0.0
+        error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)
+        plain = max(plains)
+        roundoff = unit_roundoff(precision)
+        if not plain < LARGEST_ERROR * roundoff:
+            return 0.0
+        loss = loss_factor(error, plain, roundoff)
+    return loss if math.isfinite(loss) else 0.0

@@ -1,0 +1,55 @@
+"""Roundings of the longest sum in the bound of a check: what a bound in any order is proportional to."""
+
+from __future__ import annotations
+
+from sstep_verify.bounds.step.ridge import ridge_step_constants
+from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.numerics.rounding import sum_roundings, unit_roundoff
+
+ADDED_UP = ("trajectory", "sstep-equals-classical", "metamorphic-bounded", "residual-gap")
+"""Checks whose bound adds up what all steps of a run may err by, or carries it along."""
+
+MADE_OF_STEPS = ("step-replay", "window-replay", *ADDED_UP)
+"""Checks whose bound is made of those of steps."""
+
+JUDGE = 7
+"""Roundings of the judge's own product with a beside one a sample (bounds/step/svm.py)."""
+
+
+def longest_sum(check: str, case: Case, s: int) -> int:
+    """Roundings of a term of the longest sum in a check's bound; 0 where its bound is no single sum's.
+
+    Of a step or window: that of a kernel row's product with a and the corrections, read back from the
+    bound's own constant, or the judge's where that is longer and the solver no coarser; of a kernel entry,
+    that over the features.
+
+    Parameters
+    ----------
+    check : str
+        Id of the check.
+    case : Case
+        The case.
+    s : int
+        Iterations per window.
+    """
+    problem, declared = case.problem, case.declaration
+    entries = sum_roundings(problem.features, declared.summation)
+    if check == "kernel-entries":
+        return entries
+    if check not in MADE_OF_STEPS:
+        return 0
+    samples, width = problem.samples, min(s, max(case.iterations, 1))
+    if problem.is_svm:
+        loss = problem.hinge
+        constant = svm_step_constants(
+            declared, samples, samples, width, loss.shift, loss.upper, judge=False
+        ).gradient
+    else:
+        constant = ridge_step_constants(
+            declared, samples, samples, width, case.stream.block, judge=False
+        ).residual
+    # gamma_k = k u / (1 - k u), solved for k.
+    solver = round(constant / ((1.0 + constant) * unit_roundoff(declared.precision)))
+    judge = samples + JUDGE if declared.precision == "float64" and check == "step-replay" else 0
+    return max(solver, judge, entries)

@@ -1,0 +1,47 @@
+"""What the bound of a step is made of: the parts that vanish where one of its causes is taken away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.kept_entries import entries_key, kept_entries
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.trajectory import Trajectory
+
+JUDGE = "the judge's own step"
+ENTRIES = "the solver's kernel entries"
+SUMS = "the sums of a step and what is stored"
+
+
+def parts_of_bound(case: Case, trajectory: Trajectory, oracle: Oracle) -> dict[str, float]:
+    """Shares of the bound of the step with the largest ratio; none if it is infinite, or a clip decides it.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectory : Trajectory
+        A run with a log.
+    oracle : Oracle
+        Keeps kernel entries.
+    """
+    worst = StepJudge(case, oracle).run(trajectory).worst
+    if worst is None or not worst.bound > 0.0:
+        return {}
+    solver = StepJudge(case, oracle, judge=False).step(trajectory, worst.iteration).bound
+    if not solver <= worst.bound:  # an exact step decides no clip, so that its bound is another one
+        return {}
+    exact = Oracle(case.problem)
+    entries = kept_entries(oracle, case.problem, case.declaration)
+    nothing = np.zeros_like(entries.values)
+    exact.kept(entries_key(case.declaration), lambda: replace(entries, own=nothing, solver=nothing))
+    sums = StepJudge(case, exact, judge=False).step(trajectory, worst.iteration).bound
+    return {
+        JUDGE: 1.0 - solver / worst.bound,
+        ENTRIES: (solver - sums) / worst.bound,
+        SUMS: sums / worst.bound,
+    }

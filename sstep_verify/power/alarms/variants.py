@@ -1,0 +1,167 @@
+"""Correct solvers: production in all its forms, also on ranks; the reference; the labelled right ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from sstep_verify.power.corpus.labelled_set import RIGHT
+from sstep_verify.power.thread_ranks import ORDERS, ThreadCommunicator, on_threads
+from sstep_verify.scenarios.draws import KERNEL_NAMES
+from sstep_verify.scenarios.scenario import TASKS, Scenario
+from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.trajectory import Trajectory
+
+Names = tuple[str, ...]
+UPDATES = ("in-place", "frozen")
+EVERY: Names = tuple(KERNEL_NAMES)
+LINEAR: Names = ("linear",)
+RECOMPUTE = 3
+"""Windows after which carried weights are formed anew."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A correct solver.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    make : callable
+        Makes it.
+    tasks, kernels : tuple of str
+        What it solves.
+    storage : {"", "dense", "csr"}
+        How it gets its data; as they are drawn if empty.
+    cached : bool
+        Whether it is the production solver with a column cache.
+    """
+
+    name: str
+    make: Callable[[], Solver]
+    tasks: Names = TASKS
+    kernels: Names = EVERY
+    storage: str = ""
+    cached: bool = False
+
+    def solver(self, scenario: Scenario) -> Solver:
+        """The solver for a scenario; a cache has room for one window, so that rows are put out of it."""
+        solver = self.make()
+        if self.cached:
+            rows = min(scenario.s * scenario.block, scenario.samples)
+            return ProductionSolver(update=solver.declaration.update, cache=rows * scenario.samples)
+        return solver
+
+
+class ThreadRanksSolver:
+    """The production solver on ranks that are threads of this process.
+
+    Parameters
+    ----------
+    ranks : int
+        How many (P).
+    order : str
+        Order in which what they hand over is summed, one of `thread_ranks.ORDERS`.
+    options : Options
+        Of the solver.
+    """
+
+    def __init__(self, ranks: int, order: str, options: Options) -> None:
+        self._ranks, self._order, self._options = ranks, order, options
+        self.declaration = options.declaration(ranks)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """What rank 0 returns; the error of the first rank that has one is raised."""
+
+        def rank(communicator: ThreadCommunicator) -> Trajectory:
+            return ProductionSolver(communicator, **vars(self._options)).run(request, observe)
+
+        answers = on_threads(self._ranks, rank, order=self._order)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        made: Trajectory = answers[0]
+        return made
+
+
+def production(name: str, kernels: Names = EVERY, storage: str = "", **options: Any) -> Variant:
+    """The production solver in one process."""
+    return Variant(f"production {name}", lambda: ProductionSolver(**options), TASKS, kernels, storage)
+
+
+def ranks(count: int, order: str, exchange: str, update: str, storage: str, **more: Any) -> Variant:
+    """The production solver on some ranks."""
+    options = Options(exchange=exchange, update=update, **more)  # type: ignore[arg-type]
+    kernels = LINEAR if exchange == "gram" else EVERY
+    name = f"production P={count} {exchange} {update} {storage} {order}"
+    return Variant(name, lambda: ThreadRanksSolver(count, order, options), TASKS, kernels, storage)
+
+
+def reference(precision: str, form: str) -> Variant:
+    """The reference."""
+    return Variant(f"reference {precision} {form}", lambda: ReferenceSolver(precision, form))
+
+
+SERIAL = (
+    *(
+        production(f"{update} {storage} {name}", storage=storage, update=update, **options)
+        for update, storage in product(UPDATES, ("dense", "csr"))
+        for name, options in (
+            ("panels", {}),
+            ("kept Gram", {"keep_gram": True}),
+            ("support", {"exchange": "support"}),
+            ("reduce-scatter", {"exchange": "reduce-scatter"}),
+        )
+    ),
+    *(
+        replace(production(f"{update} {storage} column cache", storage=storage, update=update), cached=True)
+        for update, storage in product(UPDATES, ("dense", "csr"))
+    ),
+    *(
+        production(
+            f"{update} {storage} gram{again}",
+            LINEAR,
+            storage,
+            update=update,
+            exchange="gram",
+            recompute=again,
+        )
+        for update, storage, again in product(UPDATES, ("dense", "csr"), (0, RECOMPUTE))
+    ),
+    *(
+        production(f"{update} {storage} differences", ("rbf",), storage, update=update, rbf="difference")
+        for update, storage in product(UPDATES, ("dense", "csr"))
+    ),
+)
+"""The production solver in one process; all log their steps."""
+
+LABELLED = tuple(
+    Variant(f"labelled {one.id}", one.make, one.tasks or TASKS, one.kernels or EVERY) for one in RIGHT
+)
+"""The right solvers of the labelled set."""
+
+REFERENCE = tuple(reference(*one) for one in product(("float32", "float64"), ("sstep", "classical")))
+"""The reference where its steps can be judged in float64."""
+
+LONG = tuple(reference("longdouble", form) for form in ("sstep", "classical"))
+"""The reference in long double, whose windows are judged exactly."""
+
+LOGGING = (*SERIAL, *REFERENCE, *(one for one in LABELLED if one.make().declaration.log))
+"""Variants whose every step is judged."""
+
+ENDS = (*SERIAL, *REFERENCE, *LONG, *(one for one in LABELLED if not one.make().declaration.log), *LABELLED)
+"""Variants whose windows are judged; those that log no steps stand twice."""
+
+RANKS = tuple(
+    ranks(count, order, exchange, update, storage)
+    for count, order, exchange, update, storage in product(
+        range(2, 9), ORDERS, ("allreduce", "support", "reduce-scatter", "gram"), UPDATES, ("dense", "csr")
+    )
+)
+"""The production solver on 2 to 8 ranks, by exchange, form, storage, and order of the sums over ranks."""

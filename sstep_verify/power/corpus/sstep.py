@@ -1,0 +1,230 @@
+"""An s-step solver in plain NumPy whose every freedom is a choice: order of sums, formulas, update."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.declaration import Distances, Increments, Power, Precision, Update
+from sstep_verify.problems import Problem
+
+TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a solver does what the specification leaves open.
+
+    Parameters
+    ----------
+    order : str
+        Order of sums: forward, reversed, pairwise, blocked (four terms each), compensated, or extended
+        (products and sums in long double, rounded once, as fused operations come near).
+    precision, update, increments, rbf, clamped, power, products
+        As in `Declaration`.
+    system : str
+        How block systems are solved: cholesky, lu, elimination; LAPACK's two have no long double.
+    """
+
+    order: str = "forward"
+    precision: Precision = "float64"
+    update: Update = "in-place"
+    increments: Increments = "separate"
+    rbf: Distances = "norm-expansion"
+    clamped: bool = True
+    power: Power = "multiplication"
+    products: str = "rows"
+    system: str = "cholesky"
+
+
+def in_order(order: str, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Sums of the products of x and z over their last axis."""
+    if order == "extended":
+        wide = x.astype(np.longdouble) * z
+        return np.add.reduce(wide, axis=-1).astype(np.result_type(x, z))
+    terms = x * z
+    count = terms.shape[-1]
+    zero = np.zeros(terms.shape[:-1], terms.dtype)
+    if count == 0:
+        return zero
+    if order == "pairwise":
+        while terms.shape[-1] > 1:
+            even = terms.shape[-1] // 2 * 2
+            terms = np.concatenate(
+                [terms[..., 0:even:2] + terms[..., 1:even:2], terms[..., even:]], axis=-1
+            )
+        return terms[..., 0]
+    if order == "blocked":
+        parts = [np.add.accumulate(terms[..., k : k + 4], axis=-1)[..., -1] for k in range(0, count, 4)]
+        return np.add.accumulate(np.stack(parts), axis=0)[-1]
+    if order == "compensated":
+        total, lost = zero, zero
+        for k in range(count):
+            new = total + terms[..., k]
+            back = new - total
+            total, lost = new, lost + ((total - (new - back)) + (terms[..., k] - back))
+        return total + lost
+    terms = terms[..., ::-1] if order == "reversed" else terms
+    return np.add.accumulate(terms, axis=-1)[..., -1]
+
+
+class SStep:
+    """The right solver of one problem; a mistake is a subclass that changes one method (mistakes.py).
+
+    Parameters
+    ----------
+    way : Way
+        How.
+    problem : Problem
+        What: K-SVM-L1, K-SVM-L2 or K-RR with a linear, polynomial or RBF kernel.
+    """
+
+    def __init__(self, way: Way, problem: Problem) -> None:
+        self.way, self.task = way, problem.loss.task
+        self.kernel: Any = problem.kernel
+        self.type: Any = TYPES[way.precision]
+        self.A, self.y = problem.dense.astype(self.type), problem.targets.astype(self.type)
+        self.m, self.penalty = self.y.size, self.type(problem.loss.parameter)
+        self.upper = self.penalty if self.task == "svm-l1" else self.type(np.inf)
+        self.omega = 1 / (2 * self.penalty) if self.task == "svm-l2" else self.type(0)
+        self.rows = np.empty((0, self.m), self.type)
+
+    def solve(
+        self, blocks: np.ndarray, s: int, a0: np.ndarray, log: np.ndarray | None = None
+    ) -> np.ndarray:
+        """All iterations, in windows of s."""
+        a = a0.astype(self.type)
+        for begin in range(0, len(blocks), s):
+            a, values = self.window(a, blocks[begin : begin + s])
+            if log is not None:
+                log[begin : begin + s] = values
+        return a
+
+    def inner(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Inner products over the features."""
+        return in_order(self.way.order, x, z)
+
+    def entries(self, drawn: np.ndarray) -> np.ndarray:
+        """Kernel of the drawn samples with all: c x m."""
+        x, z = self.A[drawn][:, None], self.A[None]
+        if self.kernel.name != "rbf":
+            return self.function(self.inner(x, z))
+        if self.way.rbf == "difference":
+            return self.function(self.inner(x - z, x - z))
+        norms = self.inner(self.A, self.A)
+        distance = norms[drawn][:, None] + norms - 2 * self.inner(x, z)
+        return self.function(np.maximum(distance, 0) if self.way.clamped else distance)
+
+    def function(self, value: np.ndarray) -> np.ndarray:
+        """Kernel from inner products, or RBF from squared distances."""
+        if self.kernel.name == "linear":
+            return value
+        if self.kernel.name == "rbf":
+            return np.exp(-self.type(self.kernel.sigma) * value)
+        base = self.type(self.kernel.offset) + value
+        if self.way.power == "pow":
+            return np.power(base, self.type(self.kernel.degree))
+        power = base
+        for _ in range(self.kernel.degree - 1):
+            power = power * base
+        return power
+
+    def labels(self) -> np.ndarray:
+        """What multiplies the kernel from both sides: ones for K-RR."""
+        return np.ones_like(self.y) if self.task == "krr" else self.y
+
+    def products_of(self, drawn: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """Products of the window's rows with a."""
+        labels = self.labels()
+        if self.way.products == "rows" or self.kernel.name != "linear":
+            return in_order(self.way.order, self.rows, a)
+        weights = in_order(self.way.order, self.A.T, labels * a)
+        return labels[drawn] * in_order(self.way.order, self.A[drawn], weights)
+
+    def correction(self, r: int, drawn: np.ndarray, increments: np.ndarray) -> Any:
+        """What the increments made so far in the window add to product r."""
+        past = drawn[: increments.size]
+        if self.way.increments == "summed":
+            past, place = np.unique(past, return_inverse=True)
+            totals = np.zeros(past.size, self.type)
+            np.add.at(totals, place, increments)
+            increments = totals
+        return in_order(self.way.order, self.rows[r, past], increments)
+
+    def current(self, a: np.ndarray, B: np.ndarray, past: np.ndarray, increments: np.ndarray) -> np.ndarray:
+        """Values of a block before its step."""
+        if self.way.update != "frozen":
+            return a[B]
+        return np.array([a[i] + np.add.reduce(increments[past == i]) for i in B], self.type)
+
+    def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A at the window's end, and the values that its steps left."""
+        drawn, b = blocks.ravel(), blocks.shape[1]
+        labels = self.labels()
+        self.rows = labels[drawn][:, None] * self.entries(drawn) * labels
+        products = self.products_of(drawn, a)
+        increments, values = np.empty(0, self.type), np.empty(blocks.shape, self.type)
+        start, a = a, a.copy()
+        for k, B in enumerate(blocks):
+            places, before = np.arange(k * b, k * b + b), start if self.way.update == "frozen" else a
+            now = self.current(before, B, drawn[: k * b], increments)
+            rows = self.rows[places]
+            full = np.array(
+                [products[r] + self.correction(r, drawn, increments) for r in places], self.type
+            )
+            theta, news = self.step(B, now, full, rows[:, B])
+            increments = np.append(increments, theta)
+            if self.way.update == "frozen":
+                news = self.current(start, B, drawn[: (k + 1) * b], increments)
+            a[B] = values[k] = news
+        return a, values
+
+    def step(
+        self, B: np.ndarray, now: np.ndarray, product: np.ndarray, square: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Increments and new values of a block from its values, its products and its kernel entries."""
+        if self.task == "krr":
+            residual = self.y[B] - self.m * now - product / self.penalty
+            theta = self.system(square / self.penalty + self.diagonal(B), residual)
+            return theta, now + theta
+        gradient, curvature = product - 1 + self.shift(now), square[0] + self.omega
+        news = self.clip(now - gradient / curvature) if curvature[0] else np.full(1, self.upper)
+        theta = news - now
+        return theta, news if self.way.update == "in-place" else now + theta
+
+    def shift(self, now: np.ndarray) -> np.ndarray:
+        """The diagonal shift's part of a gradient."""
+        return self.omega * now
+
+    def diagonal(self, B: np.ndarray) -> np.ndarray:
+        """What is added to the kernel entries of a block."""
+        return self.type(self.m) * np.eye(B.size, dtype=self.type)
+
+    def clip(self, value: np.ndarray) -> np.ndarray:
+        """The value of the box nearest to a value."""
+        return np.minimum(np.maximum(value, self.type(0)), self.upper)
+
+    def system(self, G: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """Solution of a block system."""
+        if self.way.system == "lu":
+            return np.linalg.solve(G, r)
+        if self.way.system == "cholesky":
+            L = np.linalg.cholesky(G)
+            return _back(L.T, _back(L[::-1, ::-1], r[::-1])[::-1])
+        G, r = G.copy(), r.copy()
+        for j in range(r.size):
+            for i in range(j + 1, r.size):
+                factor = G[i, j] / G[j, j]
+                G[i, j:] -= factor * G[j, j:]
+                r[i] -= factor * r[j]
+        return _back(G, r)
+
+
+def _back(U: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Solution of an upper triangular system."""
+    x = np.zeros_like(r)
+    for i in range(r.size - 1, -1, -1):
+        x[i] = (r[i] - np.add.reduce(U[i, i + 1 :] * x[i + 1 :])) / U[i, i]
+    return x

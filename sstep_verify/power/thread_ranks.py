@@ -1,0 +1,117 @@
+"""Ranks as threads of this process: enough for what is inside a rank, without MPI."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SECONDS = 20.0
+"""After which a rank that waits for the others gives up."""
+
+ORDERS = ("forward", "backward", "tree")
+"""Orders in which what the ranks hand over is summed."""
+
+
+def summed(parts: list[np.ndarray], order: str) -> np.ndarray:
+    """Sum of arrays of one shape, one after the other or in pairs."""
+    if order == "tree":
+        while len(parts) > 1:
+            parts = [np.sum(parts[k : k + 2], axis=0) for k in range(0, len(parts), 2)]
+        return parts[0]
+    return np.asarray(np.sum(parts[:: 1 if order == "forward" else -1], axis=0))
+
+
+class ThreadCommunicator:
+    """One rank of several; counts its collectives, and the words that it hands to those that sum to all.
+
+    Parameters
+    ----------
+    rank : int
+        Which.
+    board : list
+        Where each rank leaves what the others shall see.
+    barrier : threading.Barrier
+        Where all wait for each other.
+    order : str
+        One of `ORDERS`.
+    """
+
+    def __init__(
+        self, rank: int, board: list[Any], barrier: threading.Barrier, order: str = "forward"
+    ) -> None:
+        self.rank, self.size = rank, len(board)
+        self._board, self._barrier, self._order = board, barrier, order
+        self.called: list[str] = []
+        self.words = 0
+
+    def _everyone(self, name: str, value: Any) -> list[Any]:
+        self.called.append(name)
+        self._board[self.rank] = (name, value)
+        self._barrier.wait(SECONDS)
+        found = list(self._board)
+        self._barrier.wait(SECONDS)
+        assert {other for other, _ in found} == {name}, found
+        return [value for _, value in found]
+
+    def allreduce(self, buffer: np.ndarray) -> None:
+        """Sum in place."""
+        self.words += buffer.size
+        buffer[:] = summed(self._everyone("allreduce", buffer.copy()), self._order)
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Sum; each rank gets its part."""
+        whole = summed(self._everyone("reduce_scatter", send.copy()), self._order)
+        first = int(counts[: self.rank].sum())
+        receive[:] = whole[first : first + int(counts[self.rank])]
+
+    def allgather(self, value: Any) -> list[Any]:
+        """One object of every rank."""
+        return self._everyone("allgather", copy.deepcopy(value))
+
+    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """What every rank hands to this one."""
+        ends = np.cumsum([0, *counts])
+        parts = [send[ends[k] : ends[k + 1]].copy() for k in range(self.size)]
+        return np.concatenate([theirs[self.rank] for theirs in self._everyone("alltoallv", parts)])
+
+    def barrier(self) -> None:
+        """Wait for all."""
+        self._everyone("barrier", None)
+
+
+def on_threads(
+    ranks: int, function: Callable[..., Any], *arguments: Any, order: str = "forward"
+) -> list[Any]:
+    """What ``function(communicator, *arguments)`` returned on each rank, or the error it raised.
+
+    Parameters
+    ----------
+    ranks : int
+        How many (P).
+    function : callable
+        What every rank does.
+    *arguments
+        What it is called with, the same on all ranks.
+    order : str
+        One of `ORDERS`.
+    """
+    board, barrier = [None] * ranks, threading.Barrier(ranks)
+    answers: list[Any] = [None] * ranks
+
+    def play(rank: int) -> None:
+        try:
+            answers[rank] = function(ThreadCommunicator(rank, board, barrier, order), *arguments)
+        except Exception as error:
+            answers[rank] = error
+
+    threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(ranks)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(2 * SECONDS)
+        assert not thread.is_alive(), "a rank does not end"
+    return answers

@@ -1,0 +1,1 @@
+"""Parts of a results document on measured power."""

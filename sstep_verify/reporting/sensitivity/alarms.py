@@ -1,0 +1,228 @@
+"""Records of the study of false alarms: pieces, what each found, and what all of them say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AlarmUnit:
+    """A piece of the study: runs of correct solvers, each made by its group, the seed and its number.
+
+    Parameters
+    ----------
+    group : str
+        How its runs are drawn and judged, a name of `power.alarms.groups.GROUPS`.
+    seed : int
+        Seed of the study.
+    first, runs : int
+        Number of its first run within the group, and how many there are.
+    """
+
+    group: str
+    seed: int
+    first: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class VariantCount:
+    """What was said of the runs of one correct solver.
+
+    Parameters
+    ----------
+    variant : str
+        Its name.
+    passed, failed, vacuous, inconclusive : int
+        Runs by the most severe verdict on each; vacuous ones were held against a finite bound too, but
+        could not have shown an error in some quantity.
+    undecided : int
+        Runs of which nothing was compared: no finite bound.
+    absent : int
+        Runs that the solver did not make: a block system that is singular in its precision, or an input
+        beyond its range.
+    """
+
+    variant: str
+    passed: int = 0
+    failed: int = 0
+    vacuous: int = 0
+    inconclusive: int = 0
+    undecided: int = 0
+    absent: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Runs that were held against a finite bound."""
+        return self.passed + self.failed + self.vacuous + self.inconclusive
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A FAIL of a correct run, which `power.alarms.study.again` makes again.
+
+    Parameters
+    ----------
+    unit : AlarmUnit
+        A piece of this run alone.
+    variant : str
+        The solver.
+    problem : str
+        The id of the scenario, or the seed of the window.
+    check : str
+        The check that failed it.
+    reason : str
+        Its reason.
+    """
+
+    unit: AlarmUnit
+    variant: str
+    problem: str
+    check: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Ratios measured / bound of correct runs, one for each verdict with a finite bound.
+
+    Parameters
+    ----------
+    check, task, kernel, precision : str
+        What was judged.
+    acted : bool
+        Whether an error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the
+        others many have no rounding at all, such as runs whose every step is clipped.
+    ratios : tuple of float
+        The ratios, to four digits.
+    lengths : tuple of int
+        Roundings of the longest sum in each bound; empty where a check's bound is no single sum's.
+    """
+
+    check: str
+    task: str
+    kernel: str
+    precision: str
+    acted: bool
+    ratios: tuple[float, ...]
+    lengths: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class AlarmOutcome:
+    """What a piece of the study found.
+
+    Parameters
+    ----------
+    unit : AlarmUnit
+        The piece.
+    counts : tuple of VariantCount
+        By solver.
+    alarms : tuple of Alarm
+        Its failures.
+    ratios : tuple of Ratios
+        By check, task, kernel, precision, and whether quantities acted.
+    shares : tuple of Shares
+        What the bounds of some of its steps are made of.
+    seconds : float
+        Time it took.
+    """
+
+    unit: AlarmUnit
+    counts: tuple[VariantCount, ...]
+    alarms: tuple[Alarm, ...]
+    ratios: tuple[Ratios, ...]
+    shares: tuple[Shares, ...]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What parts the bounds of the worst steps of some runs consist of.
+
+    Parameters
+    ----------
+    task, kernel, precision : str
+        What was judged, by step-replay.
+    parts : dict of str to tuple of float
+        By the name of the part, its share of each bound.
+    """
+
+    task: str
+    kernel: str
+    precision: str
+    parts: dict[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class TightnessRow:
+    """Distribution of the ratio measured / bound of correct runs.
+
+    Parameters
+    ----------
+    check, task, kernel, precision : str
+        What was judged.
+    runs, acted : int
+        Verdicts with a finite bound, and those of them in which the quantities of a step acted.
+    least, lower, median, upper, ninety_ninth : float or None
+        Least ratio, quartiles and 99 % quantile of those in which quantities acted; None if there is none.
+    most : float
+        Largest ratio of all.
+    length : float or None
+        Median of the roundings of the longest sum in the bound; None where the bound is no single sum's, or
+        no quantity acted.
+    product : float or None
+        Median of the ratio times that length.
+    wanted : bool
+        Whether a sharper derivation is wanted: the product is below `power.alarms.tightness.WANTED`.
+    dominates : str
+        The part that makes up most of the bound, with its median share; empty where it was not looked at.
+    """
+
+    check: str
+    task: str
+    kernel: str
+    precision: str
+    runs: int
+    acted: int
+    least: float | None
+    lower: float | None
+    median: float | None
+    upper: float | None
+    ninety_ninth: float | None
+    most: float
+    length: float | None
+    product: float | None
+    wanted: bool
+    dominates: str
+
+
+@dataclass(frozen=True)
+class AlarmsDocument:
+    """The study of false alarms: how many runs of correct solvers were judged, and how many failed.
+
+    Parameters
+    ----------
+    made : int
+        Runs that were drawn.
+    judged : int
+        Those of them that were held against a finite bound (N).
+    failed : int
+        Those that a check failed.
+    upper : float
+        Upper end of the one-sided 95 % confidence interval of the share that fails (Clopper and Pearson).
+    variants : tuple of VariantCount
+        By solver.
+    alarms : tuple of Alarm
+        The failures.
+    tightness : tuple of TightnessRow
+        How near to their bounds the runs came.
+    """
+
+    made: int
+    judged: int
+    failed: int
+    upper: float
+    variants: tuple[VariantCount, ...]
+    alarms: tuple[Alarm, ...]
+    tightness: tuple[TightnessRow, ...]

@@ -1,0 +1,180 @@
+"""Part of a results document on the labelled corpus: what was said of every solver, beside its label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+Found = Literal["PASS", "FAIL", "open", "error"]
+"""Of a solver: every case settled without FAIL; a verdict FAIL; a case inconclusive or vacuous; its
+campaign ended with an error, or did not end."""
+
+Opinion = Literal["accepts", "refuses", "not applicable"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One solver of the corpus.
+
+    Parameters
+    ----------
+    id : str
+        Its name.
+    kind : {"python", "program", "production"}
+        A Python solver, a C/MPI program, an edit of the production modules (or these as they are).
+    right : bool
+        Its label.
+    breaks : tuple of str
+        Sentences of the specification that it breaks; empty of a right one.
+    acts : str
+        Where in a run its mistake acts.
+    where : tuple of str
+        Parts of the system that it needs.
+    equivalent : str
+        Why it is numerically equivalent to a right one; empty of the others.
+    found : Found
+        What the campaign says of it.
+    failed, judged : tuple of str
+        Checks with a verdict FAIL, and all checks that gave a verdict PASS or FAIL.
+    first : str
+        Check, s and place that the reason of its first failed case names.
+    sentences : tuple of str
+        Sentences which that reason names, the most specific first.
+    class_right, place_right : bool
+        Of a killed mistake: whether the first of these sentences is one of the label's, and whether it
+        acts where the reason says.
+    reason : str
+        Of one that was found another than its label, or open: why.
+    cases : int
+        Cases judged until the first FAIL; all of them if there is none.
+    seconds, seconds_to_kill : float
+        To judge all cases; until the first FAIL was known, 0 without one.
+    rivals : dict of str to Opinion
+        What each rival makes of the same runs: refuses if it does on at least one.
+    again : str
+        Command that judges it again.
+    """
+
+    id: str
+    kind: str
+    right: bool
+    found: Found
+    breaks: tuple[str, ...] = ()
+    acts: str = ""
+    where: tuple[str, ...] = ()
+    equivalent: str = ""
+    failed: tuple[str, ...] = ()
+    judged: tuple[str, ...] = ()
+    first: str = ""
+    sentences: tuple[str, ...] = ()
+    class_right: bool = False
+    place_right: bool = False
+    reason: str = ""
+    cases: int = 0
+    seconds: float = 0.0
+    seconds_to_kill: float = 0.0
+    rivals: dict[str, Opinion] | None = None
+    again: str = ""
+
+    @property
+    def mistaken(self) -> bool:
+        """Whether it has a mistake that shows: wrong, and not numerically equivalent."""
+        return not self.right and not self.equivalent
+
+    @property
+    def killed(self) -> bool:
+        """Whether a verdict says FAIL."""
+        return self.found == "FAIL"
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts of a judge: mistakes flagged and missed, right solvers flagged and passed."""
+
+    true_positive: int
+    false_negative: int
+    false_positive: int
+    true_negative: int
+
+    @property
+    def wrong(self) -> int:
+        """Mistakes."""
+        return self.true_positive + self.false_negative
+
+    @property
+    def right(self) -> int:
+        """Right solvers."""
+        return self.false_positive + self.true_negative
+
+    @property
+    def f1(self) -> float:
+        """2 TP / (2 TP + FP + FN); 0 where there is nothing to find."""
+        wrong = self.false_positive + self.false_negative
+        return 2 * self.true_positive / max(2 * self.true_positive + wrong, 1)
+
+
+@dataclass(frozen=True)
+class RivalRow:
+    """A rival on the corpus: its counts, and on how many solvers it could say nothing."""
+
+    name: str
+    confusion: Confusion
+    not_applicable: int
+
+
+@dataclass(frozen=True)
+class CorpusDocument:
+    """All solvers of the corpus that were judged."""
+
+    solvers: tuple[Judged, ...]
+
+    @property
+    def confusion(self) -> Confusion:
+        """Ours: an error or an open case is no FAIL, and no PASS."""
+        mistakes, right = self.mistakes, self.correct
+        flagged = sum(one.killed for one in mistakes)
+        passed = sum(one.found == "PASS" for one in right)
+        return Confusion(flagged, len(mistakes) - flagged, len(right) - passed, passed)
+
+    @property
+    def strict(self) -> Confusion:
+        """The same where a flagged mistake counts only with its class and its place right."""
+        plain = self.confusion
+        exact = sum(one.killed and one.class_right and one.place_right for one in self.mistakes)
+        return Confusion(exact, len(self.mistakes) - exact, plain.false_positive, plain.true_negative)
+
+    @property
+    def mistakes(self) -> tuple[Judged, ...]:
+        """Those with a mistake that shows."""
+        return tuple(one for one in self.solvers if one.mistaken)
+
+    @property
+    def correct(self) -> tuple[Judged, ...]:
+        """Right ones, and those numerically equivalent to one."""
+        return tuple(one for one in self.solvers if not one.mistaken)
+
+    @property
+    def kills(self) -> dict[str, tuple[int, int, int]]:
+        """By check: mistakes killed, those that no other check kills, mistakes that it judged."""
+        killed = Counter(check for one in self.mistakes for check in one.failed)
+        alone = Counter(one.failed[0] for one in self.mistakes if len(one.failed) == 1)
+        judged = Counter(check for one in self.mistakes for check in one.judged)
+        return {check: (killed[check], alone[check], judged[check]) for check in sorted(judged)}
+
+    @property
+    def rivals(self) -> tuple[RivalRow, ...]:
+        """Every rival on the same runs."""
+        names = dict.fromkeys(name for one in self.solvers for name in one.rivals or {})
+        return tuple(self._rival(name) for name in names)
+
+    def _rival(self, name: str) -> RivalRow:
+        opinions = [(one, one.rivals[name]) for one in self.solvers if one.rivals and name in one.rivals]
+        flagged = [one for one, said in opinions if said == "refuses"]
+        accepted = [one for one, said in opinions if said == "accepts"]
+        hits, misses = (sum(one.mistaken for one in part) for part in (flagged, accepted))
+        return RivalRow(
+            name,
+            Confusion(hits, misses, len(flagged) - hits, len(accepted) - misses),
+            len(opinions) - len(flagged) - len(accepted),
+        )

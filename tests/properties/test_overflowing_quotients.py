@@ -1,0 +1,54 @@
+"""Nothing is promised where an entry over lambda overflows, though what it multiplies is small or 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify import CallableSolver, Declaration
+from sstep_verify.checks.registry import checks_of
+from sstep_verify.judging import judge
+from sstep_verify.power.alarms.legal_draws import draw
+from sstep_verify.power.alarms.legal_orders import end_of_window
+from sstep_verify.power.alarms.legal_windows import finding
+from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+SMALL, LARGE, PENALTY = 1e-14, 9e18, 1e-34
+"""K of the two samples over lambda is 9e38, beyond float32; that of the first with itself is 1e6."""
+
+
+def dividing_entries_first(problem, blocks, s, a0, log=None):
+    """Algorithm 3 in float32 with kernel rows over lambda, from which all else is formed."""
+    data, y, a = problem.dense.astype("f4"), problem.targets.astype("f4"), a0.astype("f4")
+    m, rows = np.float32(problem.samples), (data @ data.T) / np.float32(problem.ridge.penalty)
+    for step, (i,) in enumerate(blocks):
+        a[i] += (y[i] - m * a[i] - rows[i] @ a) / (rows[i, i] + m)
+        if log is not None:
+            log[step] = a[i]
+    return a
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_a_row_that_is_divided_before_it_meets_a_zero_is_not_failed(log):
+    stream = IndexStream("cyclic", samples=2, block=1, length=1)
+    for large, status in ((1.0, Status.PASS), (LARGE, Status.VACUOUS)):
+        problem = Problem(
+            "two", np.array([[SMALL], [large]]), np.array([1.0, 2.0]), LinearKernel(), Ridge(PENALTY)
+        )
+        declared = Declaration("divides", precision="float32", log=log)
+        with np.errstate(all="ignore"):
+            contract, *others = judge(CallableSolver(dividing_entries_first, declared), problem, stream, 1)
+        assert contract.status is status
+        assert checks_of(["step-replay" if log else "window-replay"])[0].id == others[0].check
+        assert others[0].status is Status.VACUOUS
+        assert np.isfinite(others[0].bound) == (large == 1.0)
+
+
+def test_a_tiny_right_hand_side_does_not_hide_that_a_system_overflows():
+    drawn = draw(2164426677)
+    end = end_of_window(drawn)
+    assert np.isnan(end).any()
+    assert finding(drawn, end).status is Status.VACUOUS

@@ -1,0 +1,50 @@
+"""The largest number of a block step on worked numbers, against fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from bounds.worked import g, root, size
+
+from sstep_verify.bounds import largest_number
+from sstep_verify.problems import LinearKernel, Problem, Ridge
+from sstep_verify.solver import Declaration
+
+M, BLOCK, S, U = 3, 2, 4, Fraction(1, 2**12)
+
+
+@pytest.mark.parametrize("solve", [1 / 16, 1.0])
+def test_the_largest_number_and_the_error_of_a_block_step(solve, monkeypatch):
+    monkeypatch.setattr(largest_number, "unit_roundoff", lambda _: float(U))
+    monkeypatch.setattr(largest_number, "_entry", lambda _: (2.0, 3.0))
+    monkeypatch.setattr(largest_number, "_entry_error", lambda *_: 1 / 1024)
+    seen = []
+    monkeypatch.setattr(
+        largest_number, "factorisation_error", lambda *given: (seen.append(given), solve)[1]
+    )
+    targets, penalty, largest = np.array([1.0, -1.0, 0.5]), Fraction(1, 2), Fraction(3, 2)
+    problem = Problem("worked", np.eye(3), targets, LinearKernel(), Ridge(0.5))
+    found = largest_number._RidgeStep(problem, Declaration("worked"), S, BLOCK, float(largest), 30)
+    drawn, entry, off = 2 * S * BLOCK, Fraction(2), Fraction(1, 1024)
+    right = size(targets) + M * largest + 2 * (M + drawn) * entry * largest / penalty
+    error = g(30, U) * right + 2 * (M + drawn) * largest * off / penalty
+    given = BLOCK * (off / penalty + 3 * U * (entry / penalty + M))
+    system, told, modulus, _ = seen[0]
+    assert system.tolist() == [[7.0, 4.0], [4.0, 7.0]]
+    assert told == pytest.approx(float(given), rel=1e-12)
+    assert modulus == M
+    moved, step = given + Fraction(solve), 2 * root(BLOCK) * (right + error) / M
+    assert moved <= Fraction(M, 2)
+    assert found.largest == pytest.approx(float(max(right, step, entry / penalty + M)), rel=1e-12)
+    local = (root(BLOCK) * error + moved * step) / M + U * root(BLOCK) * (largest + step)
+    assert found.local == pytest.approx(float(local), rel=1e-12)
+
+
+def test_a_system_that_may_be_singular_has_no_largest_number(monkeypatch):
+    problem = Problem("worked", np.eye(3), np.ones(3), LinearKernel(), Ridge(0.5))
+    for solve, finite in ((1.4, True), (1.6, False)):
+        monkeypatch.setattr(largest_number, "factorisation_error", lambda *_, solve=solve: solve)
+        found = largest_number._RidgeStep(problem, Declaration("worked"), S, BLOCK, 1.0, 30)
+        assert np.isfinite(found.largest) == np.isfinite(found.local) == finite

@@ -1,0 +1,116 @@
+"""Campaigns that measure power: their tables, pieces, report, exit codes, and the statement of every run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
+pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify.campaign.definition import parse_definition, read_definition
+from sstep_verify.campaign.loop.messages import Finished, State
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.sensitivity.definition import STUDIES
+from sstep_verify.campaign.sensitivity.kind import KIND
+from sstep_verify.campaign.sensitivity.sentence import exit_code
+from sstep_verify.errors import InputError
+from sstep_verify.power.corpus.listing import corpus
+from sstep_verify.power.statement import power_statement
+from sstep_verify.reporting import load, write_report
+from sstep_verify.reporting.page.sensitivity import RIVALS
+from sstep_verify.reporting.sensitivity.document import Sensitivity
+
+REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
+
+TOML = """
+[campaign]
+name = "tiny"
+title = "Tiny"
+description = "A few solvers."
+
+[[sensitivity]]
+study = "corpus"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('study = "corps"', "corpus"),
+        ('study = "corpus"\nruns = 5', "runs"),
+        ('study = "corpus"\nevery = 0', "every = 0"),
+        ('study = "alarms"\nruns = "many"', "runs"),
+        ("every = 3", "study is missing"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_by_name(line, words):
+    with pytest.raises(InputError, match=words):
+        parse_definition(TOML.replace('study = "corpus"', line), "tiny.toml")
+
+
+def test_a_study_twice_is_refused():
+    definition = parse_definition(f'{TOML}\n[[sensitivity]]\nstudy = "corpus"\n', "tiny.toml")
+    with pytest.raises(InputError, match="two"):
+        KIND.units(definition)
+
+
+def test_every_solver_of_the_corpus_is_in_one_piece_and_edits_of_a_case_stand_together():
+    units = KIND.units(parse_definition(TOML, "tiny.toml"))
+    keys = [key for unit in units for key in unit.keys]
+    assert len(keys) == len(set(keys))
+    wrong = {f"corpus/{entry.id}" for entry in corpus() if not entry.right}
+    assert wrong < set(keys) < {f"corpus/{entry.id}" for entry in corpus()}
+    assert len(units) < len(keys) / 1.5
+
+
+def test_two_solvers_judged_reported_and_read_back(tmp_path):
+    definition = parse_definition(TOML, "tiny.toml")
+    partial = Partial(tmp_path / "kept")
+    results = run_campaign(Plan(definition, only="corpus/SigmaHalved", partial=partial))
+    (one,) = results.sensitivity.corpus.solvers
+    assert (one.found, one.class_right, one.place_right) == ("FAIL", True, True)
+    assert one.rivals["allclose 1e-5"] == "refuses"
+    assert results.summary.exit_code == 0
+    assert "1 of 1 mistakes found" in results.summary.sentence
+    written = write_report(results, tmp_path / "report")
+    assert load(written.folder / "results.json") == results
+    page = (written.folder / "index.html").read_text("utf-8")
+    assert "SigmaHalved" in page
+    assert "Beside what people use instead" in page
+    assert "SigmaHalved" in (written.folder / "tables" / "corpus.csv").read_text("utf-8")
+    partial.close()
+    again = Partial(tmp_path / "kept", resume=True)
+    resumed = run_campaign(Plan(definition, only="corpus/SigmaHalved", partial=again))
+    assert resumed.sensitivity == results.sensitivity
+    again.close()
+
+
+def test_exit_codes():
+    state = State()
+    assert exit_code(Sensitivity(), 1, state) == 3
+    state.add(Finished(outcome="one"))
+    assert exit_code(Sensitivity(), 1, state) == 0
+    state.add(Finished(error="something broke"))
+    assert exit_code(Sensitivity(), 1, state) == 4
+
+
+def test_the_shipped_campaigns_have_every_study():
+    for name in ("sensitivity", "sensitivity-ci"):
+        assert {one.study for one in read_definition(name).families} == set(STUDIES)
+
+
+@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
+def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
+    assert power_statement() == "; ".join(load(REPORT).sensitivity.sentences), (
+        "run python -m sstep_verify.power.statement reports/sensitivity/results.json"
+    )
+
+
+@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
+def test_the_table_of_the_readme_is_that_of_the_committed_campaign():
+    table = (REPORT.parent / "tables" / RIVALS).read_text("utf-8")
+    assert table in REPORT.parents[2].joinpath("README.md").read_text("utf-8")

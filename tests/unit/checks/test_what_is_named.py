@@ -1,0 +1,231 @@
+"""What checks name where something is wrong: conventions, mistakes, causes, ends of the box."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from judged import judged, small_case
+from production_runs import KERNELS, problem_of, stream_of
+
+from sstep_verify.checks import box, contract, optimum
+from sstep_verify.checks.answer.conventions import scaled
+from sstep_verify.checks.answer.other_problems import other_kernel
+from sstep_verify.checks.answer.reading import Answer
+from sstep_verify.checks.metamorphic import exact_relations
+from sstep_verify.checks.metamorphic.scaling_range import NumberRange, Span, kernel_span, number_range
+from sstep_verify.checks.panel import defects
+from sstep_verify.checks.panel.rows import PanelRows
+from sstep_verify.checks.probed.compared import GRADIENT
+from sstep_verify.checks.probed.told import _cause
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.window import mistaken
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+)
+from sstep_verify.quantities import LOWER, UPPER
+from sstep_verify.solver import Declaration
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
+
+DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])
+ALPHA = np.array([0.5, 0.25, 0.125])
+
+
+def problem_with(loss, kernel=None, targets=(1.0, -1.0, 1.0)):
+    return Problem("few numbers", DATA, np.array(targets), kernel or LinearKernel(), loss)
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_large_data_are_not_copied_for_other_labels(many, monkeypatch):
+    problem = problem_of("svm-l1", KERNELS[2])
+    plain = mistaken.mistaken_problems(problem)
+    tested = ProductionSolver()
+    case = Case("large", problem, stream_of("svm-l1"), (4,), 20, tested.declaration)
+    panels = mistaken.mistaken_panels(case, np.arange(4)[:, None])
+    assert panels
+    words = problem.samples * problem.features
+    monkeypatch.setattr(mistaken, "MOST_WORDS", words - many)
+    assert (len(mistaken.mistaken_problems(problem)) == len(plain)) == (not many)
+    assert (len(mistaken.mistaken_panels(case, np.arange(4)[:, None])) == len(panels)) == (not many)
+
+
+def test_conventions_of_the_width_are_told_with_their_width():
+    kernel = RBFKernel(0.3)
+    answer = Answer(problem_with(Hinge(1.0), kernel), ALPHA, np.zeros(3), ALPHA, 1e-8)
+    widths = {
+        "2*sigma": 0.6, "sigma/2": 0.15, "1/sigma": 1 / 0.3, "1/sigma^2": 1 / 0.09, "1/(2*sigma^2)": 1 / 0.18,
+        "1/(2*sigma)": 1 / 0.6, "sigma/n": 0.15, "1/n": 0.5,
+    }  # fmt: skip
+    told = {one.words.split(" = ")[1]: one.problem.kernel.sigma for one in other_kernel(answer)}
+    assert told == pytest.approx(widths, rel=1e-12)
+
+
+def test_conventions_of_a_power_are_told():
+    answer = Answer(problem_with(Hinge(1.0), PolynomialKernel(3, 0.5)), ALPHA, np.zeros(3), ALPHA, 1e-8)
+    kernels = [one.problem.kernel for one in other_kernel(answer)]
+    assert {(one.degree, one.offset) for one in kernels[:-1]} == {(2, 0.5), (4, 0.5), (3, 0.0), (3, 1.0)}
+    assert kernels[-1] == PolynomialKernel(3, 0.5)
+
+
+def test_digits_and_exponents_of_a_precision():
+    assert number_range("float32") == NumberRange(-126, 128, 24)
+    assert number_range("float64") == NumberRange(-1022, 1024, 53)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        # Of ten windows of ten steps: none of the first steps among many, one of them, too few to tell.
+        ([k for k in range(100) if k % 10], "so the correction is wrong"),
+        (list(range(1, 100)), "the correction or the stale product is wrong"),
+        ([3, 14], "the correction or the stale product is wrong"),
+    ],
+)
+def test_a_correction_is_at_fault_only_where_chance_does_not_explain_it(wrong, words):
+    first = SimpleNamespace(without=list, name=GRADIENT, wrong=np.array(wrong))
+    assert words in _cause(SimpleNamespace(width=10, steps=100), first, 3)
+
+
+def test_dropped_norms_are_formed_as_they_say():
+    sigma, rows = 0.375, np.arange(3)
+    problem = problem_with(Hinge(1.0), RBFKernel(sigma))
+    found = defects._norms_dropped(problem, Declaration("any"), rows)
+    np.testing.assert_allclose(found.values, np.exp(2 * sigma * DATA @ DATA.T), rtol=1e-12)
+    assert (found.own > 0).all()
+    assert (found.own < 1e-13).all()
+    # float32 errs by the ratio of the unit roundoffs.
+    wide = defects._norms_dropped(problem, Declaration("any", precision="float32"), rows)
+    np.testing.assert_allclose(wide.solver / found.own, 2.0**29, rtol=0.3)
+
+
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+def test_causes_are_those_of_the_end_and_of_the_update(update):
+    case, tested = small_case(Hinge(0.1), s_values=(16,), solver=ProductionSolver(update=update))
+    for upper in (True, False):
+
+        def change(run, upper=upper):
+            alphas = run.alphas.copy()
+            alphas[1, 3] = 0.2 if upper else -0.1
+            return replace(run, alphas=alphas)
+
+        verdict = judged(box, case, tested, change)[16]
+        assert verdict.status is Status.FAIL
+        assert (box.UPPER_CAUSE in verdict.reason) == upper
+        assert (box.FROZEN_CAUSE in verdict.reason) == (update == "frozen")
+        assert verdict.sentences
+        assert "coordinate 3 at iteration" in verdict.reason
+
+
+@pytest.mark.parametrize(("end", "beyond"), [(LOWER, -1e-4), (UPPER, 0.1 + 1e-4)])
+def test_what_is_tolerated_beside_the_box_is_tolerated_at_both_ends(end, beyond):
+    case, tested = small_case(Hinge(0.1), s_values=(4,))
+
+    def change(run):
+        alphas = run.alphas.copy()
+        alphas[1, 3] = beyond
+        return replace(run, alphas=alphas)
+
+    for claimed, status in ((2e-4, Status.PASS), (0.5e-4, Status.FAIL)):
+        verdict = judged(box, replace(case, claims={"box": claimed}), tested, change)[4]
+        assert verdict.status is status, (end, verdict.reason)
+
+
+def test_below_zero_nothing_is_allowed_for_the_rounding_of_c():
+    case, tested = small_case(Hinge(0.1), s_values=(4,))
+    case = replace(case, declaration=replace(case.declaration, precision="float32"))
+    room = float(np.float32(0.1)) - 0.1
+
+    def change(run):
+        alphas = run.alphas.astype(np.float32)
+        alphas[1, 3] = -room / 2
+        return replace(run, alphas=alphas)
+
+    assert judged(box, case, tested, change)[4].status is Status.FAIL
+
+
+def test_the_span_of_entries_goes_down_to_the_smallest():
+    problem = Problem("far", np.array([[0.0], [3.0]]), np.ones(2), RBFKernel(1.0), Hinge(1.0))
+    found = kernel_span(problem, Declaration("any"), np.arange(2))
+    assert found.low <= int(np.floor(np.log2(np.exp(-9.0)))) <= found.low + 1
+    assert found.high == 1
+
+
+def test_degrees_off_by_one_are_tried():
+    problem = problem_with(Hinge(1.0), PolynomialKernel(4, 0.5))
+    tried = {one.kernel.degree for one in mistaken.mistaken_problems(problem)[mistaken.DEGREE]}
+    assert tried == {3, 5}
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (1.005, False), (1.5, True)])
+def test_a_factor_is_told_where_it_is_none_of_the_known_ones(factor, told):
+    optimum = np.array([0.5, 0.25, 0.75, 0.125])
+    problem = Problem("four", np.eye(4), np.array([1.0, -1.0, 1.0, 1.0]), LinearKernel(), Hinge(3.0))
+    readings = list(scaled(Answer(problem, factor * optimum, np.zeros(4), optimum, 1e-8)))
+    assert any("which is none of" in one.words for one in readings) == told
+
+
+@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.5)])
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
+def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kernel):
+    case, _ = small_case(loss, kernel, s_values=(4,))
+    found = {one.name: one for one in exact_relations.relations(case)}
+    for part in ("data", "targets") if isinstance(loss, Ridge) else ("data",):
+        for way, sign in (("up", 1), ("down", -1)):
+            relation = found[f"{part}-{way}"]
+            assert not relation.reason
+            changed, original = (
+                np.linalg.norm(one.dense if part == "data" else one.targets)
+                for one in (relation.transformed.problem, case.problem)
+            )
+            assert (changed / original - 1.0) * sign > 0
+
+
+def test_each_of_several_violations_breaks_its_sentence():
+    case, tested = small_case(Hinge(1.0), s_values=(4,))
+    run = tested.run(plain_request(case, 4))
+    alphas = run.alphas.copy()
+    alphas[0, 0] = 0.5
+    wrong = replace(run, alphas=alphas[:-1], iterations=run.iterations[:-1])
+    (verdict,) = contract.judge(case, {run_key(4): wrong}, None)
+    assert verdict.status is Status.FAIL
+    assert len(verdict.sentences) > 1
+    assert "; and S-" in verdict.reason
+
+
+def test_the_span_of_scaled_entries_moves_with_them():
+    changed = SimpleNamespace(kernel_exponent=6)
+    # One lower: what underflowed before does not grow.
+    assert exact_relations._moved(Span(-3, 4), changed) == Span(2, 10)
+    assert exact_relations._moved(None, changed) is None
+
+
+@pytest.mark.parametrize(("wrong", "told"), [(0.5, ["row 0", "entry 8 1"]), (0.0, ["row 0"])])
+def test_a_wrong_entry_outside_the_rows_compared_is_told_where_float64_decides(wrong, told):
+    least = np.array([[0.0, 0.0], [0.0, wrong]])
+    rows = SimpleNamespace(
+        rows=np.array([3]), _finding=lambda row: SimpleNamespace(what=f"row {row}"), _least=least,
+        _all=SimpleNamespace(solver=np.full((2, 2), 0.25)), _screened=np.array([3, 8]),
+        _what=lambda place, column: f"entry {place} {column}",
+    )  # fmt: skip
+    assert [one.what for one in PanelRows.findings(rows)] == told
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), Ridge(0.05)])
+def test_one_start_is_planned_and_tried_for_an_optimum(loss):
+    case, tested = small_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
+    verdict = judged(
+        optimum,
+        replace(case, claims={"tolerance": 1e-3}),
+        tested,
+        lambda run: replace(run, stopped="tolerance"),
+    )[4]
+    (term,) = verdict.terms
+    assert (term.planned, term.decided) == (1, 1)

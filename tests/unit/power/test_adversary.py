@@ -1,0 +1,111 @@
+"""The adversary: its corpus is replayed, no case fails, and a search finds more than chance does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import unit_roundoff
+from sstep_verify.power.adversary import search
+from sstep_verify.power.adversary.corpus import corpus, replay, written
+from sstep_verify.power.adversary.measures import LOSS, RATIO, candidates, loss_of, solver_named
+from sstep_verify.power.adversary.search import CELLS, Best, by_targets, searched
+from sstep_verify.power.adversary.space import CHOICES, Cell, random_point, scenario_at
+from sstep_verify.records import convert, decode
+from sstep_verify.reporting.sensitivity.adversary import HardCase
+from sstep_verify.scenarios.scenario import Scenario
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+ALIKE = 2.0
+"""An exp of another make rounds otherwise: a value is told up to this factor elsewhere.
+
+Of the production solver it is told on the machine that found it only: its products are those of a BLAS.
+"""
+
+
+def test_no_case_of_the_corpus_fails_and_each_value_is_as_said():
+    found = replay()
+    assert found.failed == 0
+    assert {one.status for one in found.cases} <= {"PASS", "VACUOUS"}
+    for one in found.cases:
+        assert one.value > 0.0, one
+        if not one.case.solver.startswith("production"):
+            assert one.case.value / ALIKE <= one.value <= one.case.value * ALIKE, one
+    assert found.ratio <= 1.0
+    cells = {
+        (one.measure, scenario.task, scenario.kernel.name, scenario.precision)
+        for one in corpus()
+        for scenario in [Scenario.from_id(one.scenario)]
+    }
+    assert cells == {(cell.measure, cell.task, cell.kernel, cell.precision) for cell in CELLS}
+
+
+def test_what_is_written_is_read_back():
+    cases = corpus()
+    assert convert(decode(written(cases), "corpus"), tuple[HardCase, ...], "corpus") == cases
+
+
+def test_points_are_scenarios_of_their_cell():
+    generator = np.random.Generator(np.random.PCG64(1))
+    made = 0
+    for cell in CELLS:
+        assert candidates(cell)
+        for _ in range(10):
+            try:
+                scenario = scenario_at(cell, random_point(generator))
+            except InputError:
+                continue
+            made += 1
+            assert (scenario.task, scenario.kernel.name) == (cell.task, cell.kernel)
+            assert Scenario.from_id(scenario.id) == scenario
+        for place in (0.0, 1.0):
+            scenario_at(cell, [place] * len(CHOICES))
+    assert made > 9 * len(CELLS)
+
+
+class Ticking:
+    """A clock that goes on by one whenever it is read."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("method", ["evolution", "targeted"])
+def test_a_search_finds_more_than_as_many_random_draws(monkeypatch, method):
+    def hidden(measure, variant, scenario):
+        return scenario.parameter * scenario.samples / scenario.s
+
+    monkeypatch.setattr(search, "value_of", hidden)
+    monkeypatch.setattr(search, "perf_counter", Ticking())
+    cell = Cell(RATIO, "krr", "linear", "float64")
+    chance, found = searched(cell, "random", 600, 1), searched(cell, method, 600, 1)
+    assert chance.looked == pytest.approx(found.looked, abs=2)
+    assert found.value > chance.value
+    assert hidden("", None, Scenario.from_id(found.scenario)) == found.value
+
+
+def test_targets_are_looked_for_until_time_is_out(monkeypatch):
+    monkeypatch.setattr(search, "value_of", lambda *_: 1.0)
+    monkeypatch.setattr(search, "perf_counter", Ticking())
+    best = Best(Cell(RATIO, "svm-l1", "rbf", "float64"), 300.0)
+    with pytest.raises(search._OutOfTimeError):
+        by_targets(best, 1)
+    assert best.looked == 300
+
+
+def test_a_loss_is_that_of_the_worse_run():
+    scenario = Scenario(
+        task="krr", samples=6, features=2, s=4, iterations=16, parameter=0.5, condition=100.0
+    )
+    classical = loss_of(solver_named("reference float64 classical"), scenario)
+    assert classical == 1.0
+    stepped = loss_of(solver_named("reference float64 sstep"), scenario)
+    assert 0.01 < stepped < 100.0
+    assert unit_roundoff("float64") == 2.0**-53
+    assert {cell.measure for cell in CELLS} == {RATIO, LOSS}

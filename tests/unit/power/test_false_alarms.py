@@ -1,0 +1,183 @@
+"""The study of false alarms: no correct run fails, a wrong solver and a bound made too small are counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+import scipy.stats
+
+from sstep_verify.checks.steps import judged as judged_steps
+from sstep_verify.checks.steps import rows
+from sstep_verify.power.alarms import groups, study
+from sstep_verify.power.alarms.comparisons import judged_run
+from sstep_verify.power.alarms.tightness import tightness
+from sstep_verify.power.alarms.variants import LOGGING, RANKS, Variant
+from sstep_verify.power.corpus.labelled_set import WRONG
+from sstep_verify.power.thread_ranks import ORDERS, summed
+from sstep_verify.records import convert, decode, strict
+from sstep_verify.reporting.sensitivity.alarms import (
+    AlarmOutcome,
+    AlarmsDocument,
+    AlarmUnit,
+    Ratios,
+    Shares,
+)
+from sstep_verify.scenarios.scenario import Scenario
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+SMALL = {"steps": 50, "legal orders": 15, "ranks": 4, "windows": 6, "BLAS threads": 1, "every check": 1}
+TOO_SMALL = 1000.0
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return [study.run(AlarmUnit(name, 3, 0, runs)) for name, runs in SMALL.items()]
+
+
+def test_no_correct_run_fails_and_what_was_judged_is_counted(outcomes):
+    document = study.summary(outcomes)
+    assert document.made == sum(SMALL.values())
+    assert document.failed == 0 == len(document.alarms)
+    assert 0.8 * document.made <= document.judged <= document.made
+    assert document.upper == pytest.approx(1 - 0.05 ** (1 / document.judged), rel=1e-9)
+    assert sum(one.judged for one in document.variants) == document.judged
+    rows = {(row.check, row.task, row.precision): row for row in document.tightness}
+    assert {check for check, _, _ in rows} >= {
+        "step-replay",
+        "window-replay",
+        "determinism",
+        "kernel-entries",
+    }
+    assert all(row.acted <= row.runs and row.most <= 1.0 for row in document.tightness)
+    assert any(row.dominates for row in document.tightness)
+
+
+def test_a_run_can_be_made_again_by_its_number_alone(outcomes):
+    first = study.again(AlarmUnit("steps", 3, 41, 1))
+    assert study.again(AlarmUnit("steps", 3, 41, 1)) == first
+    assert study.again(AlarmUnit("steps", 4, 41, 1)).problem != first.problem
+    assert study.run(AlarmUnit("steps", 3, 0, 50)).ratios == outcomes[0].ratios
+
+
+def test_the_pieces_hold_every_run_once():
+    found = study.units(1000, 5)
+    assert {one.group for one in found} == set(groups.GROUPS)
+    assert sum(group.share for group in groups.GROUPS.values()) == pytest.approx(1.0)
+    runs = sorted(
+        (one.group, one.first + place) for one in study.units(30_000, 5) for place in range(one.runs)
+    )
+    assert len(runs) == len(set(runs)) == 30_000
+
+
+def test_every_form_of_the_solver_is_among_the_variants():
+    names = " ".join(one.name for one in (*LOGGING, *RANKS))
+    for part in (
+        *("in-place", "frozen", "dense", "csr", "kept Gram", "column cache", "differences", "support"),
+        *("reduce-scatter", "gram", "reference float32", "reference float64 classical", "compensated"),
+        *("extended", "pairwise", "lu", *(f"P={count}" for count in range(2, 9)), *ORDERS),
+    ):
+        assert part in names, part
+
+
+def test_a_cache_holds_the_rows_of_a_window():
+    cached = [one for one in LOGGING if one.cached]
+    assert len(cached) == 4
+    scenario = Scenario(samples=9, features=2, s=4, iterations=20, seed=3)
+    for one in cached:
+        assert one.solver(scenario).declaration.cache_words == 4 * 9
+        made = judged_run(one, scenario, ("step-replay",))
+        assert [told.decided for told in made.comparisons] == [True]
+
+
+def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
+    (wrong,) = (one for one in WRONG if one.id == "CorrectionOff")
+    planted = Variant("planted", wrong.make, ("svm-l2",), ("linear",))
+    monkeypatch.setattr(groups, "LOGGING", (LOGGING[0], planted))
+    document = study.summary([study.run(AlarmUnit("steps", 1, 0, 20))])
+    counts = {one.variant: one for one in document.variants}
+    assert counts["planted"].failed > 0 == counts[LOGGING[0].name].failed
+    assert document.failed == counts["planted"].failed == len({one.unit for one in document.alarms})
+    assert document.upper > document.failed / document.judged
+    alarm = document.alarms[0]
+    assert alarm.variant == "planted"
+    again = study.again(alarm.unit)
+    assert (again.problem, again.comparisons[0].reason) == (alarm.problem, alarm.reason)
+
+
+def test_a_bound_that_is_too_small_is_found(monkeypatch):
+    assert study.run(AlarmUnit("steps", 2, 0, 40)).alarms == ()
+    for name in ("svm_step_constants", "ridge_step_constants"):
+        monkeypatch.setattr(judged_steps, name, smaller_constants(getattr(judged_steps, name)))
+    derived = rows.kept_entries
+
+    def smaller_entries(*arguments):
+        made = derived(*arguments)
+        return replace(made, own=made.own / TOO_SMALL, solver=made.solver / TOO_SMALL)
+
+    monkeypatch.setattr(rows, "kept_entries", smaller_entries)
+    alarms = study.run(AlarmUnit("steps", 2, 0, 40)).alarms
+    assert {one.problem[:3] for one in alarms} == {"svm", "krr"}
+
+
+def smaller_constants(derived):
+    """The constants of a step's bound, a factor too small."""
+
+    def made(*arguments, **more):
+        found = derived(*arguments, **more)
+        parts = {"gradient", "curvature", "quotient", "residual", "system", "judge", "u"} & set(
+            found._fields
+        )
+        return found._replace(**{part: getattr(found, part) / TOO_SMALL for part in parts})
+
+    return made
+
+
+@pytest.mark.parametrize(("failed", "judged"), [(0, 30_000), (0, 1), (3, 100), (99, 100)])
+def test_the_upper_bound_is_that_of_clopper_and_pearson(failed, judged):
+    assert study.upper_bound(failed, judged) == pytest.approx(
+        scipy.stats.beta.ppf(0.95, failed + 1, judged - failed), rel=1e-9
+    )
+
+
+def test_of_no_runs_and_of_failures_alone_nothing_is_promised():
+    assert study.upper_bound(0, 0) == study.upper_bound(5, 5) == 1.0
+    assert study.upper_bound(0, 30_000) < 1e-4
+
+
+def test_tightness_leaves_out_runs_in_which_nothing_acted():
+    kind = ("step-replay", "krr", "rbf", "float64")
+    ratios = [
+        Ratios(*kind, True, (0.1, 0.2), (10, 20)),
+        Ratios(*kind, True, (0.0003,), (30,)),
+        Ratios(*kind, False, (0.0, 0.9), (10, 10)),
+    ]
+    (row,) = tightness(ratios, [Shares("krr", "rbf", "float64", {"sums": (0.7, 0.9), "judge": (0.3, 0.1)})])
+    assert (row.runs, row.acted, row.least, row.median, row.most) == (5, 3, 0.0003, 0.1, 0.9)
+    assert (row.length, row.product, row.wanted) == (20.0, pytest.approx(1.0), False)
+    assert row.dominates == "sums, 80%"
+    (row,) = tightness([Ratios(*kind, True, (0.0003,) * 20, (30,) * 20)], [])
+    assert row.wanted
+    (row,) = tightness([Ratios(*kind, True, (0.0003,) * 19, (30,) * 19)], [])
+    assert not row.wanted  # too few
+    (row,) = tightness([Ratios(*kind, False, (0.5,))], [])
+    assert (row.median, row.length, row.product, row.wanted, row.most) == (None, None, None, False, 0.5)
+
+
+def test_records_are_read_back_as_they_were_written(outcomes):
+    document = study.summary(outcomes)
+    for kind, record in ((AlarmOutcome, outcomes[0]), (AlarmsDocument, document)):
+        values = decode(msgspec.json.encode(record), "record")
+        convert(values, strict(kind, {}), "record")
+        assert convert(values, kind, "record") == record
+
+
+def test_ranks_that_are_threads_add_in_the_order_asked_for():
+    parts = [np.array([value]) for value in (1.0, 2.0**-53, 2.0**-53)]
+    assert summed(parts, "forward") == 1.0
+    assert summed(parts, "backward") == 1.0 + 2.0**-52
+    assert summed([*parts, parts[1]], "forward") == 1.0
+    assert summed([*parts, parts[1]], "tree") == 1.0 + 2.0**-52

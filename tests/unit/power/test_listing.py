@@ -1,0 +1,52 @@
+"""The corpus as one list: large enough, of every part, and labelled in words that there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify.power.corpus.listing import corpus
+from sstep_verify.power.corpus.places import PLACES
+from sstep_verify.specification import specification
+
+ENTRIES = corpus()
+
+
+def test_there_are_enough_solvers_of_every_kind():
+    assert len(ENTRIES) >= 120
+    assert sum(one.right for one in ENTRIES) >= 40
+    assert {(one.kind, one.right) for one in ENTRIES} == {
+        (kind, right) for kind in ("python", "program", "production") for right in (True, False)
+    }
+
+
+def test_names_are_used_once():
+    assert [name for name, times in Counter(one.id for one in ENTRIES).items() if times > 1] == []
+
+
+@pytest.mark.parametrize("one", ENTRIES, ids=lambda one: one.id)
+def test_a_mistake_has_sentences_and_a_place_that_there_are_and_a_right_one_none(one):
+    assert set(one.breaks) <= {sentence.number for sentence in specification().sentences}
+    assert len(set(one.breaks)) == len(one.breaks)
+    assert (one.acts in PLACES) != one.right
+    assert not (one.right and (one.acts or one.equivalent))
+    assert one.where
+
+
+@pytest.mark.parametrize(
+    "part", ["serial", "csr", "kept", "cache", "ranks", "external", "gram", "resume", "training", "timers"]
+)
+def test_every_part_of_the_system_has_mistakes(part):
+    assert sum(part in one.where and not one.right for one in ENTRIES) >= 2
+
+
+def test_equivalent_mistakes_are_few_and_explained():
+    told = [one.equivalent for one in ENTRIES if one.equivalent]
+    assert 2 <= len(told) <= sum(not one.right for one in ENTRIES) / 10
+
+
+def test_every_place_is_used():
+    assert {one.acts for one in ENTRIES if not one.right} == set(PLACES)

@@ -1,0 +1,68 @@
+"""Counts of the labelled solvers: ours, the stricter ones, by check, and of rivals; what holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
+from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from sstep_verify.reporting.sensitivity.document import Sensitivity
+
+WRONG = Judged(
+    "wrong", "python", False, "FAIL", ("S-3.5",), failed=("step-replay", "trajectory"),
+    judged=("step-replay", "trajectory", "box"), class_right=True, place_right=True,
+    rivals={"allclose": "accepts", "ratio": "refuses", "own": "not applicable"},
+)  # fmt: skip
+ALONE = replace(WRONG, id="alone", failed=("box",), place_right=False)
+RIGHT = Judged(
+    "right", "python", True, "PASS", judged=("box",), rivals={"allclose": "accepts", "ratio": "refuses"}
+)
+EQUIVALENT = replace(RIGHT, id="equal", right=False, breaks=("S-1.2",), equivalent="below u")
+CORPUS = CorpusDocument((WRONG, ALONE, RIGHT, EQUIVALENT))
+
+
+def test_mistakes_are_those_that_show_and_the_rest_must_pass():
+    assert CORPUS.confusion == Confusion(2, 0, 0, 2)
+    assert CORPUS.confusion.f1 == 1.0
+    assert Sensitivity(CORPUS).holds
+
+
+@pytest.mark.parametrize("found", ["PASS", "open", "error"])
+def test_a_mistake_is_missed_unless_a_verdict_says_fail(found):
+    corpus = CorpusDocument((replace(WRONG, found=found), RIGHT))
+    assert corpus.confusion == Confusion(0, 1, 0, 1)
+    assert corpus.confusion.f1 == 0.0
+    assert not Sensitivity(corpus).holds
+
+
+@pytest.mark.parametrize("found", ["FAIL", "open", "error"])
+def test_a_right_solver_is_refused_unless_every_case_passes(found):
+    corpus = CorpusDocument((WRONG, replace(RIGHT, found=found)))
+    assert corpus.confusion == Confusion(1, 0, 1, 0)
+    assert not Sensitivity(corpus).holds
+
+
+def test_a_wrong_class_or_place_counts_in_the_stricter_counts():
+    assert CORPUS.strict == Confusion(1, 1, 0, 2)
+    other = CorpusDocument((replace(WRONG, class_right=False),))
+    assert other.strict == Confusion(0, 1, 0, 0)
+
+
+def test_kills_by_check_with_those_that_no_other_has():
+    assert CORPUS.kills == {"box": (1, 1, 2), "step-replay": (1, 0, 2), "trajectory": (1, 0, 2)}
+
+
+def test_a_rival_is_counted_where_it_has_something_to_say():
+    rows = {row.name: row for row in CORPUS.rivals}
+    assert rows["allclose"].confusion == Confusion(0, 2, 0, 2)
+    assert rows["ratio"].confusion == Confusion(2, 0, 2, 0)
+    assert (rows["own"].confusion, rows["own"].not_applicable) == (Confusion(0, 0, 0, 0), 2)
+
+
+def test_one_failed_correct_run_is_told_and_holds_no_more():
+    alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
+    assert Sensitivity(alarms=alarms).holds
+    assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
+    assert not Sensitivity(alarms=replace(alarms, failed=1)).holds
