@@ -19,9 +19,10 @@ from sstep_verify.scenarios.scenario import Scenario
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 ALIKE = 2.0
-"""An exp of another make rounds otherwise: a value is told up to this factor elsewhere.
+"""An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.
 
-Of the production solver it is told on the machine that found it only: its products are those of a BLAS.
+Of the production solver it is told on the machine that found it only: its products are those of a BLAS. So
+is every loss: it compares the roundings of two runs, and data are made by a LAPACK.
 """
 
 
@@ -31,7 +32,7 @@ def test_no_case_of_the_corpus_fails_and_each_value_is_as_said():
     assert {one.status for one in found.cases} <= {"PASS", "VACUOUS"}
     for one in found.cases:
         assert one.value > 0.0, one
-        if not one.case.solver.startswith("production"):
+        if one.case.measure == RATIO and not one.case.solver.startswith("production"):
             assert one.case.value / ALIKE <= one.value <= one.case.value * ALIKE, one
     assert found.ratio <= 1.0
     cells = {
