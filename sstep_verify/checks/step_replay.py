@@ -71,7 +71,7 @@ def _judge_run(
     units = (
         "value of a coordinate"
         if case.problem.is_svm
-        else "residual of a block system, 2-norm (exact: M-norm)"
+        else "residual of a block system, one entry (exact: M-norm)"
     )
     broken, signs = _broken_chain(case, trajectory)
     if broken:

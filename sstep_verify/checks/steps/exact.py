@@ -75,7 +75,7 @@ def _exact(
     after = before.copy()
     assert trajectory.log is not None
     after[drawn[0]] = trajectory.log[iteration]
-    bound = judge.step(trajectory, iteration).bound
+    bound = judge.step(trajectory, iteration).whole
     if not case.problem.is_svm:
         bound /= math.sqrt(case.problem.samples)  # the M-norm is at most the residual's 2-norm over sqrt(m)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"

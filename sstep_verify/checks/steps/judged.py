@@ -9,7 +9,7 @@ from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, largest_step
+from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, judged_step, largest_step
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
@@ -80,14 +80,13 @@ class StepJudge:
                 distance, bound = tally.distance[: last - first], tally.bound[: last - first]
                 finite = np.isfinite(bound)
                 judged, decided = judged + last - first, decided + int(finite.sum())
-                found = largest_step(distance, bound, finite, first)
+                found = largest_step(tally, finite, first)
                 if found and (worst is None or found.ratio > worst.ratio):
                     worst = found
                 places = np.flatnonzero(finite & ~(distance <= bound))
                 wrong.append(first + places)
                 if first_wrong is None and found and found.ratio > 1.0:
-                    place = int(places[0])
-                    first_wrong = JudgedStep(first + place, float(distance[place]), float(bound[place]))
+                    first_wrong = judged_step(tally, int(places[0]), first)
             position = end
         return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
 
@@ -100,8 +99,7 @@ class StepJudge:
         if drift is not None and begin:
             drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
         self._judge_steps(trajectory, state, tally, drift, begin, iteration + 1)
-        place = iteration - begin
-        return JudgedStep(iteration, float(tally.distance[place]), float(tally.bound[place]))
+        return judged_step(tally, iteration - begin, begin)
 
     def gradients(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
         """The gradients of all steps (K-RR: right-hand sides) and bounds on the solver's, both (H, b)."""
@@ -184,20 +182,17 @@ class StepJudge:
             own = part_of(tally, part)
             if case.problem.is_svm:
                 loss = case.problem.hinge
-                # Rounded up to a power of two: the weights of rows are kept for as long as it stays.
-                support = min(int(np.count_nonzero(state.alpha)) + draws[part].size, samples)
-                support = min(1 << (support - 1).bit_length(), samples)
                 constants = svm_step_constants(
                     case.declaration,
                     samples,
-                    support,
+                    samples,
                     width,
                     loss.shift,
                     loss.upper,
                     self._rows.factored,
                     judge=self._judge,
                 )
-                rows = self._rows.of(draws[part], constants.gradient)
+                rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
                 judge_svm_steps(
                     rows, state, stretch, (loss.shift, loss.upper), constants, errors[part], own
@@ -206,7 +201,7 @@ class StepJudge:
                 bounds = ridge_step_constants(
                     case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
                 )
-                rows = self._rows.of(draws[part], bounds.residual)
+                rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
                 judge_ridge_steps(rows, state, stretch, self._inputs, bounds, errors[part], own)
 

@@ -45,7 +45,10 @@ class Tally(NamedTuple):
     Parameters
     ----------
     distance, bound : ndarray, shape (steps,)
-        Per step of the stretch judged last: logged against judged, and the bound on it.
+        Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
+        entry of which the ratio is largest.
+    whole : ndarray, shape (steps,)
+        K-RR: bound on the 2-norm of the residual.
     gradient, gradient_bound : ndarray, shape (steps, b)
         Of the same steps: the judge's gradient (K-RR: right-hand side), and how far the solver's may be
         from it; infinite where nothing is promised.
@@ -69,6 +72,7 @@ class Tally(NamedTuple):
 
     distance: np.ndarray
     bound: np.ndarray
+    whole: np.ndarray
     gradient: np.ndarray
     gradient_bound: np.ndarray
     events: np.ndarray
@@ -87,6 +91,7 @@ def empty_tally(steps: int, block: int) -> Tally:
     """A tally with nothing in it, for stretches of at most `steps` steps of b coordinates."""
     count = len(NAMES)
     return Tally(
+        np.zeros(steps),
         np.zeros(steps),
         np.zeros(steps),
         np.zeros((steps, block)),
@@ -109,6 +114,7 @@ def part_of(tally: Tally, part: slice) -> Tally:
     return tally._replace(
         distance=tally.distance[part],
         bound=tally.bound[part],
+        whole=tally.whole[part],
         gradient=tally.gradient[part],
         gradient_bound=tally.gradient_bound[part],
     )

@@ -30,18 +30,18 @@ def parts_of_bound(case: Case, trajectory: Trajectory, oracle: Oracle) -> dict[s
         Keeps kernel entries.
     """
     worst = StepJudge(case, oracle).run(trajectory).worst
-    if worst is None or not worst.bound > 0.0:
+    if worst is None or not worst.whole > 0.0:
         return {}
-    solver = StepJudge(case, oracle, judge=False).step(trajectory, worst.iteration).bound
-    if not solver <= worst.bound:  # an exact step decides no clip, so that its bound is another one
+    solver = StepJudge(case, oracle, judge=False).step(trajectory, worst.iteration).whole
+    if not solver <= worst.whole:  # an exact step decides no clip, so that its bound is another one
         return {}
     exact = Oracle(case.problem)
     entries = kept_entries(oracle, case.problem, case.declaration)
     nothing = np.zeros_like(entries.values)
     exact.kept(entries_key(case.declaration), lambda: replace(entries, own=nothing, solver=nothing))
-    sums = StepJudge(case, exact, judge=False).step(trajectory, worst.iteration).bound
+    sums = StepJudge(case, exact, judge=False).step(trajectory, worst.iteration).whole
     return {
-        JUDGE: 1.0 - solver / worst.bound,
-        ENTRIES: (solver - sums) / worst.bound,
-        SUMS: sums / worst.bound,
+        JUDGE: 1.0 - solver / worst.whole,
+        ENTRIES: (solver - sums) / worst.whole,
+        SUMS: sums / worst.whole,
     }

@@ -20,8 +20,10 @@ from sstep_verify.bounds.step.probed import (
     svm_curvature_bounds,
     svm_increments,
 )
-from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_step_constants, ridge_weights
+from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors, ridge_step_constants
+from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack, svm_slack
+from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import ADDED, FORMS, FROZEN, Factored, svm_step_constants
 from sstep_verify.solver import Declaration
@@ -119,6 +121,9 @@ def test_constants_of_svm_steps(judge, factored):
     found = svm_step_constants(declared(summation="any"), 12, 9, 5, 0.5, 1.0, factored, judge=judge)
     own = OWN if judge else Fraction(0)
     is_bound(found.gradient, g(9 + 5 + 6 + factored.features, U) + g(19, own))
+    # After three steps from an a of four entries that are not 0, of which there now are six.
+    each = g(4 + 3 + 6 + factored.features, U) + g(6 + 7, own)
+    is_bound(sum_error(found.roundings, 4, 3, 6), each)
     is_bound(found.curvature, g(3, U) + g(3, own))
     is_bound(found.quotient, g(2, U) + g(2, own))
     is_bound(found.tiny, LEAST)
@@ -134,7 +139,12 @@ def test_constants_of_ridge_steps(factored, increments):
     roundings = 9 + (12 + 5 if increments == "summed" else 15) + 8 + factored.features
     is_bound(found.residual, g(roundings, U) + g(25, OWN))
     is_bound(found.system, g(3, U))
-    is_bound(found.judge, g(25, OWN))
+    is_bound(found.judge, g(13, OWN))
+    # After two blocks on five coordinates, from four entries that are not 0, of which there now are seven.
+    made = 5 + 2 if increments == "summed" else 6
+    each = g(4 + made + 8 + factored.features, U) + g(7 + 13, OWN)
+    is_bound(sum_error(found.roundings, 4, made, 7), each)
+    assert found.summed == (increments == "summed")
     # One for each entry of a and each draw, 2 b (b + 3) of the solve, 8 others, and one of every feature.
     is_bound(
         found.underflow, ((12 + 15) * (1 + Fraction(factored.length)) + 36 + 8 + factored.features) * LEAST
@@ -230,7 +240,7 @@ def test_the_matrix_of_a_block():
     inputs = RidgeInputs(0.5, 0.25, 0.125, np.zeros(8))
     entries = KernelEntries(values, own, solver)
     system, bound = ridge_system(entries, inputs, "float32", 8)
-    weights, given = ridge_weights(entries, inputs, 0.125)
+    sizes, errors, given = ridge_errors(entries, inputs)
     assert system.tolist() == [[10.0, -1.0], [-1.0, 12.0]]
     for place in np.ndindex(2, 2):
         sized = (abs(Fraction(values[place])) + Fraction(own[place]) + Fraction(solver[place])) / Fraction(
@@ -239,9 +249,39 @@ def test_the_matrix_of_a_block():
         off = Fraction(solver[place]) / Fraction(0.25) + Fraction(0.125) * sized
         is_bound(given[place], off)
         mine = Fraction(own[place]) / Fraction(0.5)
-        is_bound(weights[place], Fraction(0.125) * sized + off + mine)
+        is_bound(sizes[place], sized)
+        is_bound(errors[place], off + mine)
         entry = off + mine
         whole = (
             entry + (g(3, U) + g(3, OWN)) * (abs(Fraction(system[place])) + entry) + 4 * Fraction(1, 2**149)
         )
         is_bound(bound[place], whole)
+
+
+def test_a_declared_tree_may_round_a_product_less_than_its_nonzero_entries():
+    pairwise = svm_step_constants(declared(summation="pairwise"), 60, 60, 5, 0.0, 1.0).roundings
+    # ceil(log2(60 + 5 + 3)) + 1 roundings for however many entries are not 0, and no more than there are.
+    assert pairwise.tree == 8
+    is_bound(sum_error(pairwise, 40, 2, 41), g(8 + 2 + 6, U) + g(41 + 7, OWN))
+    is_bound(sum_error(pairwise, 3, 2, 4), g(3 + 2 + 6, U) + g(4 + 7, OWN))
+
+
+@pytest.mark.parametrize("factorisation", ["cholesky", "ldl"])
+def test_a_block_solve_by_its_factors(factorisation):
+    constants = ridge_step_constants(declared(factorisation=factorisation), 8, 8, 4, 2)
+    is_bound(constants.doubt, 2 * (g(10, U) + g(10, OWN)))
+    solve = g(10, U) / (1 - g(4, U)) if factorisation == "cholesky" else g(18, U)
+    is_bound(constants.solve, solve)
+    constants = constants._replace(solve=1 / 64)
+    system, factor, bound = np.array([[9.0, 3.0], [3.0, 10.0]]), np.zeros((2, 2)), np.array([1.0, 2.0])
+    assert factored(system, factor)
+    assert factor.tolist() == [[3.0, 0.0], [1.0, 3.0]]
+    shared = solve_errors(constants, factor, np.array([0.5, 0.25]), 0.5, 19.0, bound)
+    # |C||C'| = [[9, 3], [3, 10]] here, times (0.5, 0.25).
+    for found, derived in zip(bound, (1 + Fraction(21, 4) / 64, 2 + Fraction(4) / 64), strict=True):
+        assert found == float(derived)
+    theta = Fraction(1, 2) / (8 - Fraction(1, 2))
+    is_bound(shared, 8 * Fraction(1, 64) * theta * 19)
+    # Beyond an eighth nothing is said by the factors.
+    assert solve_errors(constants, factor, np.array([0.5, 0.25]), 0.9, 19.0, bound) == np.inf
+    assert not factored(np.array([[1.0, 2.0], [2.0, 1.0]]), factor)

@@ -28,7 +28,8 @@ from sstep_verify.checks.steps import judged as judged_module
 from sstep_verify.checks.steps.found import JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.own_step import own_step
-from sstep_verify.checks.steps.ridge_effects import note
+from sstep_verify.checks.steps.ridge_effects import note, over
+from sstep_verify.checks.steps.state import ridge_state
 from sstep_verify.checks.steps.tally import STALE, empty_tally
 from sstep_verify.checks.window import explained
 from sstep_verify.oracle.facade import Oracle
@@ -78,10 +79,33 @@ def test_the_judge_s_own_step_of_a_coordinate(loss):
 def test_a_quantity_left_out_reproduces_a_step_on_either_side():
     for side in (1.0, -1.0):
         tally, effect = empty_tally(1, 2), np.array([3.0, -4.0])
-        note(tally, STALE, effect, 1.0, 1.0, side * effect + 1e-3, 0.1, True)
+        state = ridge_state(np.zeros(2), np.zeros(2), 2)
+        state.effects[STALE], state.left[:] = effect, 0.1
+        state.residual[:] = side * effect + 1e-3
+        note(tally, STALE, 1.0, 0.0, state, True)
         assert tally.reproduced[STALE] == 1
-        note(tally, STALE, effect, 1.0, 1.0, 1.5 * side * effect, 0.1, True)
+        # In one entry of the two it does not.
+        state.residual[:] = side * effect * [1.0, 1.5]
+        note(tally, STALE, 1.0, 0.0, state, True)
         assert tally.reproduced[STALE] == 1
+
+
+def test_an_effect_is_seen_where_it_is_largest_beside_its_bound():
+    state = ridge_state(np.zeros(2), np.zeros(2), 2)
+    state.effects[STALE], state.left[:] = [0.3, -4.0], [0.1, 10.0]
+    tally = empty_tally(1, 2)
+    note(tally, STALE, 1.0, 0.0, state, False)
+    assert tally.relative[STALE] == tally.effect[STALE] == pytest.approx(3.0)
+    # Of which entry the rest is known is not: only that of the whole.
+    tally = empty_tally(1, 2)
+    note(tally, STALE, 1.0, 0.5, state, False)
+    assert tally.relative[STALE] == pytest.approx(3.0)
+    assert tally.effect[STALE] == pytest.approx(0.5 * np.hypot(0.3, 4.0) / np.hypot(0.1, 10.0))
+
+
+def test_an_entry_that_must_be_0_is_seen_if_it_is_not():
+    assert over(np.array([0.0, 1.0]), np.array([0.0, 2.0])) == 0.5
+    assert over(np.array([1e-300, 1.0]), np.array([0.0, 2.0])) == np.inf
 
 
 def test_steps_without_a_carried_state_have_no_drift():
@@ -98,7 +122,7 @@ def test_notable_steps_are_those_of_the_first_events(monkeypatch):
     tally = empty_tally(1, 1)
     tally.first[:] = [3, -1, 5, 3, -1, 40]
     run = SimpleNamespace(
-        worst=JudgedStep(7, 0.0, 1.0), first_wrong=JudgedStep(9, 2.0, 1.0), tally=tally, steps=75
+        worst=JudgedStep(7, 0.0, 1.0, 1.0), first_wrong=JudgedStep(9, 2.0, 1.0, 1.0), tally=tally, steps=75
     )
     found = exact_steps._notable(case, run)
     assert found[:5] == [
