@@ -68,11 +68,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 def _judge_run(
     case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
 ) -> Verdict:
-    units = (
-        "value of a coordinate"
-        if case.problem.is_svm
-        else "residual of a block system, one entry (exact: M-norm)"
-    )
+    units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
     broken, signs = _broken_chain(case, trajectory)
     if broken:
         return verdict_on(
@@ -83,8 +79,8 @@ def _judge_run(
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
     exact = exact_steps(case, trajectory, judged, judges[1], oracle)
-    findings += exact
-    terms = step_terms(case, s, trajectory, judged)
+    findings += exact.findings
+    terms = step_terms(case, s, trajectory, judged, exact.detectable)
     unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
     if not findings:
         nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
@@ -101,7 +97,7 @@ def _judge_run(
     first = _first_wrong(case, trajectory, judged, judges[0])
     reason = _reason(case, judged, found, status, terms, unseen, _diagnosis(judged, at_fault, first))
     evidence = _evidence(judged, judged.steps)
-    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
+    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact.findings]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,

@@ -8,8 +8,9 @@ be solved to judge it: for each coordinate of the block
     |r - G D^| = |dG D^ - dr| <= |dG| |D^| + |dr|.
 
 The logged increment D (exact difference of logged values) differs from D^ by the rounding of what is
-stored: u |a_B + D| in place; twice ``gamma_{r+2} (|a'_B| + moved_B)`` where a was frozen, r draws of the
-coordinate so far in the window, a' the vector at its start. With e the bound on that,
+stored: u |a_B + D| in place; where a was frozen, what the sums of r and of r - 1 increments may be off by,
+r draws of the coordinate so far in the window (bounds/step/slack.py), a' the vector at its start. With e
+the bound on that,
 
     |r - G D| <= |dG| (|D| + e) + |dr| + |G| e.
 
@@ -140,8 +141,8 @@ def ridge_step_constants(
     precision = declaration.precision
     u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
     drawn = width * block
-    summed = min(drawn, samples) + width if declaration.increments == "summed" else drawn
-    others, own_others = 8 + factored.features, block + 10
+    summed = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
+    others, own_others = 5 + factored.features, block + 10
     longest = stale_roundings(support, samples, drawn, declaration.summation) + summed + others
     backward, eliminate = _factorisation(declaration.factorisation, block, u)
     operations = (

@@ -15,7 +15,8 @@ increment it corrected with may be from the logged one:
 * in-place: the stored value is the clipped one, the increment its rounded difference: u |theta_t|;
 * added: the stored value is ``fl(value + increment)``: u |stored| + u |theta_t|;
 * frozen: both stored and used values are sums of at most r + 1 numbers, r draws of the coordinate so far,
-  each off by at most ``landing = gamma_{r+2} (|a'_i| + moved_i)``: 2 landing.
+  each off by at most about ``landing_r = gamma_{r+1} (|a'_i| + moved_i)`` (bounds/step/slack.py), and the
+  increment is the difference of two of them: landing_r + landing_{r-1}, where a' itself is exact.
 
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
 ``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel/entries.py).
@@ -23,9 +24,9 @@ With the linear kernel the products may be formed from the samples: k is larger 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
 rounding of C (bounds/box_rounding.py). The stored value lands on the clipped one in place, within
-u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 landing where frozen;
-the value stepped from is then within 2 landing of the logged one as well. Nothing is propagated: no factor
-grows with s but in k.
+u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 landing_r where
+frozen; the value stepped from is then within 2 landing_{r-1} of the logged one as well. Nothing is
+propagated: no factor grows with s but in k.
 
 The judge makes the same step in float64 from the same a, in place, with products in any order over its
 nonzero entries: the same theorem with u64 and ``k = p + q + 7``, its own delta. Two correct values differ
@@ -109,5 +110,6 @@ def svm_stored_bound(constants, error, draws, moved, value, new, upper):
         bound += constants.u * (2.0 * change + abs(value) + clipped + 4.0 * bound)
     elif constants.form == FROZEN:
         landing = svm_landing(constants, draws, moved + change + bound)
-        bound += 4.0 * landing + constants.u * (change + bound)
+        landing += svm_landing(constants, draws - 1, moved)
+        bound += 2.0 * landing + constants.u * (change + bound)
     return bound * OUTWARD

@@ -21,14 +21,11 @@ class JudgedStep:
     distance, bound : float
         Distance of the logged step from the judge's, and the bound on it: of the value (K-SVM), or the
         entry of the residual that is largest beside its bound (K-RR).
-    whole : float
-        K-RR: bound on the 2-norm of the residual; K-SVM: `bound`.
     """
 
     iteration: int
     distance: float
     bound: float
-    whole: float
 
     @property
     def ratio(self) -> float:
@@ -63,8 +60,7 @@ class JudgedRun:
 
 def judged_step(tally: Tally, place: int, first: int) -> JudgedStep:
     """The step at a place of the stretch judged last, which begins after `first` iterations."""
-    distance, bound, whole = (float(values[place]) for values in (tally.distance, tally.bound, tally.whole))
-    return JudgedStep(first + place, distance, bound, whole)
+    return JudgedStep(first + place, float(tally.distance[place]), float(tally.bound[place]))
 
 
 def largest_step(tally: Tally, finite, first: int) -> JudgedStep | None:

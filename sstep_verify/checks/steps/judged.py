@@ -9,7 +9,7 @@ from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, judged_step, largest_step
+from sstep_verify.checks.steps.found import JudgedRun, judged_step, largest_step
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
@@ -90,16 +90,22 @@ class StepJudge:
             position = end
         return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
 
-    def step(self, trajectory: Trajectory, iteration: int) -> JudgedStep:
-        """Judge one step again, from the start of its window."""
+    def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
+        """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        state, tally = self._state(trajectory), empty_tally(trajectory.s, self._case.stream.block)
-        self._skip(trajectory, state, 0, begin)
-        drift = self._drift(trajectory)
-        if drift is not None and begin:
-            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
-        self._judge_steps(trajectory, state, tally, drift, begin, iteration + 1)
-        return judged_step(tally, iteration - begin, begin)
+        tally = empty_tally(trajectory.s, self._case.stream.block)
+        state = self._judge_from(trajectory, tally, begin, iteration + 1)
+        if isinstance(state, SvmState):
+            return tally.bound[iteration - begin : iteration - begin + 1]
+        return state.left
+
+    def window(self, trajectory: Trajectory, iteration: int) -> Tally:
+        """Judge the window again that holds a step; what its steps could have shown."""
+        begin = iteration // trajectory.s * trajectory.s
+        end = min(begin + trajectory.s, trajectory.length)
+        tally = empty_tally(end - begin, self._case.stream.block)
+        self._judge_from(trajectory, tally, begin, end, looked=True)
+        return tally
 
     def gradients(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
         """The gradients of all steps (K-RR: right-hand sides) and bounds on the solver's, both (H, b)."""
@@ -155,19 +161,35 @@ class StepJudge:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
             last = min(first + (1 << 16), end)
-            follow(state.alpha, self._draws(trajectory, first, last), self._log(trajectory, first, last))
+            draws, log = self._draws(trajectory, first, last), self._log(trajectory, first, last)
+            follow(state.alpha, draws, log, state.step)
+            state.last[:] = draws[-1]
         if end > begin:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
-            state.last[:] = -1
             if isinstance(state, SvmState):
                 state.signed[:] = state.start[:] = state.labels * state.alpha
             else:
                 state.start[:] = state.alpha
 
+    def _judge_from(
+        self, trajectory: Trajectory, tally: Tally, begin: int, end: int, *, looked: bool = False
+    ) -> SvmState | RidgeState:
+        """Judge iterations begin..end-1 of one window, of a run of which nothing else is judged."""
+        state = self._state(trajectory)
+        self._skip(trajectory, state, 0, begin)
+        drift = self._drift(trajectory)
+        if drift is not None and begin:
+            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
+        self._judge_steps(trajectory, state, tally, drift, begin, end, looked=looked)
+        return state
+
     def _judge_steps(
-        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int
+        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int, *, looked=False
     ) -> None:
-        """Judge the windows of iterations begin..end-1, in as many calls as their rows allow."""
+        """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
+
+        All of them are looked at for what each quantity does, or sampled stretches.
+        """
         case, width = self._case, trajectory.s
         draws, log = self._draws(trajectory, begin, end), self._log(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
@@ -177,7 +199,7 @@ class StepJudge:
             part = slice(first, min(first + step, end - begin))
             steps = part.stop - part.start
             closing = begin + part.stop == trajectory.length
-            sampled = np.full(steps, ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
+            sampled = np.full(steps, looked or ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
             at = begin + first
             own = part_of(tally, part)
             if case.problem.is_svm:
@@ -207,8 +229,9 @@ class StepJudge:
 
 
 @compiled
-def follow(alpha, draws, log):
-    """Set a to what the log says after some steps; draws and log (steps, b)."""
+def follow(alpha, draws, log, increment):
+    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
+            increment[place] = log[step, place] - alpha[draws[step, place]]
             alpha[draws[step, place]] = log[step, place]

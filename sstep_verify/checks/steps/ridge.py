@@ -54,7 +54,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
     steps, block = blocks.shape
     held = np.count_nonzero(alpha)
     for begin in range(0, steps, width):
-        end, support, distinct = min(begin + width, steps), held, 0
+        end, support, distinct, most = min(begin + width, steps), held, 0, 0
         tail = stretch.closing and end - begin < width
         for step in range(begin, end):
             repeats = 0
@@ -64,7 +64,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                     state.first[i] = alpha[i]
                 state.drawn[i] += 1
                 repeats = max(repeats, state.drawn[i])
-            iteration = stretch.first + step
+            iteration = tally.now[0] = stretch.first + step
             event(tally, FREE, iteration)
             if repeats > 1:
                 event(tally, REPEATED, iteration)
@@ -73,13 +73,12 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
             if tail:
                 event(tally, TAIL_STEP, iteration)
             stale_of = end - begin > 1
-            corrections = distinct + step - begin if constants.summed else (step - begin) * block
+            corrections = most + (distinct if constants.summed else (step - begin) * block)
             count = (support, corrections, held)
-            whole, length, solved = judged_residual(
+            bound, distance, solved = judged_residual(
                 rows, state, blocks[step], log[step], inputs, constants, drift[step], count
             )
-            tally.whole[step], bound, distance = whole, whole, length
-            if solved and whole < np.inf:
+            if solved:
                 worst = np.argmax(np.abs(state.residual) / state.left)
                 bound, distance = state.left[worst], abs(state.residual[worst])
             tally.distance[step], tally.bound[step] = distance, bound
@@ -120,6 +119,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 slack = ridge_slack(constants, state.drawn[i], state.moved[i], size, log[step, place])
                 held += int(log[step, place] != 0.0) - int(alpha[i] != 0.0)
                 distinct += int(state.drawn[i] == 1)
+                most = max(most, state.drawn[i])
                 alpha[i] = log[step, place]
                 state.moved[i] += size
                 state.slack[i] += slack

@@ -34,10 +34,9 @@ def norm(vector):
 
 @compiled
 def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count):
-    """Residual of one block step, in ``state.residual``, and bounds on its entries, in ``state.left``.
+    """Set the residual of one block step, and bounds on its entries: ``state.residual``, ``state.left``.
 
-    An increment that is no number, or longer than any right one, leaves no residual: then the bound on its
-    length and that length are returned, and the last is False.
+    An increment that is no number, or longer than any right one, leaves no residual: its length is told.
 
     Parameters
     ----------
@@ -54,9 +53,10 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
     Returns
     -------
     bound, distance : float
-        Bound on the 2-norm of the residual, infinite where nothing is promised, and that norm.
+        Where there is no residual: bound on the length of the increment, infinite where nothing is
+        promised, and that length.
     solved : bool
-        Whether there is a residual.
+        Whether there is one.
     """
     for place in range(drawn.size):
         state.unsure[place] = state.left[place] = np.inf
@@ -82,10 +82,9 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
     if most < constants.largest and not length <= most:
         return most, length, False
     shared = _left(rows, state, drawn, logged, inputs, constants, (trace, given, doubt))
-    whole = (norm(state.left) + shared + lost + drift) * OUTWARD
     for place in range(block):
         state.left[place] = (state.left[place] + shared + lost + drift) * OUTWARD
-    return whole, norm(state.residual), True
+    return np.inf, 0.0, True
 
 
 @compiled

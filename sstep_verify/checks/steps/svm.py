@@ -109,8 +109,8 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             clipped = min(max(new, 0.0), upper)
             distance = abs(log[place] - clipped)
             tally.distance[place] = distance
-            tally.bound[place] = tally.whole[place] = bound
-            iteration = stretch.first + place
+            tally.bound[place] = bound
+            iteration = tally.now[0] = stretch.first + place
             event(tally, FREE if free else CLIP_LOW if new <= 0.0 else CLIP_HIGH, iteration)
             if repeats > 1:
                 event(tally, REPEATED, iteration)

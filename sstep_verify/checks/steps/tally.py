@@ -47,8 +47,6 @@ class Tally(NamedTuple):
     distance, bound : ndarray, shape (steps,)
         Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
         entry of which the ratio is largest.
-    whole : ndarray, shape (steps,)
-        K-RR: bound on the 2-norm of the residual.
     gradient, gradient_bound : ndarray, shape (steps, b)
         Of the same steps: the judge's gradient (K-RR: right-hand side), and how far the solver's may be
         from it; infinite where nothing is promised.
@@ -60,6 +58,10 @@ class Tally(NamedTuple):
         Largest effect of leaving the quantity out over the bound.
     relative : ndarray, shape (quantities,)
         Largest effect of a relative change of the quantity over the bound: 2 / detectable.
+    best : ndarray of int64, shape (quantities,)
+        Iterations made before the step that `relative` is of (-1: none).
+    now : ndarray of int64, shape (1,)
+        The same of the step that is judged.
     most : ndarray, shape (quantities,)
         Effects up to this multiple of the bound say nothing new: the smaller of `SEEN` and `relative`.
     planned, looked : ndarray of int64, shape (1,)
@@ -72,7 +74,6 @@ class Tally(NamedTuple):
 
     distance: np.ndarray
     bound: np.ndarray
-    whole: np.ndarray
     gradient: np.ndarray
     gradient_bound: np.ndarray
     events: np.ndarray
@@ -80,6 +81,8 @@ class Tally(NamedTuple):
     seen: np.ndarray
     effect: np.ndarray
     relative: np.ndarray
+    best: np.ndarray
+    now: np.ndarray
     most: np.ndarray
     planned: np.ndarray
     looked: np.ndarray
@@ -93,7 +96,6 @@ def empty_tally(steps: int, block: int) -> Tally:
     return Tally(
         np.zeros(steps),
         np.zeros(steps),
-        np.zeros(steps),
         np.zeros((steps, block)),
         np.full((steps, block), np.inf),
         np.zeros(len(EVENTS), dtype=np.int64),
@@ -101,6 +103,8 @@ def empty_tally(steps: int, block: int) -> Tally:
         np.zeros(count, dtype=np.int64),
         np.zeros(count),
         np.zeros(count),
+        np.full(count, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(count),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
@@ -114,7 +118,6 @@ def part_of(tally: Tally, part: slice) -> Tally:
     return tally._replace(
         distance=tally.distance[part],
         bound=tally.bound[part],
-        whole=tally.whole[part],
         gradient=tally.gradient[part],
         gradient_bound=tally.gradient_bound[part],
     )
@@ -122,7 +125,7 @@ def part_of(tally: Tally, part: slice) -> Tally:
 
 @compiled
 def event(tally, which, iteration):
-    """Count an event."""
+    """Count an event of a step."""
     if tally.events[which] == 0:
         tally.first[which] = iteration
     tally.events[which] += 1
@@ -155,4 +158,5 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
             tally.reproduced[quantity] += 1
     if relative > tally.relative[quantity] * bound:
         tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
+        tally.best[quantity] = tally.now[0]
         tally.most[quantity] = min(SEEN, tally.relative[quantity])

@@ -56,8 +56,17 @@ def step_bound(c, gradient_error, curvature, off, value, new):
 
 
 def landing(c, draws, size):
-    k = (draws + 2) * Fraction(c.u)
-    return k / (1 - k) * Fraction(size) if c.form == FROZEN else Fraction(0)
+    if c.form != FROZEN or draws == 0:
+        return Fraction(0)
+    # gamma_{r+1} of the sizes of what was added, which are at most those of the logged increments and theirs.
+    k = (draws + 1) * Fraction(c.u)
+    gamma = k / (1 - k)
+    return gamma * Fraction(size) / (1 - 2 * draws * gamma)
+
+
+def landings(c, draws, before, size):
+    """Of a sum and of the one before."""
+    return landing(c, draws, Fraction(before) + Fraction(size)) + landing(c, draws - 1, before)
 
 
 def stored_bound(c, error, draws, moved, value, new, upper):
@@ -76,7 +85,7 @@ def stored_bound(c, error, draws, moved, value, new, upper):
         # The difference, u |change|, and the sum, u |stored|, each of numbers that are off themselves.
         bound += Fraction(c.u) * (2 * change + value + clipped + 4 * bound)
     if c.form == FROZEN:
-        bound += 4 * landing(c, draws, Fraction(moved) + change + bound) + Fraction(c.u) * (change + bound)
+        bound += 2 * landings(c, draws, moved, change + bound) + Fraction(c.u) * (change + bound)
     return bound
 
 
@@ -108,11 +117,15 @@ def test_a_stored_value(update, sharp):
 @pytest.mark.parametrize("update", UPDATES)
 def test_the_increment_that_a_step_used(update):
     constants, of_ridge = of_svm(update), ridge_step_constants(declared(update), 12, 9, 5, 3)
-    twice = 2 * landing(constants, 3, 0.75 + 0.25)
+    both = landings(constants, 3, 0.75, 0.25)
     plain = Fraction(constants.u) * (Fraction(0.25) + (Fraction(0.625) if update == "added" else 0))
-    is_bound(svm_slack(constants, 3, 0.75, 0.25, 0.625), twice or plain)
+    is_bound(svm_slack(constants, 3, 0.75, 0.25, 0.625), both or plain)
     of_ridge = of_ridge._replace(u=constants.u)
-    is_bound(ridge_slack(of_ridge, 3, 0.75, 0.25, 0.625), twice or Fraction(constants.u) * Fraction(0.625))
+    is_bound(ridge_slack(of_ridge, 3, 0.75, 0.25, 0.625), both or Fraction(constants.u) * Fraction(0.625))
+    # The first increment is one of a value that is exact.
+    first = landings(constants, 1, 0.75, 0.25)
+    assert first == landing(constants, 1, 1.0)
+    is_bound(svm_slack(constants, 1, 0.75, 0.25, 0.625), first or plain)
 
 
 @pytest.mark.parametrize("factored", [Factored(), Factored(7, 2.5)])
@@ -136,13 +149,13 @@ def test_constants_of_svm_steps(judge, factored):
 @pytest.mark.parametrize("increments", ["summed", "separate"])
 def test_constants_of_ridge_steps(factored, increments):
     found = ridge_step_constants(declared(summation="any", increments=increments), 12, 9, 5, 3, factored)
-    roundings = 9 + (12 + 5 if increments == "summed" else 15) + 8 + factored.features
+    roundings = 9 + (12 + 5 if increments == "summed" else 15 + 5) + 5 + factored.features
     is_bound(found.residual, g(roundings, U) + g(25, OWN))
     is_bound(found.system, g(3, U))
     is_bound(found.judge, g(13, OWN))
     # After two blocks on five coordinates, from four entries that are not 0, of which there now are seven.
-    made = 5 + 2 if increments == "summed" else 6
-    each = g(4 + made + 8 + factored.features, U) + g(7 + 13, OWN)
+    made = 5 + 2 if increments == "summed" else 6 + 2
+    each = g(4 + made + 5 + factored.features, U) + g(7 + 13, OWN)
     is_bound(sum_error(found.roundings, 4, made, 7), each)
     assert found.summed == (increments == "summed")
     # One for each entry of a and each draw, 2 b (b + 3) of the solve, 8 others, and one of every feature.
@@ -188,7 +201,7 @@ def test_increments_and_what_became_of_a(update):
             "added": u * size + u * abs(Fraction(log[k])),
             "frozen": Fraction(0),
         }[update]
-        slack += 2 * landing(declared_, times[i], moved[i] + size)
+        slack += landings(declared_, times[i], moved[i], size)
         assert found[2, k] == pytest.approx(float(abs(Fraction(increment[k]) - change)), rel=1e-12)
         is_bound(found[3, k], slack + OWN * size)
         twice = 2 * landing(declared_, times[i], moved[i])

@@ -30,7 +30,7 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.own_step import own_step
 from sstep_verify.checks.steps.ridge_effects import note, over
 from sstep_verify.checks.steps.state import ridge_state
-from sstep_verify.checks.steps.tally import STALE, empty_tally
+from sstep_verify.checks.steps.tally import KERNEL, NAMES, STALE, empty_tally
 from sstep_verify.checks.window import explained
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -43,6 +43,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import SEEN
 
 DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])
 ALPHA = np.array([0.5, 0.25, 0.125])
@@ -122,7 +123,7 @@ def test_notable_steps_are_those_of_the_first_events(monkeypatch):
     tally = empty_tally(1, 1)
     tally.first[:] = [3, -1, 5, 3, -1, 40]
     run = SimpleNamespace(
-        worst=JudgedStep(7, 0.0, 1.0, 1.0), first_wrong=JudgedStep(9, 2.0, 1.0, 1.0), tally=tally, steps=75
+        worst=JudgedStep(7, 0.0, 1.0), first_wrong=JudgedStep(9, 2.0, 1.0), tally=tally, steps=75
     )
     found = exact_steps._notable(case, run)
     assert found[:5] == [
@@ -131,12 +132,21 @@ def test_notable_steps_are_those_of_the_first_events(monkeypatch):
     assert [why for _, why in found[5:]] in (["seeded"], [])
     assert min(iteration for iteration, _ in found) >= 0
     # All of them are replayed where few words do.
-    seen = []
+    seen: list[int] = []
     monkeypatch.setattr(
         exact_steps, "_exact", lambda *given: (seen.append(given[2]), Finding("", 0.0, 0.0, 1.0))[1]
     )
-    exact_steps.exact_steps(case, None, run, None, None)
+    exact_steps.exact_steps(case, SimpleNamespace(s=8), run, None, None)
     assert seen == [iteration for iteration, _ in found]
+    # And so is the step of each quantity at which a window shows it best by the solver's share alone.
+    of_window = empty_tally(8, 1)
+    tally.best[KERNEL], tally.relative[KERNEL] = 41, 50.0
+    of_window.best[KERNEL], of_window.relative[KERNEL] = 43, 100.0
+    asked: list[int] = []
+    judge = SimpleNamespace(window=lambda _, iteration: (asked.append(iteration), of_window)[1])
+    exact = exact_steps.exact_steps(case, SimpleNamespace(s=8), run, judge, None)
+    assert (asked, seen[-1]) == ([41], 43)
+    assert exact.detectable == {NAMES[KERNEL]: SEEN / 100.0}
 
 
 @pytest.mark.parametrize(

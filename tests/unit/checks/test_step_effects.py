@@ -123,7 +123,7 @@ def ridge_steps(case, run, found, given):
     """
     m, penalty = case.problem.samples, case.problem.ridge.penalty
     accounted = zip(account(case, run), ridge_bounds(case, run, given), strict=True)
-    for (step, drawn, alpha, start, before, kernel), (_, left, _) in accounted:
+    for (step, drawn, alpha, start, before, kernel), (_, left) in accounted:
         rows, made, frozen = kernel[drawn] / penalty, alpha - start, case.declaration.update == "frozen"
         inner, block = rows[:, drawn], drawn.size
         system, moved = inner + m * np.eye(block), run.log[step] - alpha[drawn]
@@ -240,7 +240,7 @@ def svm_bounds(case, run, given):
 
 
 def ridge_bounds(case, run, given):
-    """Per step: bounds on the right-hand side, on the entries of the residual, and on its 2-norm."""
+    """Per step: bounds on the right-hand side, and on the entries of the residual."""
     rows, inputs, c = given[0], given[3], given[4]
     m, penalty, y = case.problem.samples, case.problem.ridge.penalty, case.problem.targets
     moved = bounded = slack = np.zeros(m)
@@ -249,8 +249,8 @@ def ridge_bounds(case, run, given):
         if step % S == 0:
             moved, bounded = np.abs(alpha), np.abs(alpha)
             times, slack = np.zeros_like(times), np.zeros_like(slack)
-        made = step % S if c.summed else step % S * drawn.size
-        each = summed(c, alpha, start, made, np.count_nonzero(times) if c.summed else 0)
+        made = np.count_nonzero(times) if c.summed else step % S * drawn.size
+        each = summed(c, alpha, start, made, times.max())
         times[drawn] += 1
         weighed = each * bounded + slack
         error = rows.size[drawn] @ weighed + rows.error[drawn] @ bounded + m * weighed[drawn]
@@ -275,7 +275,7 @@ def ridge_bounds(case, run, given):
         doubt = 2.0 * (off + np.linalg.norm(rows.own[inner] / penalty)) + c.doubt * trace
         shared = 8.0 * c.solve * doubt / (m - doubt) * trace * np.linalg.norm(reach)
         shared += (lost + c.underflow * trace) * drawn.size
-        yield error + lost, left + shared, np.linalg.norm(left) + shared
+        yield error + lost, left + shared
         moved[drawn] += np.abs(increment)
         bounded[drawn] += np.abs(increment) + rounding
         slack[drawn] += rounding
@@ -289,10 +289,6 @@ def test_bounds_are_those_of_what_moved_so_far(task, update, kernel):
     for step, (gradient, *bounds) in enumerate(of_task(case, run, given)):
         np.testing.assert_allclose(found.tally.gradient_bound[step], gradient, rtol=1e-6)
         if case.problem.is_svm:
-            np.testing.assert_allclose(
-                [found.tally.bound[step], found.tally.whole[step]], bounds * 2, rtol=1e-6
-            )
+            np.testing.assert_allclose([found.tally.bound[step]], bounds, rtol=1e-6)
             continue
-        left, whole = bounds
-        assert np.isclose(found.tally.bound[step], left, rtol=1e-6).any()
-        np.testing.assert_allclose(found.tally.whole[step], whole, rtol=1e-6)
+        assert np.isclose(found.tally.bound[step], *bounds, rtol=1e-6).any()
