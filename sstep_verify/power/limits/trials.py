@@ -17,7 +17,7 @@ from sstep_verify.power.limits.judged import STEPS, WINDOWS, JudgedRuns, Runs, d
 from sstep_verify.power.rivals import RIVALS, Answers, Rival
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import quantities_of
-from sstep_verify.reporting.sensitivity.limits import (
+from sstep_verify.reporting.sensitivity.limit_outcomes import (
     DosePair,
     DoseTrial,
     LimitOutcome,

@@ -15,7 +15,7 @@ from sstep_verify.power.limits.judged import STEPS, WINDOWS, JudgedRuns, detecta
 from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows
 from sstep_verify.power.limits.trials import EITHER, DosedRuns, RivalRuns, first_true, measure_doses
 from sstep_verify.problems import RBFKernel
-from sstep_verify.reporting.sensitivity.limits import DosePair, DoseTrial, LimitUnit, RivalDose
+from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 
