@@ -11,9 +11,11 @@ from sstep_verify import quantities
 from sstep_verify.defects.mutation import NONE, left_out
 from sstep_verify.power.limits.acting import acting_in, is_switch, measure_limits
 from sstep_verify.power.limits.dosed import dose_of
+from sstep_verify.power.limits.doses import measure_doses
 from sstep_verify.power.limits.judged import STEPS, WINDOWS, JudgedRuns, detectable, failed, shown
+from sstep_verify.power.limits.rival_doses import RivalRuns
 from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows
-from sstep_verify.power.limits.trials import EITHER, DosedRuns, RivalRuns, first_true, measure_doses
+from sstep_verify.power.limits.trials import EITHER, DosedRuns, first_true
 from sstep_verify.problems import RBFKernel
 from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from sstep_verify.scenarios.scenario import Scenario
