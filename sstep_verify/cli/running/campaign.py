@@ -145,9 +145,9 @@ def write_carefully(results, folder: Path, artefacts: Path):
     from sstep_verify.reporting import write_report
 
     whole = _is_whole(folder)
-    if results.summary.interrupted and (whole or not results.cases):
+    if results.summary.interrupted and (whole or results.is_empty):
         return None
-    if whole and (results.summary.exit_code == 4 or not results.cases):
+    if whole and (results.summary.exit_code == 4 or results.is_empty):
         places = (folder.with_name(f"{folder.name}.previous-{k}") for k in itertools.count(1))
         aside = next(place for place in places if not place.exists())
         folder.rename(aside)

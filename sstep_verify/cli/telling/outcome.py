@@ -37,7 +37,7 @@ def finish(results, written, named: str | Path) -> None:
         if note.startswith(("internal error", "not judged")):
             click.echo(note, err=True)
     if written is None:
-        kept = "go on with --resume" if results.cases else "no problem was finished"
+        kept = "no problem was finished" if results.is_empty else "go on with --resume"
         click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
         sys.exit(INTERRUPTED)
     for message in written.messages:
