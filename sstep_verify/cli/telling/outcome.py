@@ -28,6 +28,8 @@ def finish(results, written, named: str | Path) -> None:
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
+    for line in results.sensitivity.broken if results.sensitivity else ():
+        click.echo(f"  {line}")
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             click.echo(f"  {case.status} {case.id}: {case.reason}")

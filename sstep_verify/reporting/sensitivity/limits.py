@@ -155,3 +155,17 @@ class LimitsDocument:
     switches_missed: int
     judged: int
     alarms: tuple[str, ...]
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What was certain to show and was not seen, and runs without an error that failed, a line each."""
+        unseen, missed = "certain to show, not seen", [row for row in self.doses if row.missed]
+        told = (", ".join(filter(None, (row.check, row.precision, row.quantity))) for row in missed)
+        return (
+            *([f"quantities left out, {unseen}: {self.switches_missed}"] if self.switches_missed else ()),
+            *(
+                f"doses {unseen}: {row.missed} of {row.certain}, {of}"
+                for row, of in zip(missed, told, strict=True)
+            ),
+            *(f"run without an error failed: {one}" for one in self.alarms),
+        )
