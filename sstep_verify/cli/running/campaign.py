@@ -54,12 +54,15 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     from sstep_verify.campaign.loop.shards import Shard
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.errors import InputError, require
+    from sstep_verify.outputs import Output, check
     from sstep_verify.reporting import check_destination
 
     if asked.resume and asked.force:
         raise InputError(
             "--resume keeps what an interrupted run had finished, --force discards it: name one"
         )
+    if asked.out is not None:
+        check(Output("--out", asked.out, replace=True, folder=True))
     part = Shard.parse(asked.shard) if asked.shard else None
     plan = Plan(
         definition,
