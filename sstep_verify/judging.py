@@ -58,17 +58,21 @@ def judge(
         If exact arithmetic (extra ``exact``) is not installed.
     """
     require("flint", "exact")
+    from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, merge_requests
     from sstep_verify.checks.shared.drawn import APART, with_draws
+    from sstep_verify.checks.step_replay import CHECK as STEPS
+    from sstep_verify.checks.trajectory import CHECK as ENDS
+    from sstep_verify.checks.window_replay import CHECK as WINDOWS
     from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.verdict import Status
 
     declared = solver.declaration
-    ends = "window-replay" if declared.level else "trajectory"
-    wanted = tuple(checks) or ("step-replay" if declared.log else ends,)
-    first, *others = checks_of(tuple(dict.fromkeys(("contract", *wanted))))
+    ends = WINDOWS if declared.level else ENDS
+    wanted = tuple(checks) or (STEPS if declared.log else ends,)
+    first, *others = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Any
 
 from sstep_verify.laboratory.autopsy import NOT_LATE, PROGRAM, Autopsy
 from sstep_verify.laboratory.factors import Factors
 from sstep_verify.laboratory.samples import quartiles
-from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.outputs import csv_text, whole_folder, write_text
 
 WIDTH = 110
 NAMES = tuple(item.name for item in fields(Factors))
@@ -87,11 +85,7 @@ def document(found: Autopsy, about: dict[str, Any]) -> dict[str, Any]:
 
 def table(found: Autopsy) -> str:
     """The factors of every s as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ("s", *NAMES), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({"s": s, **asdict(found.factors(s))} for s in found.plan.s if s > 1)
-    return text.getvalue()
+    return csv_text(("s", *NAMES), ((s, *astuple(found.factors(s))) for s in found.plan.s if s > 1))
 
 
 def write(found: Autopsy, folder: Path, about: dict[str, Any], told: list[str]) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sstep_verify.laboratory.latency import Study
 from sstep_verify.laboratory.samples import Delay, levels, quartiles
-from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.outputs import csv_text, whole_folder, write_text
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.reporting.figures.svg import standalone
 
@@ -89,11 +87,7 @@ def document(found: Study, about: dict[str, Any]) -> dict[str, Any]:
 
 def table(found: Study) -> str:
     """All cells as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows(found))
-    return text.getvalue()
+    return csv_text(COLUMNS, (row.values() for row in rows(found)))
 
 
 def figure(found: Study) -> str:

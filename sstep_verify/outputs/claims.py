@@ -66,12 +66,14 @@ def _locked(output: Output, target: Path) -> Iterator[None]:
         descriptor = _open_lock(path)
     except BlockingIOError as error:
         raise InputError(
-            f"{output}: {_holder(path)} writes there; wait for its end, or name another"
+            f"{output}: {_holder(path)} writes there; wait for its end, or name another {output.kind}"
         ) from error
     except OSError as error:
         reason = error.strerror or error
         lock = shortened(path.name)
-        raise InputError(f"{output}: its lock {lock} cannot be taken: {reason}; name another") from error
+        raise InputError(
+            f"{output}: its lock {lock} cannot be taken: {reason}; name another {output.kind}"
+        ) from error
     try:
         yield
     finally:

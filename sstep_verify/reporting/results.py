@@ -184,6 +184,11 @@ class Results:
         )
         self._refuse_inconsistent()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was finished: no case, and no study of power, which has no cases."""
+        return not self.cases and self.sensitivity in (None, Sensitivity())
+
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting.figures.panels import Group, Panel
 from sstep_verify.reporting.results import Results
 
@@ -61,13 +61,13 @@ def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> lis
         for run in case.runs
     ]
     written = [
-        _write(folder / "verdicts.csv", VERDICT_COLUMNS, verdicts),
-        _write(folder / "terms.csv", ("check", "case", "s", *TERM_COLUMNS), terms),
-        _write(folder / "runs.csv", ("case", "problem", "block", *RUN_COLUMNS), runs),
+        write_table(folder / "verdicts.csv", VERDICT_COLUMNS, verdicts),
+        write_table(folder / "terms.csv", ("check", "case", "s", *TERM_COLUMNS), terms),
+        write_table(folder / "runs.csv", ("case", "problem", "block", *RUN_COLUMNS), runs),
     ]
     for panel in (panel for group in groups for panel in group.panels):
         columns = ("case", "variant", "kind", "s", "iteration", "value", "units")
-        written.append(_write(folder / f"{panel.slug}.csv", columns, _panel_rows(panel)))
+        written.append(write_table(folder / f"{panel.slug}.csv", columns, _panel_rows(panel)))
     return written
 
 
@@ -78,11 +78,3 @@ def _panel_rows(panel: Panel):
             yield curve.case.id, curve.variant, series.name, series.s, iteration, value, series.units
     for owned in panel.lines:
         yield "", owned.variant, owned.line.name, "", "", owned.line.y, panel.units
-
-
-def _write(path: Path, columns: Iterable[str], rows: Iterable[Iterable]) -> Path:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
-    return path

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.outputs import csv_text, whole_folder, write_text
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.reporting.figures.svg import standalone
 from sstep_verify.reporting.plain import plain
@@ -68,14 +66,10 @@ def document(found: Certificate) -> dict[str, Any]:
 
 def table(found: Certificate) -> str:
     """All points as CSV; a value that is missing is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for curve in found.curves:
-        for point in curve.points:
-            row = {"precision": curve.precision, **asdict(point)}
-            writer.writerow(["" if row[name] is None else row[name] for name in COLUMNS])
-    return text.getvalue()
+    rows = (
+        {"precision": curve.precision, **asdict(point)} for curve in found.curves for point in curve.points
+    )
+    return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
 
 
 def figure(found: Certificate, curve: Curve) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.artefact_keep import REPLAY
+from sstep_verify.checks import box, contract, message_count, rank_coherence, step_replay
 from sstep_verify.verdict import Status
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class CaseFound:
         return next((one for one, start in starts if self.reason.startswith(start)), None)
 
 
-PLAIN = ("contract", "step-replay", "box", "rank-coherence", "message-count")
+PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
 """Checks that need no runs but the plain ones, and little time."""
 
 

@@ -7,13 +7,15 @@ from sstep_verify.reporting.sensitivity.document import Sensitivity
 
 
 def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
-    """Mistakes killed, limits, false alarms; what is missing."""
-    parts = list(found.sentences)
+    """Mistakes killed, limits, false alarms; what must not be, and what is missing."""
+    parts = list(found.sentences) or ["too few runs for a limit" if made else "nothing was measured"]
+    if broken := found.broken:
+        parts.append(f"does not hold: {broken[0]}" + f", and {len(broken) - 1} more" * (len(broken) > 1))
     if made < planned:
         parts.append(f"{planned - made} of {planned} pieces not finished")
     if failures := len(state.internal):
         parts.append(f"{failures} internal errors")
-    return ("interrupted: " if state.interrupted else "") + "; ".join(parts or ["nothing was measured"])
+    return ("interrupted: " if state.interrupted else "") + "; ".join(parts)
 
 
 def exit_code(found: Sensitivity, planned: int, state: State) -> int:

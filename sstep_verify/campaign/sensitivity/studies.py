@@ -15,7 +15,7 @@ from sstep_verify.power.limits import study as limits
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
 from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
 from sstep_verify.reporting.sensitivity.corpus import CorpusDocument, Judged
-from sstep_verify.reporting.sensitivity.limits import LimitOutcome
+from sstep_verify.reporting.sensitivity.limit_outcomes import LimitOutcome
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sstep_verify.campaign.stability.sentences import sentences
 from sstep_verify.campaign.stability.units import UnitOutcome, execute_unit
 from sstep_verify.campaign.stability.verdicts import merged
 from sstep_verify.campaign.summary.summary import roll_up, summarise
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.stability_document import Stability, StabilityRun
@@ -98,7 +99,7 @@ def _parameters(definition: Definition, work: list[ScenarioUnit]) -> dict[str, o
     families = list({id(unit.family): unit.family for unit in work}.values())
     return {
         "tolerated_vacuous": definition.tolerated_vacuous,
-        "minimum_executed": {"window-replay": min(family.minimum_windows for family in families)},
+        "minimum_executed": {WINDOWS: min(family.minimum_windows for family in families)},
         "data (samples, features, spectrum)": [
             f"{m} x {n}, {spectrum}"
             for m, n, spectrum in dict.fromkeys((f.samples, f.features, f.spectrum) for f in families)

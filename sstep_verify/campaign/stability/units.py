@@ -12,9 +12,12 @@ from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.loop.messages import tell
 from sstep_verify.campaign.selection import command_for
 from sstep_verify.campaign.stability.definition import ScenarioUnit
+from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
@@ -90,7 +93,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             tell(unit.key, part, f"{form}, s = {s}")
             case = _case(unit, form, s, problem, stream, again, form_runs.solver(s))
             trajectory = form_runs.make(case, s)
-            checks = ("contract", "step-replay", *(["window-replay"] if _is_replayed(unit, s) else []))
+            checks = (CONTRACT, STEPS, *([WINDOWS] if _is_replayed(unit, s) else []))
             found = _judged(checks_of(checks), case, s, trajectory, oracle, artefacts)
             verdicts += [(case_id, unit.condition, verdict) for verdict in found]
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)

@@ -13,6 +13,7 @@ from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.campaign.summary.expected import meet
 from sstep_verify.campaign.summary.headline import headline, right_up_to
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
+from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.answer.told import ALONE, EXPLAINED
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
     from sstep_verify.campaign.loop.messages import State
 
-RELATING = ("metamorphic-exact", "metamorphic-bounded")
+RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
 """Checks that compare runs of two problems, or a run with its own rest."""
 
 

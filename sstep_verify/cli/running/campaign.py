@@ -54,12 +54,15 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     from sstep_verify.campaign.loop.shards import Shard
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.errors import InputError, require
+    from sstep_verify.outputs import Output, check
     from sstep_verify.reporting import check_destination
 
     if asked.resume and asked.force:
         raise InputError(
             "--resume keeps what an interrupted run had finished, --force discards it: name one"
         )
+    if asked.out is not None:
+        check(Output("--out", asked.out, replace=True, folder=True))
     part = Shard.parse(asked.shard) if asked.shard else None
     plan = Plan(
         definition,
@@ -145,9 +148,9 @@ def write_carefully(results, folder: Path, artefacts: Path):
     from sstep_verify.reporting import write_report
 
     whole = _is_whole(folder)
-    if results.summary.interrupted and (whole or not results.cases):
+    if results.summary.interrupted and (whole or results.is_empty):
         return None
-    if whole and (results.summary.exit_code == 4 or not results.cases):
+    if whole and (results.summary.exit_code == 4 or results.is_empty):
         places = (folder.with_name(f"{folder.name}.previous-{k}") for k in itertools.count(1))
         aside = next(place for place in places if not place.exists())
         folder.rename(aside)

@@ -28,6 +28,8 @@ def finish(results, written, named: str | Path) -> None:
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
+    for line in results.sensitivity.broken if results.sensitivity else ():
+        click.echo(f"  {line}")
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             click.echo(f"  {case.status} {case.id}: {case.reason}")
@@ -37,7 +39,7 @@ def finish(results, written, named: str | Path) -> None:
         if note.startswith(("internal error", "not judged")):
             click.echo(note, err=True)
     if written is None:
-        kept = "go on with --resume" if results.cases else "no problem was finished"
+        kept = "no problem was finished" if results.is_empty else "go on with --resume"
         click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
         sys.exit(INTERRUPTED)
     for message in written.messages:

@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.trajectories.exact import exact_trajectory
 from sstep_verify.power.adversary.space import CHOICES, Cell, chosen, scenario_at
-from sstep_verify.power.alarms.comparisons import NO_RUN, STEPS, Judged, judged_run
+from sstep_verify.power.alarms.comparisons import NO_RUN, Judged, judged_run
 from sstep_verify.power.alarms.variants import LOGGING, Variant
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sstep_reference.errors import InvalidInputError
 
+from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
@@ -24,8 +25,6 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
-
-CONTRACT, STEPS, WINDOWS = "contract", "step-replay", "window-replay"
 
 NO_RUN = (InputError, InvalidInputError, WindowError, np.linalg.LinAlgError)
 """What a correct solver may raise: a block system that is singular in its precision, an input beyond it."""

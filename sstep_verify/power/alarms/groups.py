@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.power.alarms.comparisons import (
-    CONTRACT,
-    STEPS,
-    WINDOWS,
     Comparison,
     Judged,
     judged_run,

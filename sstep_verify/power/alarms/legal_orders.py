@@ -182,11 +182,11 @@ def _solved(
 ) -> np.ndarray | None:
     """Solution by the declared factorisation, None where it breaks down."""
     if drawn.declaration.factorisation == "cholesky":
-        return _by_cholesky(sums, kind, system, right)
+        return _by_cholesky(sums, system, right)
     return _by_elimination(kind, system, right, drawn.declaration.factorisation == "lu", drawn.choices)
 
 
-def _by_cholesky(sums: Sums, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+def _by_cholesky(sums: Sums, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     size = right.size
     L, x = np.zeros_like(system), right.copy()
     for j in range(size):

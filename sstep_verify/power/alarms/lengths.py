@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from sstep_verify.bounds.step.ridge import ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.checks import (
+    kernel_entries,
+    metamorphic_bounded,
+    residual_gap,
+    sstep_equals_classical,
+    step_replay,
+    trajectory,
+    window_replay,
+)
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.numerics.rounding import sum_roundings, unit_roundoff
 
-ADDED_UP = ("trajectory", "sstep-equals-classical", "metamorphic-bounded", "residual-gap")
+ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""
 
-MADE_OF_STEPS = ("step-replay", "window-replay", *ADDED_UP)
+MADE_OF_STEPS = (step_replay.CHECK, window_replay.CHECK, *ADDED_UP)
 """Checks whose bound is made of those of steps."""
 
 JUDGE = 7
@@ -35,7 +44,7 @@ def longest_sum(check: str, case: Case, s: int) -> int:
     """
     problem, declared = case.problem, case.declaration
     entries = sum_roundings(problem.features, declared.summation)
-    if check == "kernel-entries":
+    if check == kernel_entries.CHECK:
         return entries
     if check not in MADE_OF_STEPS:
         return 0
@@ -51,5 +60,5 @@ def longest_sum(check: str, case: Case, s: int) -> int:
         ).residual
     # gamma_k = k u / (1 - k u), solved for k.
     solver = round(constant / ((1.0 + constant) * unit_roundoff(declared.precision)))
-    judge = samples + JUDGE if declared.precision == "float64" and check == "step-replay" else 0
+    judge = samples + JUDGE if declared.precision == "float64" and check == step_replay.CHECK else 0
     return max(solver, judge, entries)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.power.alarms.lengths import ADDED_UP
 from sstep_verify.reporting.sensitivity.alarms import Ratios, Shares, TightnessRow
 
@@ -28,9 +29,6 @@ Key = tuple[str, str, str, str]
 ALL_STEPS = "the errors of all steps, added up"
 """What the bounds of whole runs are made of."""
 
-STEPS = "step-replay"
-"""The check whose bounds are looked into."""
-
 
 def tightness(ratios: Iterable[Ratios], shares: Iterable[Shares]) -> tuple[TightnessRow, ...]:
     """One row for every check, task, kernel and precision.
@@ -48,6 +46,7 @@ def tightness(ratios: Iterable[Ratios], shares: Iterable[Shares]) -> tuple[Tight
     parts = defaultdict[Key, dict[str, list[float]]](lambda: defaultdict(list))
     for looked in shares:
         for name, held in looked.parts.items():
+            # The only check whose bounds are looked into.
             parts[STEPS, looked.task, looked.kernel, looked.precision][name] += held
     return tuple(_row(key, found[key], parts.get(key, {})) for key in sorted(found))
 

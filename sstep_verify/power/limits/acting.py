@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.defects.mutation import off_by
 from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, shown
 from sstep_verify.quantities import quantities_of
-from sstep_verify.reporting.sensitivity.limits import ActingRuns, LimitOutcome, LimitUnit
+from sstep_verify.reporting.sensitivity.limit_outcomes import ActingRuns, LimitOutcome, LimitUnit
 from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario

@@ -8,8 +8,11 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from sstep_reference import SingularSystemError
 
+from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
+from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.declaration import Precision
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.made import make_run
@@ -19,8 +22,6 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
-
-CONTRACT, STEPS, WINDOWS = "contract", "step-replay", "window-replay"
 
 Runs = dict[str, Trajectory]
 """By key, as checks ask for them."""

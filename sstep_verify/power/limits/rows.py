@@ -11,18 +11,9 @@ from sstep_verify import quantities
 from sstep_verify.power.limits.statistics import share_interval, tolerance_limit
 from sstep_verify.power.limits.trials import EITHER, JUDGES
 from sstep_verify.power.rivals import RIVALS
-from sstep_verify.reporting.sensitivity.limits import (
-    ActingRuns,
-    DosePair,
-    DoseRow,
-    DoseTrial,
-    LimitOutcome,
-    LimitRow,
-    RivalRow,
-)
-
-OURS = "sstep-verify"
-"""Name of our checks in the table of rivals."""
+from sstep_verify.reporting.sensitivity.document import OURS
+from sstep_verify.reporting.sensitivity.limit_outcomes import ActingRuns, DosePair, DoseTrial, LimitOutcome
+from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitRow, RivalRow
 
 ORDER = [one.name for one in quantities.QUANTITIES]
 Item = TypeVar("Item")

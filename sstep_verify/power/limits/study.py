@@ -8,16 +8,11 @@ from typing import Any
 
 from sstep_verify.declaration import Precision
 from sstep_verify.power.limits.acting import measure_limits
+from sstep_verify.power.limits.doses import measure_doses
 from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows, stratum_rows
 from sstep_verify.power.limits.statistics import CONFIDENCE, CONTENT
-from sstep_verify.power.limits.trials import measure_doses
-from sstep_verify.reporting.sensitivity.limits import (
-    DOSES,
-    LIMITS,
-    LimitOutcome,
-    LimitsDocument,
-    LimitUnit,
-)
+from sstep_verify.reporting.sensitivity.limit_outcomes import DOSES, LIMITS, LimitOutcome, LimitUnit
+from sstep_verify.reporting.sensitivity.limits import LimitsDocument
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.fields import TASKS
 

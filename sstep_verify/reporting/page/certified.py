@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Context, Decimal
 from pathlib import Path
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.certified_document import Certified, CertifiedRow
 from sstep_verify.reporting.results import Results
@@ -71,15 +72,14 @@ def shortened(text: str, digits: int, rounding: str) -> str:
 def write_certified(results: Results, certified: Certified, folder: Path) -> Path:
     """Write ``tables/certified.csv``: every row with all its digits."""
     (folder / "tables").mkdir(parents=True, exist_ok=True)
-    path = folder / "tables" / "certified.csv"
     cases = {case.id: case for case in results.cases}
     names = [item.name for item in fields(CertifiedRow)]
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([names[0], *PARAMETER_COLUMNS, "status", *names[1:]])
-        for row in certified.rows:
-            case = cases[row.case]
-            (parameter,) = case.parameters.values()
-            described = (case.dataset, case.task, case.kernel, parameter, case.status)
-            writer.writerow([row.case, *described, *(getattr(row, name) for name in names[1:])])
-    return path
+    columns = (names[0], *PARAMETER_COLUMNS, "status", *names[1:])
+    rows = (_line(cases[row.case], row, names[1:]) for row in certified.rows)
+    return write_table(folder / "tables" / "certified.csv", columns, rows)
+
+
+def _line(case: Case, row: CertifiedRow, names: Iterable[str]) -> Iterable[object]:
+    (parameter,) = case.parameters.values()
+    described = (case.dataset, case.task, case.kernel, parameter, case.status)
+    return row.case, *described, *(getattr(row, name) for name in names)

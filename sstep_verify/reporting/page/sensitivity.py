@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument, TightnessRow, VariantCount
 from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
@@ -152,14 +152,14 @@ def write_sensitivity(part: SensitivityPart, folder: Path) -> None:
             "id", "kind", "where", "label", "breaks", "acts", "found", "first", "sentences",
             "class right", "place right", "seconds to kill", *checks,
         )  # fmt: skip
-        _table(tables / "corpus.csv", columns, (_corpus_line(one, checks) for one in part.solvers))
+        write_table(tables / "corpus.csv", columns, (_corpus_line(one, checks) for one in part.solvers))
         _records(tables / "kills.csv", part.kills, KillRow)
         names = list(dict.fromkeys(name for one in part.solvers for name in one.rivals or {}))
         lines = (
             (one.id, one.mistaken, *((one.rivals or {}).get(name, "") for name in names))
             for one in part.solvers
         )
-        _table(tables / "rivals-on-corpus.csv", ("id", "mistaken", *names), lines)
+        write_table(tables / "rivals-on-corpus.csv", ("id", "mistaken", *names), lines)
     if part.limits:
         _records(tables / "limits.csv", [*part.limits.overall, *part.limits.strata], LimitRow)
         _records(tables / "doses.csv", part.limits.doses, DoseRow)
@@ -179,11 +179,4 @@ def _corpus_line(one: Judged, checks: Iterable[str]) -> tuple[object, ...]:
 
 
 def _records(path: Path, rows: Iterable[Any], kind: type) -> None:
-    _table(path, tuple(item.name for item in fields(kind)), map(astuple, rows))
-
-
-def _table(path: Path, columns: tuple[str, ...], lines: Iterable[tuple[object, ...]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(lines)
+    write_table(path, tuple(item.name for item in fields(kind)), map(astuple, rows))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.panels import slug
@@ -142,17 +142,10 @@ def write_scaling(results: Results, part: ScalingPart, folder: Path) -> None:
     )
     claims = ((*_described(cases[claim.case]), *astuple(claim)[1:]) for claim in scaling.claims)
     names = [item.name for item in fields(ScalingPoint)]
-    _table(folder / "tables" / "scaling.csv", (*CASE_COLUMNS, *names), points)
+    write_table(folder / "tables" / "scaling.csv", (*CASE_COLUMNS, *names), points)
     names = [item.name for item in fields(PaperClaim)][1:]
-    _table(folder / "tables" / "claims.csv", (*CASE_COLUMNS, *names), claims)
+    write_table(folder / "tables" / "claims.csv", (*CASE_COLUMNS, *names), claims)
 
 
 def _described(case: Case) -> tuple[object, ...]:
     return case.id, case.dataset, case.task, case.kernel, case.block
-
-
-def _table(path: Path, columns: Iterable[str], lines: Iterable[tuple[object, ...]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(lines)

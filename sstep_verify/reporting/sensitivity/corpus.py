@@ -155,6 +155,16 @@ class CorpusDocument:
         return tuple(one for one in self.solvers if not one.mistaken)
 
     @property
+    def broken(self) -> tuple[str, ...]:
+        """Mistakes that were not found and right solvers that did not pass, a line each."""
+        missed = (one for one in self.mistakes if not one.killed)
+        refused = (one for one in self.correct if one.found != "PASS")
+        return (
+            *(f"mistake not found ({one.found}): {one.id}" for one in missed),
+            *(f"right solver not passed ({one.found}): {one.id}" for one in refused),
+        )
+
+    @property
     def kills(self) -> dict[str, tuple[int, int, int]]:
         """By check: mistakes killed, those that no other check kills, mistakes that it judged."""
         killed = Counter(check for one in self.mistakes for check in one.failed)

@@ -26,13 +26,17 @@ class Sensitivity:
     @property
     def holds(self) -> bool:
         """Whether every mistake was killed, nothing right was failed, and no certain dose was missed."""
-        corpus, limits, alarms = self.corpus, self.limits, self.alarms
-        wrong = corpus and (corpus.confusion.false_negative or corpus.confusion.false_positive)
-        missed = limits and (limits.switches_missed or any(row.missed for row in limits.doses))
-        failed = (limits and limits.alarms) or any(
-            part and part.failed for part in (alarms, self.adversary)
-        )
-        return not (wrong or missed or failed)
+        return not self.broken
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What must not be, a line each: mistakes missed, and what is right and was failed."""
+        found = [line for part in (self.corpus, self.limits) if part for line in part.broken]
+        if self.alarms and self.alarms.failed:
+            found.append(f"correct runs failed: {self.alarms.failed} of {self.alarms.judged:,}")
+        if self.adversary and self.adversary.failed:
+            found.append(f"worst cases failed: {self.adversary.failed} of {len(self.adversary.cases)}")
+        return tuple(found)
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -56,4 +60,9 @@ class Sensitivity:
             yield (
                 f"{self.alarms.failed} false alarms in {self.alarms.judged:,} correct runs (at most "
                 f"{self.alarms.upper:.2g} of them, with 95 % confidence)"
+            )
+        if self.adversary and not (self.corpus or self.limits or self.alarms):
+            yield (
+                f"{len(self.adversary.cases)} worst cases of correct runs made again, "
+                f"{self.adversary.failed} failed; ratios up to {self.adversary.ratio:.2g}"
             )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting.stability.summary import cells
 from sstep_verify.reporting.stability_document import Stability
 
@@ -31,10 +31,10 @@ SAFE_COLUMNS = (
 
 def write_tables(stability: Stability, folder: Path) -> None:
     """Write every run, the medians, the worse runs and the safe s."""
-    _table(folder / "stability.csv", RUN_COLUMNS, _run_rows(stability))
-    _table(folder / "stability-cells.csv", CELL_COLUMNS, _cell_rows(stability))
-    _table(folder / "stability-worse.csv", WORSE_COLUMNS, _worse_rows(stability))
-    _table(folder / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(stability))
+    write_table(folder / "stability.csv", RUN_COLUMNS, _run_rows(stability))
+    write_table(folder / "stability-cells.csv", CELL_COLUMNS, _cell_rows(stability))
+    write_table(folder / "stability-worse.csv", WORSE_COLUMNS, _worse_rows(stability))
+    write_table(folder / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(stability))
 
 
 def _worse_rows(stability: Stability) -> Iterable[tuple]:
@@ -77,10 +77,3 @@ def _short(value: float | None) -> str | float | None:
     """The number in fewer characters, if they say the same."""
     text = f"{value:g}" if value is not None else ""
     return text if text and float(text) == value else value
-
-
-def _table(path: Path, columns: tuple[str, ...], lines: Iterable[tuple]) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(lines)

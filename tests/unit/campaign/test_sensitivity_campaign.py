@@ -16,12 +16,14 @@ from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.sensitivity.definition import STUDIES
 from sstep_verify.campaign.sensitivity.kind import KIND
-from sstep_verify.campaign.sensitivity.sentence import exit_code
+from sstep_verify.campaign.sensitivity.sentence import exit_code, sentence
 from sstep_verify.errors import InputError
 from sstep_verify.power.corpus.listing import corpus
 from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting import load, write_report
 from sstep_verify.reporting.page.sensitivity import RIVALS
+from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
+from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
 from sstep_verify.reporting.sensitivity.document import Sensitivity
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
@@ -96,6 +98,16 @@ def test_exit_codes():
     assert exit_code(Sensitivity(), 1, state) == 0
     state.add(Finished(error="something broke"))
     assert exit_code(Sensitivity(), 1, state) == 4
+
+
+def test_the_sentence_says_what_was_measured_what_must_not_be_and_what_is_missing():
+    state = State()
+    assert sentence(Sensitivity(), 2, 0, state) == "nothing was measured; 2 of 2 pieces not finished"
+    assert sentence(Sensitivity(), 2, 2, state) == "too few runs for a limit"
+    failed = Sensitivity(adversary=AdversaryDocument((), 1, 1.5, 2.0))
+    assert sentence(failed, 1, 1, state).endswith("; does not hold: worst cases failed: 1 of 0")
+    both = Sensitivity(alarms=AlarmsDocument(9, 9, 2, 0.5, (), (), ()), adversary=failed.adversary)
+    assert sentence(both, 1, 1, state).endswith("; does not hold: correct runs failed: 2 of 9, and 1 more")
 
 
 def test_the_shipped_campaigns_have_every_study():

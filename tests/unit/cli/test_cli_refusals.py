@@ -54,6 +54,13 @@ def test_the_oracle_refuses_a_folder_that_is_not_there_before_it_loads_anything(
     )
 
 
+@pytest.mark.parametrize("options", [[], ["--shard", "1/2"], ["--list"]], ids=" ".join)
+def test_a_folder_without_a_name_is_not_taken_for_the_usual_one(options, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert refusal(run.command, "--out", "", *options) == "--out: the name is empty; name a folder"
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("only", "folder"), [("", "embedded"), ("diabetes", "embedded-part")])
 def test_a_part_of_a_campaign_leaves_the_report_of_the_whole_alone(monkeypatch, only, folder):
     class ReachedError(Exception):

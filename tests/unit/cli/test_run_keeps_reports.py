@@ -8,9 +8,11 @@ import pytest
 
 from sstep_verify.cli.running.campaign import write_carefully
 from sstep_verify.reporting.results import Campaign, Case, Results, Summary
+from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
+from sstep_verify.reporting.sensitivity.document import Sensitivity
 
 
-def _results(cases=1, code=0, interrupted=False):
+def _results(cases=1, code=0, interrupted=False, sensitivity=None):
     made = tuple(
         Case(
             id=str(place), problem="p", dataset="d", kernel="k", loss="l", task="svm-l1", samples=2, features=1,
@@ -18,7 +20,8 @@ def _results(cases=1, code=0, interrupted=False):
         )
         for place in range(cases)
     )  # fmt: skip
-    return Results(Campaign("small"), Summary("s", code, interrupted=interrupted), cases=made)
+    summary = Summary("s", code, interrupted=interrupted)
+    return Results(Campaign("small"), summary, cases=made, sensitivity=sensitivity)
 
 
 @pytest.fixture
@@ -56,6 +59,16 @@ def test_a_run_with_internal_errors_moves_a_whole_report_aside(write, tmp_path, 
     assert _number(tmp_path, "report.previous-1") == 3
     assert _number(tmp_path, "report.previous-2") == 1
     assert "report.previous-1" in capsys.readouterr().err
+
+
+def test_a_study_of_power_is_no_empty_run_though_it_has_no_case(write, tmp_path):
+    made = Sensitivity(alarms=AlarmsDocument(10, 9, 0, 0.28, (), (), ()))
+    assert write(cases=0, code=3, interrupted=True, sensitivity=Sensitivity()) is None
+    for interrupted in (True, False, False):
+        assert write(cases=0, sensitivity=made, interrupted=interrupted)
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+    assert write(cases=0, code=3, sensitivity=Sensitivity())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "report.previous-1"]
 
 
 def test_a_report_that_cannot_be_read_is_moved_aside_too(write, tmp_path):

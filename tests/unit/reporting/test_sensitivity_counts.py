@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
 from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
 from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
 from sstep_verify.reporting.sensitivity.document import Sensitivity
+from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitsDocument
 
 WRONG = Judged(
     "wrong", "python", False, "FAIL", ("S-3.5",), failed=("step-replay", "trajectory"),
@@ -65,4 +67,35 @@ def test_one_failed_correct_run_is_told_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
     assert Sensitivity(alarms=alarms).holds
     assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
-    assert not Sensitivity(alarms=replace(alarms, failed=1)).holds
+    failed = Sensitivity(alarms=replace(alarms, failed=1))
+    assert not failed.holds
+    assert failed.broken == ("correct runs failed: 1 of 9",)
+
+
+def test_what_must_not_be_is_told_by_name():
+    assert Sensitivity(CORPUS).broken == ()
+    corpus = CorpusDocument((replace(WRONG, found="open"), replace(RIGHT, found="FAIL"), EQUIVALENT))
+    assert Sensitivity(corpus).broken == (
+        "mistake not found (open): wrong",
+        "right solver not passed (FAIL): right",
+    )
+    row = DoseRow("step-replay", "float64", "", 9, 9, 1.0, 1.0, 1.0, 0, 27, 0)
+    limits = LimitsDocument(0.95, 0.95, (), (), (row,), (), 9, 4, 0, 9, ())
+    assert Sensitivity(limits=limits).broken == ()
+    wrong = (replace(row, missed=2), replace(row, missed=2, quantity="stale"))
+    limits = replace(limits, doses=wrong, switches_missed=1, alarms=("float64: one",))
+    assert Sensitivity(limits=limits).broken == (
+        "quantities left out, certain to show, not seen: 1",
+        "doses certain to show, not seen: 2 of 27, step-replay, float64",
+        "doses certain to show, not seen: 2 of 27, step-replay, float64, stale",
+        "run without an error failed: float64: one",
+    )
+    worst = AdversaryDocument((), 1, 1.5, 2.0)
+    assert Sensitivity(adversary=worst).broken == ("worst cases failed: 1 of 0",)
+
+
+def test_worst_cases_are_told_of_where_nothing_else_was_made():
+    worst = AdversaryDocument((), 0, 0.5, 2.0)
+    (told,) = Sensitivity(adversary=worst).sentences
+    assert told == "0 worst cases of correct runs made again, 0 failed; ratios up to 0.5"
+    assert list(Sensitivity(CORPUS, adversary=worst).sentences) == list(Sensitivity(CORPUS).sentences)

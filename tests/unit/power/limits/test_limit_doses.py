@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from sstep_verify import quantities
+from sstep_verify.checks.contract import CHECK as CONTRACT
+from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.defects.mutation import NONE, left_out
 from sstep_verify.power.limits.acting import acting_in, is_switch, measure_limits
 from sstep_verify.power.limits.dosed import dose_of
-from sstep_verify.power.limits.judged import STEPS, WINDOWS, JudgedRuns, detectable, failed, shown
+from sstep_verify.power.limits.doses import measure_doses
+from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, shown
+from sstep_verify.power.limits.rival_doses import RivalRuns
 from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows
-from sstep_verify.power.limits.trials import EITHER, DosedRuns, RivalRuns, first_true, measure_doses
+from sstep_verify.power.limits.trials import EITHER, DosedRuns, first_true
 from sstep_verify.problems import RBFKernel
-from sstep_verify.reporting.sensitivity.limits import DosePair, DoseTrial, LimitUnit, RivalDose
+from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 
@@ -40,7 +45,7 @@ def runs(request):
 @pytest.mark.parametrize("task", TASKS)
 def test_without_a_dose_every_verdict_passes(task, precision):
     verdicts = JudgedRuns(scenario_of(task), precision).verdicts()
-    assert [one.check for one in verdicts] == ["contract", STEPS, WINDOWS]
+    assert [one.check for one in verdicts] == [CONTRACT, STEPS, WINDOWS]
     assert not failed(verdicts)
     assert all(0.0 < one.ratio < 0.5 for one in verdicts[1:])
 
@@ -48,7 +53,7 @@ def test_without_a_dose_every_verdict_passes(task, precision):
 def is_red(runs: JudgedRuns, mutation) -> bool:
     """Whether one check fails, the quickest asked first."""
     made = runs.made(mutation)
-    return any(runs.verdict(check, made).status is Status.FAIL for check in ("contract", STEPS, WINDOWS))
+    return any(runs.verdict(check, made).status is Status.FAIL for check in (CONTRACT, STEPS, WINDOWS))
 
 
 def test_every_quantity_left_out_that_was_certain_to_show_is_red(runs):

@@ -1,40 +1,15 @@
 """Reading LIBSVM text: what is accepted, and that every refusal names file, line and value."""
 
-import bz2
-import gzip
-import lzma
-import os
-import socket
-from pathlib import Path
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from svmlight_texts import COMPRESS, GOOD, write
 
 from sstep_verify.errors import DataError
 from sstep_verify.problems.data import svmlight
 from sstep_verify.problems.data.svmlight import read_svmlight
 from sstep_verify.problems.data.svmlight_lines import LARGEST_INDEX, line_fault
-
-COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
-GOOD = b"+1 1:0.5 3:-2e-3\n-1 2:7\n"
-
-
-def write(folder, content: bytes, name: str = "data"):
-    path = folder / name
-    path.write_bytes(content)
-    return path
-
-
-@pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-def test_plain_and_compressed_text_give_the_same_values(tmp_path, suffix):
-    data, targets = read_svmlight(write(tmp_path, COMPRESS[suffix](GOOD), "data" + suffix))
-    assert isinstance(data, sp.csr_array)
-    assert data.dtype == targets.dtype == np.float64
-    np.testing.assert_array_equal(data.toarray(), [[0.5, 0, -2e-3], [0, 7, 0]])
-    np.testing.assert_array_equal(targets, [1, -1])
 
 
 def test_comments_blank_lines_tabs_and_crlf_are_accepted(tmp_path):
@@ -134,109 +109,9 @@ def test_targets_without_any_feature_are_refused(tmp_path):
         read_svmlight(path)
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".gz"])
-def test_text_named_as_compressed_is_refused(tmp_path, suffix):
-    path = write(tmp_path, GOOD, "data" + suffix)
-    with pytest.raises(DataError, match=f"line 1: cannot be read as {suffix}") as caught:
-        read_svmlight(path)
-    assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".gz"])
-def test_a_truncated_compressed_file_is_refused(tmp_path, suffix):
-    packed = COMPRESS[suffix](GOOD * 1000)
-    path = write(tmp_path, packed[: len(packed) // 2], "data" + suffix)
-    with pytest.raises(DataError, match=rf"line \d+: cannot be read as {suffix}.*damaged or incomplete"):
-        read_svmlight(path)
-
-
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".gz"])
-def test_a_damaged_compressed_file_is_refused(tmp_path, suffix):
-    packed = bytearray(COMPRESS[suffix](GOOD * 1000))
-    packed[-6] ^= 0xFF  # inside the checksum of each of the three formats
-    with pytest.raises(DataError, match="damaged or incomplete"):
-        read_svmlight(write(tmp_path, bytes(packed), "data" + suffix))
-
-
-@pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-def test_a_byte_order_mark_is_named(tmp_path, suffix):
-    path = write(tmp_path, COMPRESS[suffix](b"\xef\xbb\xbf" + GOOD), "marked" + suffix)
-    with pytest.raises(DataError, match="line 1: begins with a byte order mark: save the file"):
-        read_svmlight(path)
-
-
 def test_control_characters_in_a_comment_do_no_harm(tmp_path):
     data, _ = read_svmlight(write(tmp_path, b"1 1:2 # \x0b page 1\n"))
     np.testing.assert_array_equal(data.toarray(), [[2]])
-
-
-@pytest.mark.parametrize(
-    ("text", "alike"), [(GOOD, False), (GOOD[:-1], True), (GOOD[:-1] + b"\r\n", False), (b"", False)]
-)
-def test_a_text_that_may_have_been_cut_in_its_last_number_is_told_from_others(tmp_path, text, alike):
-    assert svmlight.cut_looks_alike(write(tmp_path, text)) == alike
-
-
-def test_a_cut_packed_file_is_left_to_the_unpacker(tmp_path):
-    assert not svmlight.cut_looks_alike(write(tmp_path, gzip.compress(GOOD[:-1]), "data.gz"))
-
-
-def test_a_line_longer_than_any_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(svmlight, "_LONGEST_LINE", 1 << 10)
-    monkeypatch.setattr(svmlight, "_CHUNK", 1 << 8)
-    path = write(tmp_path, gzip.compress(b"1 1:" + b"0" * 10_000), "long.gz")
-    with pytest.raises(DataError, match=r"line 1: cannot be read as \.gz: a line is longer than"):
-        read_svmlight(path)
-
-
-def sockets(path):
-    server = socket.socket(socket.AF_UNIX)
-    server.bind(str(path))
-    return server
-
-
-@pytest.mark.parametrize("kind", ["directory", "named pipe", "socket", "character device"])
-def test_only_regular_files_are_read(tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)  # a socket's path may have 107 bytes
-    path = Path("input")
-    made = {"directory": os.mkdir, "named pipe": os.mkfifo, "socket": sockets}
-    if kind == "character device":
-        path = Path(os.devnull)
-    else:
-        keep = made[kind](path)
-    with pytest.raises(DataError, match=f"not a regular file but a {kind}") as caught:
-        read_svmlight(path)
-    assert str(path) in str(caught.value)
-    if kind == "socket":
-        keep.close()
-
-
-@pytest.mark.parametrize("name", ["a\0b", "x" * 5000], ids=["NUL", "long"])
-def test_a_name_no_file_can_have_is_refused_in_one_line(name):
-    with pytest.raises(DataError, match="cannot be opened") as caught:
-        read_svmlight(name)
-    assert len(str(caught.value)) < 300
-    assert str(caught.value).isprintable()
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="absent: cannot be opened: No such file"):
-        read_svmlight(tmp_path / "absent")
-
-
-@pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-def test_a_file_without_permission_is_refused(tmp_path, monkeypatch, suffix):
-    def forbidden(path, mode):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    path = write(tmp_path, COMPRESS[suffix](GOOD), "data" + suffix)
-    if suffix:
-        monkeypatch.setitem(svmlight._OPENERS, suffix, forbidden)
-    else:
-        monkeypatch.setattr(svmlight, "open", forbidden, raising=False)
-    with pytest.raises(DataError, match="cannot be opened: Permission denied") as caught:
-        read_svmlight(path)
-    assert str(path) in str(caught.value)
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -300,20 +175,3 @@ def test_the_slow_pass_finds_a_fault_exactly_where_reading_fails(tmp_path_factor
         assert message.startswith(f"{path}, line {faults[0]}: ")
     elif message is not None:
         assert "no sample" in message or "not one feature" in message
-
-
-def test_a_large_file_is_read_to_the_same_bits(tmp_path, monkeypatch):
-    generator = np.random.Generator(np.random.PCG64(5))
-    lines = [
-        f"{sign:+d} "
-        + " ".join(f"{k}:{value!r}" if k % 7 else f"{k}:{value:.5g}" for k, value in enumerate(row, 1))
-        for sign, row in zip((1, -1) * 20, generator.standard_normal((40, 30)).tolist(), strict=True)
-    ]
-    path = write(tmp_path, "\n".join(lines).encode(), "large")
-    small = svmlight.read_svmlight(path)
-    monkeypatch.setattr(svmlight, "_LARGE", 1)
-    monkeypatch.setattr(svmlight, "_CHUNK", 1 << 10)
-    large = svmlight.read_svmlight(path)
-    assert np.array_equal(small[1], large[1])
-    for part in ("data", "indices", "indptr"):
-        assert np.array_equal(getattr(small[0], part), getattr(large[0], part))

@@ -1,0 +1,37 @@
+"""What a campaign showed, as it is told at its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from sstep_verify.cli.telling.outcome import INTERRUPTED, finish
+from sstep_verify.reporting.results import Campaign, Results, Summary
+from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
+from sstep_verify.reporting.sensitivity.document import Sensitivity
+from sstep_verify.reporting.write import Written
+
+FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
+
+
+def told(capsys, tmp_path, sensitivity: Sensitivity, written: bool = True) -> tuple[int, list[str], str]:
+    results = Results(Campaign("small"), Summary("the sentence", 1), sensitivity=sensitivity)
+    with pytest.raises(SystemExit) as caught:
+        finish(results, Written(tmp_path, ()) if written else None, tmp_path)
+    out, err = capsys.readouterr()
+    return caught.value.code, out.splitlines(), err
+
+
+def test_what_breaks_the_power_of_the_checks_is_named_below_the_sentence(capsys, tmp_path):
+    assert told(capsys, tmp_path, FAILED)[:2] == (
+        1,
+        ["small: the sentence", "  correct runs failed: 2 of 9", str(tmp_path)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "words"), [(FAILED, "go on with --resume"), (Sensitivity(), "no problem was finished")]
+)
+def test_an_interruption_says_whether_there_is_something_to_go_on_with(capsys, tmp_path, made, words):
+    code, _, err = told(capsys, tmp_path, made, written=False)
+    assert code == INTERRUPTED
+    assert err.endswith(f"{words}\n")

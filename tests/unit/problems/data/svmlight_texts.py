@@ -1,0 +1,14 @@
+"""LIBSVM text in files, packed or not."""
+
+import bz2
+import gzip
+import lzma
+
+COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
+GOOD = b"+1 1:0.5 3:-2e-3\n-1 2:7\n"
+
+
+def write(folder, content: bytes, name: str = "data"):
+    path = folder / name
+    path.write_bytes(content)
+    return path

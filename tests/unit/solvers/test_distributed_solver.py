@@ -1,0 +1,61 @@
+"""Ranks that no longer agree end a run, which is a finding; whatever else a rank raises stays an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.errors import RunError
+from sstep_verify.launch import RankError
+from sstep_verify.parallel.packet import IncoherenceError
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters import distributed
+
+DATA = np.random.default_rng(5).standard_normal((6, 3))
+PROBLEM = Problem("small", DATA, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))
+REQUEST = RunRequest(PROBLEM, IndexStream("uniform", 6, 1, 20, seed=4), 4, 20)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """A solver whose ranks raise what is told of them."""
+
+    def made(failures) -> tuple[distributed.DistributedSolver, RankError]:
+        raised = RankError("rank.run_on_rank", failures)
+
+        def run(*arguments, **options):
+            raise raised
+
+        monkeypatch.setattr(distributed, "run", run)
+        monkeypatch.setattr(distributed, "refuse_too_many", lambda ranks: None)
+        return distributed.DistributedSolver(3), raised
+
+    return made
+
+
+def test_ranks_that_no_longer_agree_end_the_run(failing):
+    error = IncoherenceError(3, (1,))
+    told = (type(error).__name__, str(error), "trace")
+    solver, raised = failing(dict.fromkeys(range(3), told))
+    with pytest.raises(RunError) as caught:
+        solver.run(REQUEST)
+    assert str(caught.value) == f"IncoherenceError: {error}"
+    assert caught.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        {1: ("WindowError", "not positive definite", "trace")},
+        {2: ("MemoryError", "no room", "trace")},
+        {0: ("ValueError", "an IncoherenceError in its words alone", "trace")},
+        # The first rank has its say: what the others raise may come of that.
+        {1: ("MemoryError", "no room", "trace"), 2: ("IncoherenceError", "rank 1 differs", "trace")},
+    ],
+)
+def test_another_exception_of_a_rank_stays_an_error(failing, failures):
+    solver, raised = failing(failures)
+    with pytest.raises(RankError) as caught:
+        solver.run(REQUEST)
+    assert caught.value is raised

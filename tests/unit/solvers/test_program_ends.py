@@ -1,0 +1,157 @@
+"""A program as a solver: the folder that it finds, and every way in which it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from program_cases import ending, request
+
+from sstep_verify.checks import contract
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.errors import RefusedError
+from sstep_verify.exchange import write_folder
+from sstep_verify.made import make_run
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program import (
+    Program,
+    ProgramFile,
+    ProgramSolver,
+)
+from sstep_verify.solvers.adapters.program.results import (
+    ProgramError,
+)
+from sstep_verify.verdict import Status
+
+
+def test_the_folder_holds_the_run_in_text_and_in_binary(tmp_path):
+    data = np.array([[0.1, 0.0, -2.5], [0.0, 0.0, 0.0], [1e-300, 3.0, 1 / 3]])
+    problem = Problem("p", sp.csr_array(data), [0.1, -7.0, 2.0], PolynomialKernel(3, 0.5), Ridge(0.25))
+    stream = IndexStream("uniform", 3, 2, 9, seed=1)
+    asked = RunRequest(problem, stream, 2, 5, 1, np.array([0.5, -1 / 3, 0.0]), record=(4,), log=True)
+    write_folder(asked, tmp_path, log=True)
+    lines = dict(line.split(" ", 1) for line in (tmp_path / "problem.txt").read_text().splitlines())
+    assert lines == {
+        "format": "sstep-exchange", "version": "1", "task": "krr", "samples": "3", "features": "3", "entries": "5",
+        "kernel": "polynomial", "degree": "3", "offset": "0.5", "lambda": "0.25", "s": "2", "iterations": "5",
+        "block": "2", "points": "3", "log": "1",
+    }  # fmt: skip
+    assert {
+        name: str(value) for name, value in json.loads((tmp_path / "problem.json").read_text()).items()
+    } == lines
+    blocks = stream.blocks(1, 6)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "indices.bin", "<i8").reshape(5, 2), blocks)
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "indices.txt", dtype=int), blocks)
+    for name in ("initial", "points"):
+        kind = {"initial": "<f8", "points": "<i8"}[name]
+        np.testing.assert_array_equal(
+            np.fromfile(tmp_path / f"{name}.bin", kind), np.loadtxt(tmp_path / f"{name}.txt")
+        )
+    assert np.fromfile(tmp_path / "points.bin", "<i8").tolist() == [0, 4, 5]
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "data.bin").reshape(3, 3), data)
+    parts = [np.fromfile(tmp_path / f"{name}.bin", kind) for name, kind in
+             (("values", "<f8"), ("columns", "<i8"), ("row_starts", "<i8"))]  # fmt: skip
+    np.testing.assert_array_equal(sp.csr_array(tuple(parts), shape=(3, 3)).toarray(), data)
+    text = [line.split() for line in (tmp_path / "data.svm").read_text().splitlines()]
+    assert (
+        [float(words[0]) for words in text]
+        == np.fromfile(tmp_path / "targets.bin").tolist()
+        == [0.1, -7.0, 2.0]
+    )
+    found = np.zeros((3, 3))
+    for row, words in enumerate(text):
+        for word in words[1:]:
+            found[row, int(word.split(":")[0]) - 1] = float(word.split(":")[1])
+    np.testing.assert_array_equal(found, data)
+
+
+def test_a_large_problem_has_no_dense_array(tmp_path):
+    data = sp.csr_array(([1.0], ([0], [1 << 21])), shape=(3, (1 << 21) + 1))
+    problem = Problem("wide", data, [1.0, -1.0, 1.0], LinearKernel(), Hinge(1.0))
+    write_folder(RunRequest(problem, IndexStream("uniform", 3, 1, 4), 1, 4), tmp_path, log=False)
+    assert not (tmp_path / "data.bin").exists()
+    assert (tmp_path / "data.svm").read_text().splitlines()[0] == f"1 {(1 << 21) + 1}:1"
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("crash", r"crash: ended by signal 11 \(SIGSEGV\)"),
+        ("three", "exit code 3; its last words: a bad thing"),
+        ("nothing", "left no log.bin or log.txt; it said nothing"),
+        ("short", "log.txt has 13 numbers, but there must be 14"),
+        ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
+        ("huge", "of at most 120 bytes"),
+        ("word", "log.txt, number 14: 'x' is no number"),
+        ("digits", "at most 4 significant digits"),
+        ("both", "both log.bin and log.txt"),
+        ("link", "it is a link"),
+        ("fifo", "not a regular file"),
+        ("counters", "'collectives many'"),
+    ],
+)
+def test_every_end_that_is_no_run_has_its_own_reason(mode, words):
+    with pytest.raises(ProgramError, match=words):
+        ending(mode).run(request(log=True))
+
+
+def test_a_program_that_cannot_be_started_says_so():
+    missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program", "{dir}"))))
+    with pytest.raises(
+        ProgramError, match=r"exit code 127; its last words: \./no-such-program: cannot be started"
+    ):
+        missing.run(request())
+
+
+def test_a_hang_ends_with_everything_that_was_started(tmp_path):
+    told = tmp_path / "child"
+    begin = time.monotonic()
+    with pytest.raises(ProgramError, match="hang: did not end within"):
+        ending("hang", str(told), limit=4.0).run(request())
+    assert time.monotonic() - begin < 40
+    child = int(told.read_text())
+    for _ in range(50):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z":
+            return
+        time.sleep(0.1)
+    os.kill(child, 9)
+    raise AssertionError("what the program started is still there")
+
+
+def test_a_process_beyond_its_memory_fails():
+    with pytest.raises(ProgramError, match="exit code 1; its last words: MemoryError"):
+        ending("memory", memory=1.0).run(request())
+
+
+def test_a_refusal_is_no_failure_of_the_solver():
+    with pytest.raises(
+        RefusedError, match="exit code 65 refuses this input; its last words: no such kernel"
+    ):
+        make_run(ending("refuse"), request())
+
+
+@pytest.mark.parametrize(("mode", "words"), [("crash", "SIGSEGV"), ("nan", "not finite")])
+def test_a_run_that_is_none_fails_the_contract(mode, words):
+    tested, asked = ending(mode), request()
+    case = Case("small", asked.problem, asked.stream, (4,), 14, tested.declaration, points={4: (14,)})
+    made = make_run(tested, plain_request(case, 4))
+    (verdict,) = contract.judge(case, {run_key(4): made}, None)
+    assert verdict.status is Status.FAIL
+    assert words in verdict.reason
+
+
+def test_a_program_that_hangs_or_is_not_there_is_started_once(tmp_path):
+    hanging, begin = ending("hang", str(tmp_path / "child"), limit=1.0), time.monotonic()
+    missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program",))))
+    for tested, words in ((hanging, "hang"), (missing, "127")):
+        for _ in range(20):
+            with pytest.raises(ProgramError, match=words):
+                tested.run(request())
+    assert time.monotonic() - begin < 40
