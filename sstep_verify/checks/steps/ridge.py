@@ -74,7 +74,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 event(tally, TAIL_STEP, iteration)
             stale_of = end - begin > 1
             corrections = most + (distinct if constants.summed else (step - begin) * block)
-            count = (support, corrections, held)
+            count = (support, corrections, held, distinct)
             bound, distance, solved = judged_residual(
                 rows, state, blocks[step], log[step], inputs, constants, drift[step], count
             )
@@ -118,7 +118,9 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 size = abs(increment)
                 slack = ridge_slack(constants, state.drawn[i], state.moved[i], size, log[step, place])
                 held += int(log[step, place] != 0.0) - int(alpha[i] != 0.0)
-                distinct += int(state.drawn[i] == 1)
+                if state.drawn[i] == 1:
+                    state.listed[distinct] = i
+                    distinct += 1
                 most = max(most, state.drawn[i])
                 alpha[i] = log[step, place]
                 state.moved[i] += size

@@ -7,7 +7,7 @@ import numpy as np
 from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors
-from sstep_verify.checks.steps.rows import row_error, weigh
+from sstep_verify.checks.steps.rows import row_error
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD
 
@@ -46,9 +46,9 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
         Coordinates of the block and their logged values.
     drift : float
         What a state carried beside a adds to the residual's error, in the 2-norm.
-    count : tuple of (int, int, int)
+    count : tuple of (int, int, int, int)
         Nonzero entries of a at the window's start, additions that the corrections take, nonzero entries
-        of a before the step.
+        of a before the step, coordinates that the window drew before.
 
     Returns
     -------
@@ -92,9 +92,8 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     """Set the right-hand side r and bounds on its error; False where a number may overflow on the way."""
     scale, samples = 1.0 / inputs.penalty, constants.modulus
     lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
-    support, corrections, held = count
+    support, corrections, held, distinct = count
     gamma = sum_error(constants.roundings, support, corrections, held)
-    weigh(state, gamma)
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
@@ -102,7 +101,8 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
         state.product[place] = product
         state.residual[place] = state.right[place] = state.targets[i] - samples * state.alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i]
-        error = row_error(rows, slot, state) + samples * state.weighed[i] + gamma * size
+        error = row_error(rows, slot, state, gamma, distinct)
+        error += samples * (gamma * state.bounded[i] + state.slack[i]) + gamma * size
         state.error[place] = error + inputs.targets[i]
         terms = state.error[place] / gamma * max(1.0, 2.0 * inputs.penalty)
         # A solver may divide an entry by lambda before it multiplies, be it by 0.

@@ -110,24 +110,28 @@ class JudgeRows:
 
 
 @compiled
-def weigh(state, gamma):
-    """Set in ``state.weighed`` what an entry of each coordinate is to be multiplied by, shape (m,).
+def row_error(rows, slot, state, gamma, distinct):
+    """Bound on the error of a kernel row's product with a, corrections included.
 
     Parameters
     ----------
+    rows : Rows
+        Rows.
+    slot : int
+        Which of them.
     state : SvmState or RidgeState
         Sizes of a and of the increments made, and what those used may differ by.
     gamma : float
-        Of the sum that a row's product with a is part of.
+        Of the sum that the product is part of.
+    distinct : int
+        Coordinates that the window drew before.
     """
-    for place in range(state.bounded.size):
-        state.weighed[place] = gamma * state.bounded[place] + state.slack[place]
-
-
-@compiled
-def row_error(rows, slot, state):
-    """Bound on the error of a row's product with a, corrections included, after `weigh`."""
-    return np.dot(rows.size[slot], state.weighed) + np.dot(rows.error[slot], state.bounded)
+    size = rows.size[slot]
+    used = 0.0
+    for place in range(distinct):
+        j = state.listed[place]
+        used += size[j] * state.slack[j]
+    return gamma * np.dot(size, state.bounded) + np.dot(rows.error[slot], state.bounded) + used
 
 
 def _factored(case: Case) -> Factored:

@@ -41,12 +41,12 @@ class SvmState(NamedTuple):
 
     Parameters
     ----------
-    labels, alpha, signed, start, moved, bounded, slack, weighed, first : ndarray, shape (m,)
+    labels, alpha, signed, start, moved, bounded, slack, first : ndarray, shape (m,)
         Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
-        of increments since; the same with what each increment used may differ by; that alone; scratch of
-        `row_error`; a at the window's start of the coordinates it draws.
-    drawn : ndarray of int64, shape (m,)
-        Draws of each coordinate in this window so far.
+        of increments since; the same with what each increment used may differ by; that alone; a at the
+        window's start of the coordinates it draws.
+    drawn, listed : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
     last : ndarray of int64, shape (1,)
         Coordinate of the step before; -1 at the beginning.
     step : ndarray, shape (1,)
@@ -60,9 +60,9 @@ class SvmState(NamedTuple):
     moved: np.ndarray
     bounded: np.ndarray
     slack: np.ndarray
-    weighed: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
+    listed: np.ndarray
     last: np.ndarray
     step: np.ndarray
 
@@ -81,9 +81,9 @@ class RidgeState(NamedTuple):
     moved: np.ndarray
     bounded: np.ndarray
     slack: np.ndarray
-    weighed: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
+    listed: np.ndarray
     right: np.ndarray
     unsure: np.ndarray
     increment: np.ndarray
@@ -106,10 +106,11 @@ class RidgeState(NamedTuple):
 def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
     """The state of a K-SVM before its first step; labels and a, shape (m,)."""
     labels, samples = np.ascontiguousarray(labels, dtype=np.float64), alpha.size
-    slack, weighed, first = np.zeros((3, samples))
+    slack, first = np.zeros((2, samples))
+    drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return SvmState(
-        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack, weighed, first,
-        np.zeros(samples, dtype=np.int64), np.full(1, -1, dtype=np.int64), np.zeros(1),
+        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack, first,
+        drawn, listed, np.full(1, -1, dtype=np.int64), np.zeros(1),
     )  # fmt: skip
 
 
@@ -119,10 +120,11 @@ def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeStat
     right, unsure, increment, rounding, product = np.zeros((5, block))
     residual, applied, error, left, reach = np.zeros((5, block))
     system, sizes, factor = np.zeros((3, block, block))
-    slack, weighed, first = np.zeros((3, samples))
+    slack, first = np.zeros((2, samples))
+    drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return RidgeState(
-        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack, weighed, first,
-        np.zeros(samples, dtype=np.int64), right, unsure,
+        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack, first,
+        drawn, listed, right, unsure,
         increment, rounding, product, residual, applied, error, left, reach,
         system, sizes, factor,
         np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),

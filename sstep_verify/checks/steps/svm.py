@@ -13,7 +13,7 @@ from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
-from sstep_verify.checks.steps.rows import row_error, weigh
+from sstep_verify.checks.steps.rows import row_error
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -75,7 +75,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             state.drawn[i] += 1
         for place in range(begin, end):
             state.drawn[draws[place]] = 0
-        moves, support = False, held
+        moves, support, distinct = False, held, 0
         for place in range(begin, end):
             i = draws[place]
             row = rows.kernel[rows.slot[i]]
@@ -87,8 +87,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             slope = product - 1.0 + shift * value
             curvature = diagonal + shift
             gamma = sum_error(constants.roundings, support, place - begin, held)
-            weigh(state, gamma)
-            error = row_error(rows, rows.slot[i], state) + gamma * (1.0 + shift * moved)
+            error = row_error(rows, rows.slot[i], state, gamma, distinct) + gamma * (1.0 + shift * moved)
             error += constants.underflow + constants.shift_error * moved + drift[place]
             tally.gradient[place, 0] = slope
             # Neither a sum of its terms nor omega overflows.
@@ -170,6 +169,9 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             moves = moves or size > 0.0
             state.step[0], state.last[0] = increment, i
             held += int(log[place] != 0.0) - int(value != 0.0)
+            if repeats == 1:
+                state.listed[distinct] = i
+                distinct += 1
             alpha[i] = log[place]
             signed[i] = labels[i] * log[place]
             slack = svm_slack(constants, repeats, moved, size, log[place])
