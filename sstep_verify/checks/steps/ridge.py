@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.slack import ridge_slack
+from sstep_verify.checks.steps.factors import BOTH, explain
 from sstep_verify.checks.steps.ridge_effects import effects_of, note
 from sstep_verify.checks.steps.ridge_residual import judged_residual
 from sstep_verify.checks.steps.tally import (
@@ -109,6 +110,8 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                     if step == begin:
                         note(tally, BOUNDARY, 1.0, 0.0, state, failed)
                     note(tally, STREAM, 1.0, 0.0, state, failed)
+                if failed:
+                    _explain(tally, state, constants.frozen)
                 if tail:
                     state.effects[TAIL] = state.effects[CURVATURE]
                     note(tally, TAIL, 1.0, 0.0, state, failed)
@@ -134,3 +137,16 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 state.slack[i] = 0.0
                 state.bounded[i] = state.moved[i] = abs(alpha[i])
                 state.start[i] = alpha[i]
+
+
+@compiled
+def _explain(tally, state, frozen):
+    """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
+    effects = state.effects
+    for place in range(state.residual.size):
+        left, bound = state.residual[place], state.left[place]
+        for which in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
+            explain(tally, which, left, effects[which, place], bound)
+        if frozen:
+            explain(tally, OVERLAP, left, effects[OVERLAP, place], bound)
+        explain(tally, BOTH, left, effects[KERNEL, place] + effects[SAME, place], bound)

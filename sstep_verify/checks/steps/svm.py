@@ -13,6 +13,7 @@ from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
+from sstep_verify.checks.steps.factors import BOTH, explain, explain_end
 from sstep_verify.checks.steps.rows import row_error
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -137,6 +138,13 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                     _note(tally, SAME, own * unit, 1.0, free, box_of)
                 if shift > 0.0:
                     _note(tally, OMEGA, shift * value * unit, 1.0, free, box_of)
+                if failed:
+                    _explain(tally, STALE, stale * unit, box_of)
+                    _explain(tally, CURVATURE, value - new, box_of)
+                    _explain(tally, KERNEL, (product - stale - own) * unit, box_of)
+                    _explain(tally, SAME, own * unit, box_of)
+                    _explain(tally, BOTH, (product - stale) * unit, box_of)
+                    _explain(tally, OMEGA, shift * value * unit, box_of)
                 if constants.form == FROZEN and width > 1 and repeats > 1:
                     # The frozen value in the place of the current one: no effect where the step is free.
                     before = value - state.first[i]
@@ -219,3 +227,15 @@ def _note(tally, quantity, change, size, free, box_of):
         abs(logged - other),
         failed,
     )
+
+
+@compiled
+def _explain(tally, quantity, change, box_of):
+    """Note what a factor on a quantity would have to be to explain a wrong step; see `_note`."""
+    new, _, upper, bound, logged, _ = box_of
+    if logged <= 0.0:
+        explain_end(tally, quantity, new - bound, -change)
+    elif logged >= upper:
+        explain_end(tally, quantity, upper - new - bound, change)
+    else:
+        explain(tally, quantity, logged - new, change, bound)

@@ -70,6 +70,11 @@ class Tally(NamedTuple):
         Steps over their bound.
     reproduced : ndarray of int64, shape (quantities,)
         Those of them that leaving the quantity out explains.
+    low, high : ndarray, shape (quantities + 1,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; the last is
+        of all corrections together.
+    fits : ndarray of int64, shape (quantities + 1,)
+        Comparisons that told of it.
     """
 
     distance: np.ndarray
@@ -88,6 +93,9 @@ class Tally(NamedTuple):
     looked: np.ndarray
     failed: np.ndarray
     reproduced: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    fits: np.ndarray
 
 
 def empty_tally(steps: int, block: int) -> Tally:
@@ -110,6 +118,9 @@ def empty_tally(steps: int, block: int) -> Tally:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
+        np.full(count + 1, -np.inf),
+        np.full(count + 1, np.inf),
+        np.zeros(count + 1, dtype=np.int64),
     )
 
 
