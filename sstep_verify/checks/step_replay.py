@@ -23,6 +23,7 @@ from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.exact import exact_steps
+from sstep_verify.checks.steps.factors import Factor, off_by_a_factor
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.own_step import own_step
@@ -68,11 +69,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 def _judge_run(
     case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
 ) -> Verdict:
-    units = (
-        "value of a coordinate"
-        if case.problem.is_svm
-        else "residual of a block system, 2-norm (exact: M-norm)"
-    )
+    units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
     broken, signs = _broken_chain(case, trajectory)
     if broken:
         return verdict_on(
@@ -83,8 +80,8 @@ def _judge_run(
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
     exact = exact_steps(case, trajectory, judged, judges[1], oracle)
-    findings += exact
-    terms = step_terms(case, s, trajectory, judged)
+    findings += exact.findings
+    terms = step_terms(case, s, trajectory, judged, exact.detectable)
     unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
     if not findings:
         nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
@@ -99,13 +96,15 @@ def _judge_run(
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
     at_fault = corrections(case, trajectory, judged)
     first = _first_wrong(case, trajectory, judged, judges[0])
-    reason = _reason(case, judged, found, status, terms, unseen, _diagnosis(judged, at_fault, first))
+    factors = off_by_a_factor(judged.tally, of_svm=case.problem.is_svm)
+    diagnosis = _diagnosis(judged, factors, at_fault, first)
+    reason = _reason(case, judged, found, status, terms, unseen, diagnosis)
     evidence = _evidence(judged, judged.steps)
-    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
+    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact.findings]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=reproducing(judged) or at_fault,
+        signs=reproducing(judged) or [factor.name for factor in factors] or at_fault,
     )  # fmt: skip
 
 
@@ -220,7 +219,7 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     return " ".join(words)
 
 
-def _diagnosis(judged: JudgedRun, at_fault: list[str], wrong: str) -> str:
+def _diagnosis(judged: JudgedRun, factors: list[Factor], at_fault: list[str], wrong: str) -> str:
     failed = int(judged.tally.failed[0])
     if judged.first_wrong is None:
         return "The judge's float64 step is within its bound; the exact step is not."
@@ -228,11 +227,14 @@ def _diagnosis(judged: JudgedRun, at_fault: list[str], wrong: str) -> str:
     names = reproducing(judged)
     if names:
         return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."
+    if factors:
+        told = " or ".join(f"{one.words}, delta in [{one.low:.4g}, {one.high:.4g}]" for one in factors)
+        return f"{words} A factor 1 + delta on one quantity explains all of them: {told}."
     if at_fault:
         return f"{words} None is the first of its window, so the correction is wrong: {at_fault[0]}."
     return (
-        f"{words} Leaving out no single quantity reproduces them: a factor on a quantity, another kernel, "
-        "another order of draws or another precision than declared may."
+        f"{words} Leaving out no single quantity reproduces them, nor does one factor on one of them: "
+        "another kernel, another order of draws or another precision than declared may."
     )
 
 

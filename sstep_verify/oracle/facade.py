@@ -12,6 +12,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.panel import PanelColumns
+from sstep_verify.oracle.replay.residual import block_residual
 from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_window
 from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.oracle.replay.window import Replay
@@ -124,6 +125,12 @@ class Oracle:
             return replay_ridge_panel(problem, kernel, begin, end, draws, carried, state)
         except SingularSystemError:
             return None
+
+    def residual(
+        self, problem: Problem, alpha: np.ndarray, draws: np.ndarray, bits: int = FIRST_BITS
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Enclose the sizes of a K-RR's residual on some coordinates; alpha (m,), draws and ends (b,)."""
+        return block_residual(problem, self.kernel(bits), alpha, draws)
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""

@@ -17,6 +17,8 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.block.factorisation import factorisation_error
+from sstep_verify.bounds.step.ridge import ridge_step_constants
+from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.solver import Declaration
@@ -104,6 +106,75 @@ def test_backward_errors_stay_within_their_bound(name, solve):
     print(f"{name}: {len(ratios)} systems, ratio max {max(ratios):.3g}, median {np.median(ratios):.3g}")
     assert len(ratios) >= 150
     assert max(ratios) > 1e-2
+
+
+def entries_left(matrix, x, rhs) -> np.ndarray:
+    """What a solution leaves of each right-hand side, exact and then rounded."""
+    exact = [[Fraction(float(value)) for value in row] for row in matrix]
+    x = [Fraction(float(value)) for value in x]
+    products = (sum(g * value for g, value in zip(row, x, strict=True)) for row in exact)
+    return np.array([float(abs(Fraction(float(r)) - one)) for one, r in zip(products, rhs, strict=True)])
+
+
+def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | None:
+    """What it may leave of each by the judge's own factors; None where they say nothing."""
+    block, sizes = len(x), np.abs(np.float64(x))
+    declaration = Declaration("tested", precision=precision, factorisation=name)
+    constants = ridge_step_constants(declaration, 8, 8, 1, block)._replace(modulus=least)
+    factor, bound = np.zeros((2, block, block)), np.zeros(block)
+    system, trace = np.float64(matrix), float(np.trace(matrix)) * OUTWARD
+    assert factored(system, factor[0])
+    shared = solve_errors(constants, factor[0], sizes, 2 * given + constants.doubt * trace, trace, bound)
+    length = float(np.linalg.norm(sizes)) * OUTWARD
+    return None if shared == np.inf else (bound + (shared + given) * length) * OUTWARD
+
+
+@pytest.mark.parametrize(("name", "solve"), [("ldl", eliminated), ("cholesky", by_cholesky)])
+def test_what_a_solution_leaves_of_each_entry_stays_within_what_the_factors_allow(name, solve):
+    ratios: list[float] = []
+    gained: list[float] = []
+
+    @settings(max_examples=300)
+    @given(systems())
+    def holds(drawn):
+        precision, matrix, held, given, least, rhs = drawn
+        if name == "cholesky":
+            held = np.triu(held) + np.triu(held, 1).T
+        declaration = Declaration("tested", precision=precision, factorisation=name)
+        by_trace = factorisation_error(np.abs(np.float64(matrix)), given, least, declaration)
+        if not given + by_trace < least:
+            return
+        x = solve(precision, held, rhs)
+        allowed = entries_allowed(name, precision, matrix, x, given, least)
+        event("by the factors" if allowed is not None else "by the trace")
+        if allowed is None:
+            return
+        left = entries_left(matrix, x, rhs)
+        assert (left <= allowed).all()
+        ratios.append(float(np.max(left / np.where(allowed > 0.0, allowed, 1.0))))
+        length = float(np.linalg.norm(np.float64(x)))
+        if length and not given and len(x) > 1:
+            gained.append(by_trace * length / float(np.linalg.norm(allowed)))
+
+    holds()
+    print(
+        f"{name}: {len(ratios)} systems, ratio max {max(ratios):.3g}, median gain {np.median(gained):.3g}"
+    )
+    assert len(ratios) >= 150
+    assert max(ratios) > 2e-2
+    assert np.median(gained) > 1.0
+
+
+def test_a_larger_error_of_one_entry_is_beyond_what_the_factors_allow():
+    matrix, rhs = np.array([[400.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    x = np.linalg.solve(matrix, rhs)
+    allowed = entries_allowed("ldl", "float64", matrix, x, 0.0, 2.0)
+    wrong = np.linalg.solve(matrix, [rhs[0], rhs[1] + 3.0 * allowed[1]])
+    assert (entries_left(matrix, x, rhs) <= allowed).all()
+    assert entries_left(matrix, wrong, rhs)[1] > allowed[1]
+    # The bound by the trace is that of the largest pivot, for all entries alike.
+    by_trace = factorisation_error(matrix, 0.0, 2.0, Declaration("tested", factorisation="ldl"))
+    assert not exceeds(matrix, wrong, rhs, by_trace)[0]
 
 
 def test_an_error_of_three_bounds_is_found():

@@ -4,9 +4,10 @@ The computed increment D^ solves ``(G + dG) D^ = r + dr`` with the block system 
 and the residual r at the solver's own iterate.
 
     |dr| <= gamma_k (|y| + m |a| + |K| (|a| + sum |D_t|) / lambda) + delta (|a| + sum |D_t|) / lambda,
-        k = p + q + j + 8 where the increments are summed per coordinate, else p + j b + 8, with p nonzero
-        entries of a at the window's start, q coordinates drawn in the j steps before (exact zeros among
-        the terms cost no rounding), or the smaller height of a declared summation tree in the place of p;
+        k = p + q + r + 8 where the increments are summed per coordinate, else p + j b + r + 8, p nonzero
+        entries of a at the window's start, q coordinates drawn in the j steps before, one of them r times
+        (exact zeros among the terms cost no rounding), or the smaller height of a declared summation
+        tree in the place of p;
     ||dG||_2 <= ||delta_BB||_F / lambda + gamma_3 ||G||_F + backward error of the declared factorisation
 
 (bounds/block/factorisation.py). With eigenvalues of G at least mu and an exact increment known up to a
@@ -197,7 +198,8 @@ class RidgeLocalErrors:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
         block, made, carried, samples = draws.size, self._made, self._carried, self._samples
         summed = self._declaration.increments == "summed"
-        corrections = int(np.count_nonzero(self._drawn)) + made if summed else made * block
+        most = int(self._drawn.max(initial=0))
+        corrections = most + (int(np.count_nonzero(self._drawn)) if summed else made * block)
         terms = self._stale[draws] + self._products[draws] @ self._moved
         error = self._stale_error[draws] + self._solver[draws] @ self._moved + self._underflow[draws]
         if self._declaration.update != "frozen":

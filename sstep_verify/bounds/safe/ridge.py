@@ -35,8 +35,8 @@ from sstep_verify.bounds.step.ridge import (
     RidgeStepConstants,
     ridge_inputs,
     ridge_step_constants,
-    solve_error,
 )
+from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, raised
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration

@@ -51,8 +51,9 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.ridge import RidgeInputs, RidgeStepConstants, ridge_weights, solve_error
+from sstep_verify.bounds.step.ridge import RidgeInputs, RidgeStepConstants, ridge_errors
 from sstep_verify.bounds.step.slack import svm_landing, svm_slack
+from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import IN_PLACE, SvmStepConstants
 from sstep_verify.compiled import compiled
@@ -101,7 +102,7 @@ def ridge_system(
     """
     largest = largest_normal(precision)
     with np.errstate(all="ignore"):
-        weight, _ = ridge_weights(entries, inputs, 0.0)
+        _, weight, _ = ridge_errors(entries, inputs)
         system = entries.values / inputs.penalty + samples * np.eye(len(entries.values))
         roundings = gamma(3, unit_roundoff(precision)) + gamma(3, OWN)
         bound = weight + roundings * (np.abs(system) + weight)

@@ -3,23 +3,26 @@
 A log tells the new values of the block B of each step, so a is known exactly before every step. The
 increment D^ that the solver computed solves ``(G + dG) D^ = r + dr`` with ``G = K_BB/lambda + m I`` and the
 residual ``r = y_B - m a_B - K_B a/lambda`` at the run's own a (bounds/block/local.py), so no system need
-be solved to judge it:
+be solved to judge it: for each coordinate of the block
 
-    || r - G D^ ||_2 = || dG D^ - dr ||_2 <= ||dG||_2 ||D^||_2 + ||dr||_2.
+    |r - G D^| = |dG D^ - dr| <= |dG| |D^| + |dr|.
 
 The logged increment D (exact difference of logged values) differs from D^ by the rounding of what is
-stored: u |a_B + D| in place; twice ``gamma_{r+2} (|a'_B| + moved_B)`` where a was frozen, r draws of the
-coordinate so far in the window, a' the vector at its start. With e the bound on that,
+stored: u |a_B + D| in place; where a was frozen, what the sums of r and of r - 1 increments may be off by,
+r draws of the coordinate so far in the window (bounds/step/slack.py), a' the vector at its start. With e
+the bound on that,
 
-    || r - G D ||_2 <= ||dG||_2 (||D||_2 + ||e||_2) + ||dr||_2 + || |G| e ||_2.
+    |r - G D| <= |dG| (|D| + e) + |dr| + |G| e.
 
-Corrections of dr are formed with D^_t, not D_t, of the steps t before: ``|K_B| e_t / lambda`` is part of
-dr. In the M-norm of a, the step's error is at most this residual over sqrt(m), since G >= m I; no factor
-grows with s but in the count of roundings, ``k = p + corrections + 8``, p taken as m.
+dG is the error of the entries held, ``delta_BB/lambda + gamma_3 |G|``, and the backward error of the
+solve (bounds/step/solve.py). Corrections of dr are formed with D^_t, not D_t, of the steps t before:
+``|K_B| e_t / lambda`` is part of dr. In the M-norm of a, the step's error is at most the 2-norm of this
+residual over sqrt(m), since G >= m I; no factor grows with s but in the count of roundings
+(bounds/step/roundings.py).
 
-The judge forms ``r - G D`` in float64 from kernel rows of its own: ``gamma_{m+b+10}`` of the sum of all
-absolute values, and its own delta, are added to the bound. As in bounds/step/svm.py, `bounded` holds |a'|
-plus ``|D_t| + e_t / gamma`` of the steps since the window's start.
+The judge forms ``r - G D`` in float64 from kernel rows of its own: its roundings of r, ``gamma_{b+10}`` of
+``|G| |D|``, and its own delta are added. As in bounds/step/svm.py, `bounded` holds |a'| plus the
+``|D_t| + e_t`` of the steps since the window's start, `slack` the e_t alone.
 
 Operations on numbers that underflow add the smallest number each: products with a, which are then divided
 by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
@@ -35,8 +38,9 @@ import numpy as np
 
 from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.step.roundings import StepRoundings, step_roundings
+from sstep_verify.bounds.step.solve import FACTORISATIONS
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored
-from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration, Factorisation
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import (
@@ -49,9 +53,6 @@ from sstep_verify.numerics.rounding import (
     unit_roundoff,
 )
 
-CHOLESKY, LDL, LU = 0, 1, 2
-FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
-
 
 class RidgeStepConstants(NamedTuple):
     """What the bound of every block step of a window is made from.
@@ -59,38 +60,47 @@ class RidgeStepConstants(NamedTuple):
     Parameters
     ----------
     residual : float
-        gamma of the right-hand side's sum, solver's and judge's share together.
+        gamma of the right-hand side's sum in the last step of a window, solver's and judge's share.
+    roundings : StepRoundings
+        From which that of each step follows.
     system : float
         gamma_3 of the entries of G.
     backward, eliminate : float
         Factor of trace(G) in the backward error of the factorisation; what elimination without pivoting
         may move G by, over trace(G).
+    solve, doubt : float
+        gamma of the product of the factors; what the factorisations of solver and judge may move G by,
+        over trace(G).
     factorisation : int
-        `CHOLESKY`, `LDL` or `LU`.
+        `CHOLESKY`, `LDL` or `LU` of bounds/step/solve.py.
     judge : float
-        gamma of the judge's own sum with G D.
+        gamma of the judge's own product G D.
     underflow : float
         Smallest number times the operations on one entry of the residual.
     largest : float
         Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
     u : float
         Unit roundoff of the solver.
-    frozen : bool
-        Whether a is frozen within a window.
+    frozen, summed : bool
+        Whether a is frozen within a window, and whether increments are summed per coordinate.
     modulus : float
         A number that no eigenvalue of G is below (m).
     """
 
     residual: float
+    roundings: StepRoundings
     system: float
     backward: float
     eliminate: float
+    solve: float
+    doubt: float
     factorisation: int
     judge: float
     underflow: float
     largest: float
     u: float
     frozen: bool
+    summed: bool
     modulus: float
 
 
@@ -131,24 +141,30 @@ def ridge_step_constants(
     precision = declaration.precision
     u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
     drawn = width * block
-    summed = min(drawn, samples) + width if declaration.increments == "summed" else drawn
-    roundings = stale_roundings(support, samples, drawn, declaration.summation) + summed + 8
-    roundings += factored.features
+    summed = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
+    others, own_others = 5 + factored.features, block + 10
+    longest = stale_roundings(support, samples, drawn, declaration.summation) + summed + others
     backward, eliminate = _factorisation(declaration.factorisation, block, u)
     operations = (
         (samples + drawn) * (1.0 + factored.length) + 2 * block * (block + 3) + 8 + factored.features
     )
     return RidgeStepConstants(
-        residual=gamma(roundings, u) + gamma(samples + block + 10, own),
+        residual=gamma(longest, u) + gamma(samples + own_others, own),
+        roundings=step_roundings(
+            precision, samples, drawn, declaration.summation, others, own_others, judge=judge
+        ),
         system=gamma(3, u),
         backward=backward,
         eliminate=eliminate,
+        solve=backward / 2.0 if declaration.factorisation == "ldl" and block > 1 else backward,
+        doubt=2.0 * (gamma(block + 8, u) + gamma(block + 8, unit_roundoff("float64"))),
         factorisation=FACTORISATIONS[declaration.factorisation],
-        judge=gamma(samples + block + 10, own),
+        judge=gamma(own_others, own),
         underflow=operations * (smallest(precision) + smallest("float64")),
         largest=largest_normal(precision),
         u=u,
         frozen=declaration.update == "frozen",
+        summed=declaration.increments == "summed",
         modulus=float(samples),
     )
 
@@ -195,49 +211,17 @@ def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) 
         )
 
 
-def ridge_weights(
-    entries: KernelEntries, inputs: RidgeInputs, residual: float, *, judge: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """Error per unit of what ``K / lambda`` multiplies, and of a system's entries, both (c, m).
+def ridge_errors(
+    entries: KernelEntries, inputs: RidgeInputs, *, judge: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sizes of ``K / lambda`` that roundings multiply, and the errors of its entries, each (c, m).
 
-    The first is ``gamma |K| / lambda + delta / lambda``, solver's and judge's delta together; the second
-    the solver's delta alone.
+    The first errors are ``delta / lambda`` of solver and judge together; the second those of the solver.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         size = entries.term_sizes / inputs.least * OUTWARD
         solver = (entries.solver / inputs.least + inputs.change * size) * OUTWARD
         own = entries.own / inputs.penalty * OUTWARD if judge else 0.0
-        weights = (residual * size + solver + own) * OUTWARD
-        return np.nan_to_num(weights, nan=np.inf, posinf=np.inf), np.nan_to_num(
-            solver, nan=np.inf, posinf=np.inf
-        )
-
-
-@compiled
-def solve_error(constants, trace, given, block):
-    """Bound on ``||dG||_2`` of one block solve, errors of the system held not included.
-
-    Parameters
-    ----------
-    constants : RidgeStepConstants
-        Constants.
-    trace : float
-        Trace of G.
-    given : float
-        Bound on the Frobenius norm of the error of the system held.
-    block : int
-        Coordinates of a block (b).
-
-    Returns
-    -------
-    float
-        Infinite where the factorisation may break down. Source: bounds/block/factorisation.py.
-    """
-    if constants.factorisation == CHOLESKY:
-        return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD
-    if constants.factorisation == LDL and block > 1:
-        moved = (given + constants.eliminate * trace) * OUTWARD
-        if not moved <= (constants.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
-            return np.inf
-        return constants.backward * trace * OUTWARD
-    return constants.backward * (trace + given) * OUTWARD
+        found = np.stack((size, (solver + own) * OUTWARD, solver))
+        sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
+        return sizes, errors, solvers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD
@@ -9,9 +11,17 @@ from sstep_verify.numerics.rounding import OUTWARD
 
 @compiled
 def frozen_landing(draws, u, size):
-    """How far the sum of a frozen coordinate's value and its increments, all of `size`, may be off."""
-    k = (draws + 2) * u
-    return k / (1.0 - k) * size * OUTWARD
+    """How far the sum of a frozen coordinate's value and its increments, all of `size`, may be off.
+
+    No more than ``gamma_r S``, S the sizes of the value and of the increments that were added: each of
+    these is two such sums' errors from the logged one, so that ``S <= size + 2 r gamma_r S``. One rounding
+    more is left for a sum that begins with 0.
+    """
+    if draws == 0:
+        return 0.0
+    k = (draws + 1) * u
+    rest = 1.0 - (1.0 + 2.0 * draws) * k
+    return k / rest * size * OUTWARD if rest > 0.0 else np.inf
 
 
 @compiled
@@ -48,7 +58,7 @@ def svm_slack(constants, draws, moved, size, logged):
         Value after the step.
     """
     if constants.form == FROZEN:
-        return 2.0 * svm_landing(constants, draws, moved + size)
+        return svm_landing(constants, draws, moved + size) + svm_landing(constants, draws - 1, moved)
     slack = constants.u * size
     if constants.form == ADDED:
         slack += constants.u * abs(logged)
@@ -73,5 +83,6 @@ def ridge_slack(constants, draws, moved, size, logged):
         Value after the step.
     """
     if constants.frozen:
-        return 2.0 * frozen_landing(draws, constants.u, moved + size)
+        before = frozen_landing(draws - 1, constants.u, moved)
+        return before + frozen_landing(draws, constants.u, moved + size)
     return constants.u * abs(logged)

@@ -2,21 +2,21 @@
 
 A log tells the new value of the coordinate i of each step, so a is known exactly before every step, also
 inside a window, and what a correct implementation may do wrong there is local. Let a' be its a at the
-window's start, theta_t the logged increments since (exact differences of logged values), p the nonzero
-entries of a' and s the steps of a window. Its gradient is a sum, in any order, of stale products,
+window's start, theta_t the logged increments since (exact differences of logged values) and p the nonzero
+entries of a'. Its gradient is a sum, in any order, of stale products,
 corrections, 1 and the shift's products (bounds/window/svm.py), so with unit roundoff u
 
     |g^ - g| <= gamma_k (sum |K_il| |a'_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega (|a'_i| + moved_i))
                 + sum delta_il |a'_l| + sum_t delta(i, i_t) |theta_t| + sum_t |K(i, i_t)| e_t,
 
-with ``k = p + s + 6``,
-
-where e_t is how far the increment it corrected with may be from the logged one:
+with ``k = p + t + 6`` after t steps of the window (bounds/step/roundings.py), where e_t is how far the
+increment it corrected with may be from the logged one:
 
 * in-place: the stored value is the clipped one, the increment its rounded difference: u |theta_t|;
 * added: the stored value is ``fl(value + increment)``: u |stored| + u |theta_t|;
 * frozen: both stored and used values are sums of at most r + 1 numbers, r draws of the coordinate so far,
-  each off by at most ``landing = gamma_{r+2} (|a'_i| + moved_i)``: 2 landing.
+  each off by at most about ``landing_r = gamma_{r+1} (|a'_i| + moved_i)`` (bounds/step/slack.py), and the
+  increment is the difference of two of them: landing_r + landing_{r-1}, where a' itself is exact.
 
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
 ``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel/entries.py).
@@ -24,15 +24,14 @@ With the linear kernel the products may be formed from the samples: k is larger 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
 rounding of C (bounds/box_rounding.py). The stored value lands on the clipped one in place, within
-u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 landing where frozen;
-the value stepped from is then within 2 landing of the logged one as well. Nothing is propagated: no factor
-grows with s but in k.
+u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 landing_r where
+frozen; the value stepped from is then within 2 landing_{r-1} of the logged one as well. Nothing is
+propagated: no factor grows with s but in k.
 
-The judge makes the same step in float64 from the same a, in place, with products in any order over all m
-entries: the same theorem with u64 and ``k = m + 7``, its own delta. Two correct values differ by no more
-than the sum of both bounds. Sums of ``|a'_l|`` and ``|theta_t|`` are taken together: `bounded` holds
-|a'|, to which each step adds ``|theta_t| + e_t / gamma``, gamma the sum of both constants, because
-``|K| <= weight / gamma`` for ``weight = gamma |K| + delta``.
+The judge makes the same step in float64 from the same a, in place, with products in any order over its
+nonzero entries: the same theorem with u64 and ``k = p + q + 7``, its own delta. Two correct values differ
+by no more than the sum of both bounds. Sums of ``|a'_l|`` and ``|theta_t|`` are taken together: `bounded`
+holds |a'|, to which each step adds ``|theta_t| + e_t``, and `slack` the e_t alone.
 """
 
 from __future__ import annotations
@@ -111,5 +110,6 @@ def svm_stored_bound(constants, error, draws, moved, value, new, upper):
         bound += constants.u * (2.0 * change + abs(value) + clipped + 4.0 * bound)
     elif constants.form == FROZEN:
         landing = svm_landing(constants, draws, moved + change + bound)
-        bound += 4.0 * landing + constants.u * (change + bound)
+        landing += svm_landing(constants, draws - 1, moved)
+        bound += 2.0 * landing + constants.u * (change + bound)
     return bound * OUTWARD

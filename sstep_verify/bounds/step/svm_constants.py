@@ -8,6 +8,7 @@ import numpy as np
 
 from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.step.roundings import StepRoundings, step_roundings
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
@@ -47,7 +48,9 @@ class SvmStepConstants(NamedTuple):
     Parameters
     ----------
     gradient : float
-        gamma of the gradient's sum.
+        gamma of the gradient's sum in the last step of a window.
+    roundings : StepRoundings
+        From which that of each step follows.
     curvature, quotient : float
         gamma_3 and gamma_2.
     shift_error, upper_error : float
@@ -67,6 +70,7 @@ class SvmStepConstants(NamedTuple):
     """
 
     gradient: float
+    roundings: StepRoundings
     curvature: float
     quotient: float
     shift_error: float
@@ -107,13 +111,16 @@ def svm_step_constants(
     """
     precision = declaration.precision
     u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
-    roundings = stale_roundings(support, samples, width, declaration.summation) + width + 6
-    roundings += factored.features
+    others, own_others = 6 + factored.features, 7
+    longest = stale_roundings(support, samples, width, declaration.summation) + width + others
     upper_error, shift_error = box_errors(upper, shift, declaration)
     # A product for each entry of a, two for each step, and at most 6 others may underflow.
     products = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     return SvmStepConstants(
-        gradient=gamma(roundings, u) + gamma(samples + 7, own),
+        gradient=gamma(longest, u) + gamma(samples + own_others, own),
+        roundings=step_roundings(
+            precision, samples, width, declaration.summation, others, own_others, judge=judge
+        ),
         curvature=gamma(3, u) + gamma(3, own),
         quotient=gamma(2, u) + gamma(2, own),
         shift_error=shift_error,
@@ -127,19 +134,19 @@ def svm_step_constants(
     )
 
 
-def step_weights(entries: KernelEntries, gradient: float, *, judge: bool = True) -> np.ndarray:
-    """``gamma |K| + delta`` for each kernel entry, shape (c, m): error per unit of what it multiplies.
+def step_errors(entries: KernelEntries, *, judge: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes of the kernel entries that roundings multiply, and their errors, both (c, m).
 
     Parameters
     ----------
     entries : KernelEntries
         Kernel rows with bounds on their errors, the solver's and the judge's own.
-    gradient : float
-        gamma of the gradient's sum.
     judge : bool
-        Whether the judge's own entries are part of it; False where the kernel is exact.
+        Whether the judge's own errors are part of them; False where the kernel is exact.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        own = entries.own if judge else 0.0
-        weights = gradient * entries.term_sizes + (entries.solver + own)
-        return np.nan_to_num(weights * OUTWARD, nan=np.inf, posinf=np.inf)
+        errors = entries.solver + (entries.own if judge else 0.0)
+        sizes, errors = entries.term_sizes * OUTWARD, errors * OUTWARD
+        return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf), np.nan_to_num(
+            errors, nan=np.inf, posinf=np.inf
+        )

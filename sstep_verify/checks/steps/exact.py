@@ -1,29 +1,55 @@
-"""Notable steps of a run again in exact arithmetic, against the solver's share of the bound alone."""
+"""Steps of a run again in exact arithmetic, against the solver's share of the bound alone.
+
+These are notable ones, and for each quantity of a step the one that would show the smallest error in it:
+the judge's own roundings, about half of what a float64 step is compared with, are no part of that bound.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, ratios
 from sstep_verify.checks.steps.found import JudgedRun
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.tally import EVENTS
+from sstep_verify.checks.steps.tally import EVENTS, NAMES
 from sstep_verify.oracle.facade import MOST_BITS, Oracle
+from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import SEEN
 
 EXACT_WORDS = 1 << 16
 """Kernel entries of the exact steps of a run; one step is replayed even where it has more."""
+
+ENDS = (UPPER, LOWER)
+"""Of what is certainly clipped the float64 judge knows the last bit."""
 
 BITS = 192
 """Precision a step is replayed with at first: one step loses few bits."""
 
 
+@dataclass(frozen=True)
+class ExactSteps:
+    """What exact arithmetic found.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        One per step replayed.
+    detectable : dict of str to float
+        Per quantity: smallest relative error that one of them was certain to show.
+    """
+
+    findings: list[Finding]
+    detectable: dict[str, float]
+
+
 def exact_steps(
     case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge, oracle: Oracle
-) -> list[Finding]:
+) -> ExactSteps:
     """Replay steps of a run exactly.
 
     Parameters
@@ -38,18 +64,46 @@ def exact_steps(
         Gives the solver's share of a step's bound.
     oracle : Oracle
         Replays.
-
-    Returns
-    -------
-    list of Finding
-        One per step replayed.
     """
     words = case.problem.samples * case.stream.block
     if words > case.replay_limit:
-        return []
-    wanted = _notable(case, judged)[: max(EXACT_WORDS // words, 1)]
-    found = [_exact(case, trajectory, iteration, why, judge, oracle) for iteration, why in wanted]
-    return [finding for finding in found if finding.bound < math.inf]
+        return ExactSteps([], {})
+    most = max(EXACT_WORDS // words, 1)
+    why = dict(_notable(case, judged))
+    telling = _telling(trajectory, judged, judge) if most > len(why) else {}
+    for name, (iteration, _) in telling.items():
+        why.setdefault(iteration, f"{name} shows best")
+    found = {
+        iteration: _exact(case, trajectory, iteration, because, judge, oracle)
+        for iteration, because in list(why.items())[:most]
+    }
+    return ExactSteps(
+        [finding for finding in found.values() if finding.bound < math.inf],
+        {
+            name: error
+            for name, (iteration, error) in telling.items()
+            if iteration in found and found[iteration].decided
+        },
+    )
+
+
+def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dict[str, tuple[int, float]]:
+    """Per quantity the iterations made before the step that shows it best, and the error it shows.
+
+    It is sought in the window of the step at which the float64 judge would see it best.
+    """
+    windows, found = {}, {}
+    for number, name in enumerate(NAMES):
+        best = int(judged.tally.best[number])
+        if best < 0 or name in ENDS:
+            continue
+        window = best // trajectory.s
+        if window not in windows:
+            windows[window] = judge.window(trajectory, best)
+        tally = windows[window]
+        if 0.0 < tally.relative[number] < math.inf:
+            found[name] = int(tally.best[number]), SEEN / float(tally.relative[number])
+    return found
 
 
 def _notable(case: Case, judged: JudgedRun) -> list[tuple[int, str]]:
@@ -75,17 +129,21 @@ def _exact(
     after = before.copy()
     assert trajectory.log is not None
     after[drawn[0]] = trajectory.log[iteration]
-    bound = judge.step(trajectory, iteration).bound
-    if not case.problem.is_svm:
-        bound /= math.sqrt(case.problem.samples)  # the M-norm is at most the residual's 2-norm over sqrt(m)
+    bounds = judge.step_bounds(trajectory, iteration)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
+    bound = float(bounds.max())
     if not bound < math.inf or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return Finding(what, math.inf, math.inf, bound)
     bits = BITS
     while True:
-        replay = oracle.replay(case.problem, before, after, drawn, bits)
-        finding = Finding(what, float(replay.lower.max()), float(replay.upper.max()), bound)
+        if case.problem.is_svm:
+            replay = oracle.replay(case.problem, before, after, drawn, bits)
+            lower, upper = replay.lower, replay.upper
+        else:
+            lower, upper = oracle.residual(case.problem, after, drawn[0], bits)
+        place = int(np.argmax(ratios(upper, bounds)))
+        finding = Finding(what, float(lower[place]), float(upper[place]), float(bounds[place]))
         # The radius must be small beside the bound, or the ratio is that of the radius.
-        if finding.upper - finding.lower <= bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
+        if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
             return finding
         bits *= 2

@@ -20,7 +20,7 @@ class JudgedStep:
         Iterations made before it.
     distance, bound : float
         Distance of the logged step from the judge's, and the bound on it: of the value (K-SVM), or the
-        2-norm of the residual (K-RR).
+        entry of the residual that is largest beside its bound (K-RR).
     """
 
     iteration: int
@@ -58,12 +58,18 @@ class JudgedRun:
     wrong: np.ndarray
 
 
-def largest_step(distance, bound, finite, first: int) -> JudgedStep | None:
+def judged_step(tally: Tally, place: int, first: int) -> JudgedStep:
+    """The step at a place of the stretch judged last, which begins after `first` iterations."""
+    return JudgedStep(first + place, float(tally.distance[place]), float(tally.bound[place]))
+
+
+def largest_step(tally: Tally, finite, first: int) -> JudgedStep | None:
     """The step with the largest ratio among those with a finite bound."""
     if not finite.any():
         return None
-    place = int(np.argmax(np.where(finite, _ratios(distance, bound), -1.0)))
-    return JudgedStep(first + place, float(distance[place]), float(bound[place]))
+    count = finite.size
+    ratio = np.where(finite, _ratios(tally.distance[:count], tally.bound[:count]), -1.0)
+    return judged_step(tally, int(np.argmax(ratio)), first)
 
 
 def _ratios(distance, bound) -> np.ndarray:

@@ -9,7 +9,7 @@ from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.found import JudgedRun, JudgedStep, largest_step
+from sstep_verify.checks.steps.found import JudgedRun, judged_step, largest_step
 from sstep_verify.checks.steps.ridge import judge_ridge_steps
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
@@ -80,28 +80,32 @@ class StepJudge:
                 distance, bound = tally.distance[: last - first], tally.bound[: last - first]
                 finite = np.isfinite(bound)
                 judged, decided = judged + last - first, decided + int(finite.sum())
-                found = largest_step(distance, bound, finite, first)
+                found = largest_step(tally, finite, first)
                 if found and (worst is None or found.ratio > worst.ratio):
                     worst = found
                 places = np.flatnonzero(finite & ~(distance <= bound))
                 wrong.append(first + places)
                 if first_wrong is None and found and found.ratio > 1.0:
-                    place = int(places[0])
-                    first_wrong = JudgedStep(first + place, float(distance[place]), float(bound[place]))
+                    first_wrong = judged_step(tally, int(places[0]), first)
             position = end
         return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
 
-    def step(self, trajectory: Trajectory, iteration: int) -> JudgedStep:
-        """Judge one step again, from the start of its window."""
+    def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
+        """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        state, tally = self._state(trajectory), empty_tally(trajectory.s, self._case.stream.block)
-        self._skip(trajectory, state, 0, begin)
-        drift = self._drift(trajectory)
-        if drift is not None and begin:
-            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
-        self._judge_steps(trajectory, state, tally, drift, begin, iteration + 1)
-        place = iteration - begin
-        return JudgedStep(iteration, float(tally.distance[place]), float(tally.bound[place]))
+        tally = empty_tally(trajectory.s, self._case.stream.block)
+        state = self._judge_from(trajectory, tally, begin, iteration + 1)
+        if isinstance(state, SvmState):
+            return tally.bound[iteration - begin : iteration - begin + 1]
+        return state.left
+
+    def window(self, trajectory: Trajectory, iteration: int) -> Tally:
+        """Judge the window again that holds a step; what its steps could have shown."""
+        begin = iteration // trajectory.s * trajectory.s
+        end = min(begin + trajectory.s, trajectory.length)
+        tally = empty_tally(end - begin, self._case.stream.block)
+        self._judge_from(trajectory, tally, begin, end, looked=True)
+        return tally
 
     def gradients(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
         """The gradients of all steps (K-RR: right-hand sides) and bounds on the solver's, both (H, b)."""
@@ -157,19 +161,35 @@ class StepJudge:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
             last = min(first + (1 << 16), end)
-            follow(state.alpha, self._draws(trajectory, first, last), self._log(trajectory, first, last))
+            draws, log = self._draws(trajectory, first, last), self._log(trajectory, first, last)
+            follow(state.alpha, draws, log, state.step)
+            state.last[:] = draws[-1]
         if end > begin:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
-            state.last[:] = -1
             if isinstance(state, SvmState):
                 state.signed[:] = state.start[:] = state.labels * state.alpha
             else:
                 state.start[:] = state.alpha
 
+    def _judge_from(
+        self, trajectory: Trajectory, tally: Tally, begin: int, end: int, *, looked: bool = False
+    ) -> SvmState | RidgeState:
+        """Judge iterations begin..end-1 of one window, of a run of which nothing else is judged."""
+        state = self._state(trajectory)
+        self._skip(trajectory, state, 0, begin)
+        drift = self._drift(trajectory)
+        if drift is not None and begin:
+            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
+        self._judge_steps(trajectory, state, tally, drift, begin, end, looked=looked)
+        return state
+
     def _judge_steps(
-        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int
+        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int, *, looked=False
     ) -> None:
-        """Judge the windows of iterations begin..end-1, in as many calls as their rows allow."""
+        """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
+
+        All of them are looked at for what each quantity does, or sampled stretches.
+        """
         case, width = self._case, trajectory.s
         draws, log = self._draws(trajectory, begin, end), self._log(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
@@ -179,25 +199,22 @@ class StepJudge:
             part = slice(first, min(first + step, end - begin))
             steps = part.stop - part.start
             closing = begin + part.stop == trajectory.length
-            sampled = np.full(steps, ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
+            sampled = np.full(steps, looked or ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
             at = begin + first
             own = part_of(tally, part)
             if case.problem.is_svm:
                 loss = case.problem.hinge
-                # Rounded up to a power of two: the weights of rows are kept for as long as it stays.
-                support = min(int(np.count_nonzero(state.alpha)) + draws[part].size, samples)
-                support = min(1 << (support - 1).bit_length(), samples)
                 constants = svm_step_constants(
                     case.declaration,
                     samples,
-                    support,
+                    samples,
                     width,
                     loss.shift,
                     loss.upper,
                     self._rows.factored,
                     judge=self._judge,
                 )
-                rows = self._rows.of(draws[part], constants.gradient)
+                rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
                 judge_svm_steps(
                     rows, state, stretch, (loss.shift, loss.upper), constants, errors[part], own
@@ -206,14 +223,15 @@ class StepJudge:
                 bounds = ridge_step_constants(
                     case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
                 )
-                rows = self._rows.of(draws[part], bounds.residual)
+                rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
                 judge_ridge_steps(rows, state, stretch, self._inputs, bounds, errors[part], own)
 
 
 @compiled
-def follow(alpha, draws, log):
-    """Set a to what the log says after some steps; draws and log (steps, b)."""
+def follow(alpha, draws, log, increment):
+    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
+            increment[place] = log[step, place] - alpha[draws[step, place]]
             alpha[draws[step, place]] = log[step, place]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.ridge import solve_error
 from sstep_verify.bounds.step.slack import ridge_slack
-from sstep_verify.checks.steps.ridge_effects import effects_of, norm, note
+from sstep_verify.checks.steps.factors import BOTH, explain
+from sstep_verify.checks.steps.ridge_effects import effects_of, note
+from sstep_verify.checks.steps.ridge_residual import judged_residual
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -26,10 +27,6 @@ from sstep_verify.checks.steps.tally import (
     event,
 )
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD
-
-SQUARE_ROOT_OF_SMALLEST = 2.0**-537
-"""Root of the smallest float64 number."""
 
 
 @compiled
@@ -38,8 +35,8 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
 
     Parameters
     ----------
-    rows : RidgeRows
-        Kernel rows of the coordinates drawn, their weights, and where each coordinate's row is.
+    rows : Rows
+        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
     state : RidgeState
         The run's own a, advanced by the log, and the judge's scratch.
     stretch : Stretch
@@ -56,8 +53,9 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
     alpha, scale = state.alpha, 1.0 / inputs.penalty
     blocks, log, width = stretch.draws, stretch.log, stretch.width
     steps, block = blocks.shape
+    held = np.count_nonzero(alpha)
     for begin in range(0, steps, width):
-        end = min(begin + width, steps)
+        end, support, distinct, most = min(begin + width, steps), held, 0, 0
         tail = stretch.closing and end - begin < width
         for step in range(begin, end):
             repeats = 0
@@ -67,7 +65,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                     state.first[i] = alpha[i]
                 state.drawn[i] += 1
                 repeats = max(repeats, state.drawn[i])
-            iteration = stretch.first + step
+            iteration = tally.now[0] = stretch.first + step
             event(tally, FREE, iteration)
             if repeats > 1:
                 event(tally, REPEATED, iteration)
@@ -76,9 +74,14 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
             if tail:
                 event(tally, TAIL_STEP, iteration)
             stale_of = end - begin > 1
-            bound, distance, solved = _residual(
-                rows, state, blocks[step], log[step], inputs, constants, drift[step]
+            corrections = most + (distinct if constants.summed else (step - begin) * block)
+            count = (support, corrections, held, distinct)
+            bound, distance, solved = judged_residual(
+                rows, state, blocks[step], log[step], inputs, constants, drift[step], count
             )
+            if solved:
+                worst = np.argmax(np.abs(state.residual) / state.left)
+                bound, distance = state.left[worst], abs(state.residual[worst])
             tally.distance[step], tally.bound[step] = distance, bound
             for place in range(block):
                 tally.gradient[step, place] = state.right[place]
@@ -88,141 +91,62 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 tally.failed[0] += 1
             if failed or stretch.sampled[step]:
                 tally.planned[0] += 1
-            if bound < np.inf:
-                effects = state.effects
-                if solved and (failed or stretch.sampled[step]):
-                    tally.looked[0] += 1
-                    effects_of(rows, state, blocks[step], log[step], scale, stale_of)
-                    for which, change in ((STALE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
-                        note(tally, which, effects[which], change, 1.0, state.residual, bound, failed)
-                    # Of twice the system a solver gets half the increment.
-                    note(tally, CURVATURE, effects[CURVATURE], 1.0, 0.5, state.residual, bound, failed)
-                    if block > 1:
-                        # The increment without them is at least this share of the right one.
-                        share = constants.modulus / state.diagonal[0]
-                        note(
-                            tally,
-                            OFF_DIAGONAL,
-                            effects[OFF_DIAGONAL],
-                            1.0,
-                            share,
-                            state.residual,
-                            bound,
-                            failed,
-                        )
-                    if stale_of:
-                        note(tally, KERNEL, effects[KERNEL], 1.0, 1.0, state.residual, bound, failed)
-                        note(tally, SAME, effects[SAME], 1.0, 1.0, state.residual, bound, failed)
-                        if constants.frozen:
-                            note(tally, OVERLAP, effects[OVERLAP], 1.0, 1.0, state.residual, bound, failed)
-                    if state.last[0] >= 0:
-                        if step == begin:
-                            note(
-                                tally, BOUNDARY, effects[BOUNDARY], 1.0, 1.0, state.residual, bound, failed
-                            )
-                        note(tally, STREAM, effects[STREAM], 1.0, 1.0, state.residual, bound, failed)
-                    if tail:
-                        note(tally, TAIL, effects[CURVATURE], 1.0, 1.0, state.residual, bound, failed)
+            if bound < np.inf and solved and (failed or stretch.sampled[step]):
+                tally.looked[0] += 1
+                effects_of(rows, state, blocks[step], log[step], scale, stale_of)
+                for which, change in ((STALE, 1.0), (SAMPLES, 1.0), (PENALTY, 0.5)):
+                    note(tally, which, change, 0.0 if which == STALE else 1.0, state, failed)
+                # Of twice the system a solver gets half the increment.
+                note(tally, CURVATURE, 0.5, 0.0, state, failed)
+                if block > 1:
+                    # The increment without them is at least this share of the right one.
+                    note(tally, OFF_DIAGONAL, 1.0, constants.modulus / state.diagonal[0], state, failed)
+                if stale_of:
+                    note(tally, KERNEL, 1.0, 0.0, state, failed)
+                    note(tally, SAME, 1.0, 0.0, state, failed)
+                    if constants.frozen:
+                        note(tally, OVERLAP, 1.0, 0.0, state, failed)
+                if state.last[0] >= 0:
+                    if step == begin:
+                        note(tally, BOUNDARY, 1.0, 0.0, state, failed)
+                    note(tally, STREAM, 1.0, 0.0, state, failed)
+                if failed:
+                    _explain(tally, state, constants.frozen)
+                if tail:
+                    state.effects[TAIL] = state.effects[CURVATURE]
+                    note(tally, TAIL, 1.0, 0.0, state, failed)
             for place in range(block):
                 i = blocks[step, place]
                 increment = log[step, place] - alpha[i]
                 size = abs(increment)
                 slack = ridge_slack(constants, state.drawn[i], state.moved[i], size, log[step, place])
+                held += int(log[step, place] != 0.0) - int(alpha[i] != 0.0)
+                if state.drawn[i] == 1:
+                    state.listed[distinct] = i
+                    distinct += 1
+                most = max(most, state.drawn[i])
                 alpha[i] = log[step, place]
                 state.moved[i] += size
-                state.bounded[i] += size + slack * (1.0 + constants.residual) / constants.residual
+                state.slack[i] += slack
+                state.bounded[i] += size + slack
                 state.last[place], state.step[place] = i, increment
         for step in range(begin, end):
             for place in range(block):
                 i = blocks[step, place]
                 state.drawn[i] = 0
+                state.slack[i] = 0.0
                 state.bounded[i] = state.moved[i] = abs(alpha[i])
                 state.start[i] = alpha[i]
 
 
 @compiled
-def _residual(rows, state, drawn, logged, inputs, constants, drift):
-    """Bound on the residual of one block step, its 2-norm, and whether it is one.
-
-    The residual stands in ``state.residual``. An increment that is no number, or larger than any right
-    one, is told by its length, and the bound on that; then the last is False.
-    """
-    alpha, block, scale, samples = state.alpha, drawn.size, 1.0 / inputs.penalty, constants.modulus
-    trace = given = system = spread = 0.0
-    lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
-    for place in range(block):
-        state.unsure[place] = np.inf
-    for place in range(block):
-        i = drawn[place]
-        slot = rows.slot[i]
-        row = rows.kernel[slot]
-        product = np.dot(row, alpha) * scale
-        state.product[place] = product
-        state.residual[place] = state.targets[i] - samples * alpha[i] - product
-        size = abs(state.targets[i]) + inputs.targets[i] + samples * state.bounded[i]
-        error = np.dot(rows.weight[slot], state.bounded) + constants.residual * size
-        state.error[place] = error + inputs.targets[i]
-        spread = max(spread, state.bounded[i])
-        terms = state.error[place] / constants.residual * max(1.0, 2.0 * inputs.penalty)
-        # A solver may divide an entry by lambda before it multiplies, be it by 0.
-        formed = np.max(rows.weight[slot]) / constants.residual
-        if not (terms <= constants.largest and formed <= constants.largest):
-            return np.inf, 0.0, False
-        state.right[place] = state.residual[place]
-        if inputs.least * constants.largest >= 1.0:
-            state.unsure[place] = (state.error[place] + lost_each + drift) * OUTWARD
-        for other in range(block):
-            j = drawn[other]
-            entry = row[j] * scale + (samples if other == place else 0.0)
-            held, largest = rows.system[slot, j], abs(entry) + rows.weight[slot, j]
-            if other == place:
-                trace += largest
-                state.diagonal[0] = max(state.diagonal[0], largest) if place else largest
-            given += held * held
-            system += largest * largest
-        state.increment[place] = logged[place] - alpha[i]
-    if not (trace <= constants.largest and inputs.least * constants.largest >= 1.0):
-        return np.inf, 0.0, False
-    # Squares that underflow: each is off by half the smallest number at most.
-    given = np.sqrt(given) + constants.system * np.sqrt(system) + block * SQUARE_ROOT_OF_SMALLEST
-    change = given + solve_error(constants, trace, given, block)
-    lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
-    # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
-    # that, and a, are more than its rounding and that of what is stored.
-    most = np.inf
-    if change < constants.modulus:
-        most = (norm(state.residual) + norm(state.error) + lost + drift) / (constants.modulus - change)
-        most = 2.0 * (most + np.sqrt(block) * spread)
-    length = norm(state.increment)
-    if most < constants.largest and not length <= most:
-        return most, length, False
-    bound, distance = _left_by(rows, state, drawn, logged, scale, constants, change, lost)
-    return bound + drift, distance, True
-
-
-@compiled
-def _left_by(rows, state, drawn, logged, scale, constants, change, lost):
-    """Bound on what the increment leaves of the right-hand side in ``state.residual``, and its 2-norm."""
-    block, samples = drawn.size, constants.modulus
-    for place in range(block):
-        i, size = drawn[place], abs(state.increment[place])
-        state.rounding[place] = ridge_slack(constants, state.drawn[i], state.moved[i], size, logged[place])
-    for place in range(block):
-        slot = rows.slot[drawn[place]]
-        row = rows.kernel[slot]
-        applied = reached = error = land = 0.0
-        for other in range(block):
-            j, moved = drawn[other], abs(state.increment[other])
-            entry = row[j] * scale + (samples if other == place else 0.0)
-            applied += entry * state.increment[other]
-            reached += abs(entry) * moved
-            error += rows.weight[slot, j] * moved
-            land += (abs(entry) + rows.weight[slot, j]) * state.rounding[other]
-        if not reached < constants.largest:
-            return np.inf, 0.0
-        state.applied[place] = applied
-        state.residual[place] -= applied
-        state.error[place] += error + constants.judge * reached
-        state.spread[place] = land
-    bound = norm(state.error) + change * (norm(state.increment) + norm(state.rounding))
-    return (bound + norm(state.spread) + lost) * OUTWARD, norm(state.residual)
+def _explain(tally, state, frozen):
+    """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
+    effects = state.effects
+    for place in range(state.residual.size):
+        left, bound = state.residual[place], state.left[place]
+        for which in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
+            explain(tally, which, left, effects[which, place], bound)
+        if frozen:
+            explain(tally, OVERLAP, left, effects[OVERLAP, place], bound)
+        explain(tally, BOTH, left, effects[KERNEL, place] + effects[SAME, place], bound)

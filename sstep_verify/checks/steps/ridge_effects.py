@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.checks.steps.ridge_residual import norm
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -18,23 +19,6 @@ from sstep_verify.checks.steps.tally import (
     note_effects,
 )
 from sstep_verify.compiled import compiled
-
-
-@compiled
-def norm(vector):
-    """2-norm that neither overflows nor underflows where the largest entry does not."""
-    largest = 0.0
-    for value in vector:
-        if not abs(value) <= largest:
-            largest = abs(value)
-        if largest != largest:
-            return largest
-    if not 0.0 < largest < np.inf:
-        return largest
-    total = 0.0
-    for value in vector:
-        total += (value / largest) ** 2
-    return np.sqrt(total) * largest
 
 
 @compiled
@@ -77,7 +61,17 @@ def effects_of(rows, state, drawn, logged, scale, stale_of):
 
 
 @compiled
-def note(tally, quantity, effect, change, share, residual, bound, failed):
+def over(vector, bounds):
+    """Largest entry over its bound; 0 for a 0, whatever its bound."""
+    most = 0.0
+    for value, bound in zip(vector, bounds):  # noqa: B905 compiled code knows no strict
+        if value != 0.0:
+            most = max(most, abs(value) / bound if bound > 0.0 else np.inf)
+    return most
+
+
+@compiled
+def note(tally, quantity, change, share, state, failed):
     """Note what an error in a quantity would have shown.
 
     Parameters
@@ -85,21 +79,23 @@ def note(tally, quantity, effect, change, share, residual, bound, failed):
     tally : Tally
         Counts.
     quantity : int
-        Its number.
-    effect : ndarray, shape (b,)
-        What a relative change of it adds to the residual, per unit, at the logged increment.
+        Its number; ``state.effects`` has what a relative change of it adds to the residual, per unit, at
+        the logged increment.
     change : float
         The relative change that leaving it out stands for.
     share : float
-        What is left of the effect at the increment that a solver without the quantity makes, at least.
-    residual : ndarray, shape (b,)
-        The residual.
-    bound : float
-        Bound on it.
+        What is left of the effect, in the 2-norm, at the increment that a solver without the quantity
+        makes, at least; 0 where that solver leaves every entry of the effect as it is.
+    state : RidgeState
+        The residual and the bounds on its entries.
     failed : bool
         Whether the step is over its bound.
     """
-    size, remainder = norm(effect), np.inf
+    effect, left = state.effects[quantity], state.left
+    size, remainder = over(effect, left), np.inf
     if failed:
-        remainder = min(norm(residual - change * effect), norm(residual + change * effect))
-    note_effects(tally, quantity, change * share * size, size, bound, remainder, failed)
+        minus, plus = state.residual - change * effect, state.residual + change * effect
+        remainder = min(over(minus, left), over(plus, left))
+    # Some entry is over its bound by as much as the whole is over the bounds' norm.
+    sure = size if share == 0.0 else share * norm(effect) / norm(left)
+    note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)

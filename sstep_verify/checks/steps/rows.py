@@ -1,4 +1,4 @@
-"""Kernel rows that the judge of steps multiplies, with weights of their errors: all, or of a stretch."""
+"""Kernel rows that the judge of steps multiplies, with their sizes and errors: all, or of a stretch."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
-from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_weights
-from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_weights
+from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors
+from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.kept_entries import kept_entries
+from sstep_verify.compiled import compiled
 from sstep_verify.oracle.facade import Oracle
 
 WHOLE_WORDS = 1 << 25
-"""Entries of a kernel matrix up to which all rows are formed once: up to five arrays of 256 MiB."""
+"""Entries of a kernel matrix up to which all rows are formed once: up to six arrays of 256 MiB."""
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
@@ -28,20 +29,26 @@ class Rows(NamedTuple):
     ----------
     kernel : ndarray, shape (c, m)
         Kernel entries in float64.
-    weight : ndarray, shape (c, m)
-        Error per unit of what they multiply (K-RR: over lambda).
-    error : ndarray, shape (m,)
-        Bound on the error of each coordinate's diagonal entry, solver's and judge's (K-SVM).
-    system : ndarray, shape (c, m)
-        Bound on the errors of the solver's entries over lambda (K-RR; else empty).
+    size, error : ndarray, shape (c, m)
+        What roundings of products with them are relative to, and bounds on the errors of the entries,
+        solver's and judge's together (K-RR: both over lambda).
+    diagonal : ndarray, shape (m,)
+        The errors of each coordinate's own entry (K-SVM).
+    system, own : ndarray, shape (c, m)
+        Bounds on the errors of the solver's entries over lambda, and of the judge's (K-RR; else empty).
+    largest : ndarray, shape (c,)
+        Largest size of an entry of each row, its error included (K-RR; else empty).
     slot : ndarray of int64, shape (m,)
         Row of each coordinate.
     """
 
     kernel: np.ndarray
-    weight: np.ndarray
+    size: np.ndarray
     error: np.ndarray
+    diagonal: np.ndarray
     system: np.ndarray
+    own: np.ndarray
+    largest: np.ndarray
     slot: np.ndarray
 
 
@@ -57,14 +64,14 @@ class JudgeRows:
     inputs : RidgeInputs or None
         K-RR: lambda and what rounding it does.
     judge : bool
-        Whether the judge's own errors are part of the weights; False to compare with exact steps.
+        Whether the judge's own errors are part of the errors; False to compare with exact steps.
     """
 
     def __init__(self, case: Case, oracle: Oracle, inputs: RidgeInputs | None, *, judge: bool = True):
         self._case, self._oracle, self._inputs, self._judge = case, oracle, inputs, judge
         self.whole = case.problem.samples**2 <= WHOLE_WORDS
         self.factored = _factored(case)
-        self._made: tuple[float, Rows] | None = None
+        self._made: Rows | None = None
 
     @property
     def most(self) -> int:
@@ -72,36 +79,59 @@ class JudgeRows:
         samples = self._case.problem.samples
         return samples if self.whole else max(STRETCH_WORDS // samples, 1)
 
-    def of(self, draws: np.ndarray, gradient: float) -> Rows:
-        """Rows of at least the coordinates drawn, weighted for a gamma of the gradient's sum."""
+    def of(self, draws: np.ndarray) -> Rows:
+        """Rows of at least the coordinates drawn."""
         samples = self._case.problem.samples
         if not self.whole:
             columns = np.unique(draws)
             slot = np.zeros(samples, dtype=np.int64)
             slot[columns] = np.arange(columns.size)
             entries = kernel_entries(self._case.problem, self._case.declaration, columns)
-            return self._weighted(entries, columns, slot, gradient)
-        if self._made is None or self._made[0] != gradient:
+            return self._bounded(entries, columns, slot)
+        if self._made is None:
             every = np.arange(samples, dtype=np.int64)
-            self._made = (gradient, self._weighted(self._entries(), every, every, gradient))
-        return self._made[1]
+            self._made = self._bounded(self._entries(), every, every)
+        return self._made
 
     def _entries(self) -> KernelEntries:
         return kept_entries(self._oracle, self._case.problem, self._case.declaration)
 
-    def _weighted(
-        self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray, gradient: float
-    ) -> Rows:
+    def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
         kernel = np.ascontiguousarray(entries.values)
-        error = np.zeros(slot.size)
-        nothing = np.zeros((0, 0))
+        diagonal = np.zeros(slot.size)
         if self._inputs is not None:
-            weight, system = ridge_weights(entries, self._inputs, gradient, judge=self._judge)
-            return Rows(kernel, weight, error, system, slot)
-        own = entries.own if self._judge else 0.0
-        places = np.arange(columns.size)
-        error[columns] = (entries.solver + own)[places, columns]
-        return Rows(kernel, step_weights(entries, gradient, judge=self._judge), error, nothing, slot)
+            sizes, errors, system = ridge_errors(entries, self._inputs, judge=self._judge)
+            own, largest = np.ascontiguousarray(entries.own), (sizes + errors).max(axis=1)
+            return Rows(kernel, sizes, errors, diagonal, system, own, largest, slot)
+        sizes, errors = step_errors(entries, judge=self._judge)
+        diagonal[columns] = errors[np.arange(columns.size), columns]
+        nothing = np.zeros((0, 0))
+        return Rows(kernel, sizes, errors, diagonal, nothing, nothing, np.zeros(0), slot)
+
+
+@compiled
+def row_error(rows, slot, state, gamma, distinct):
+    """Bound on the error of a kernel row's product with a, corrections included.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows.
+    slot : int
+        Which of them.
+    state : SvmState or RidgeState
+        Sizes of a and of the increments made, and what those used may differ by.
+    gamma : float
+        Of the sum that the product is part of.
+    distinct : int
+        Coordinates that the window drew before.
+    """
+    size = rows.size[slot]
+    used = 0.0
+    for place in range(distinct):
+        j = state.listed[place]
+        used += size[j] * state.slack[j]
+    return gamma * np.dot(size, state.bounded) + np.dot(rows.error[slot], state.bounded) + used
 
 
 def _factored(case: Case) -> Factored:

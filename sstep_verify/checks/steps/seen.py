@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -33,7 +34,9 @@ CHANCE = 0.01
 """Chance up to which wrong steps that fall on any place of a window alike may all miss its first one."""
 
 
-def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) -> tuple[Term, ...]:
+def step_terms(
+    case: Case, s: int, trajectory: Trajectory, judged: JudgedRun, exact: Mapping[str, float]
+) -> tuple[Term, ...]:
     """One record per quantity that the steps of a run have.
 
     Parameters
@@ -46,6 +49,8 @@ def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) ->
         The run.
     judged : JudgedRun
         What judging its steps found.
+    exact : mapping of str to float
+        Smallest relative errors that steps in exact arithmetic were certain to show.
     """
     problem = case.problem
     task = problem.loss.task
@@ -61,11 +66,12 @@ def step_terms(case: Case, s: int, trajectory: Trajectory, judged: JudgedRun) ->
             continue
         place = NAMES.index(quantity.name)
         seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
+        by_judge = SEEN / effect if effect > 0.0 else math.inf
         terms.append(
             Term(
                 name=quantity.name,
                 status=Status.PASS if seen else Status.VACUOUS,
-                detectable=SEEN / effect if effect > 0.0 else math.inf,
+                detectable=min(by_judge, exact.get(quantity.name, math.inf)),
                 planned=int(judged.tally.planned[0]),
                 decided=int(judged.tally.looked[0]),
                 seen=seen,

@@ -41,12 +41,12 @@ class SvmState(NamedTuple):
 
     Parameters
     ----------
-    labels, alpha, signed, start, moved, bounded, first : ndarray, shape (m,)
+    labels, alpha, signed, start, moved, bounded, slack, first : ndarray, shape (m,)
         Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
-        of increments since; the same with what each increment used may differ by, over gamma; a at the
+        of increments since; the same with what each increment used may differ by; that alone; a at the
         window's start of the coordinates it draws.
-    drawn : ndarray of int64, shape (m,)
-        Draws of each coordinate in this window so far.
+    drawn, listed : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
     last : ndarray of int64, shape (1,)
         Coordinate of the step before; -1 at the beginning.
     step : ndarray, shape (1,)
@@ -59,8 +59,10 @@ class SvmState(NamedTuple):
     start: np.ndarray
     moved: np.ndarray
     bounded: np.ndarray
+    slack: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
+    listed: np.ndarray
     last: np.ndarray
     step: np.ndarray
 
@@ -68,7 +70,9 @@ class SvmState(NamedTuple):
 class RidgeState(NamedTuple):
     """The same for blocks; see `judge_ridge_steps`.
 
-    `start` is a at the window's start, whole; `right` a step's right-hand side, `unsure` the bound on it.
+    `start` is a at the window's start, whole; `right` a step's right-hand side, `unsure` the bound on it;
+    `left` bounds what an increment, of sizes `reach`, leaves of it, entry by entry; `system`, `sizes` and
+    `factor`, shape (b, b), are the block system, bounds on its entries' sizes, and its Cholesky factor.
     """
 
     targets: np.ndarray
@@ -76,8 +80,10 @@ class RidgeState(NamedTuple):
     start: np.ndarray
     moved: np.ndarray
     bounded: np.ndarray
+    slack: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
+    listed: np.ndarray
     right: np.ndarray
     unsure: np.ndarray
     increment: np.ndarray
@@ -86,7 +92,11 @@ class RidgeState(NamedTuple):
     residual: np.ndarray
     applied: np.ndarray
     error: np.ndarray
-    spread: np.ndarray
+    left: np.ndarray
+    reach: np.ndarray
+    system: np.ndarray
+    sizes: np.ndarray
+    factor: np.ndarray
     diagonal: np.ndarray
     effects: np.ndarray
     last: np.ndarray
@@ -96,19 +106,26 @@ class RidgeState(NamedTuple):
 def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
     """The state of a K-SVM before its first step; labels and a, shape (m,)."""
     labels, samples = np.ascontiguousarray(labels, dtype=np.float64), alpha.size
+    slack, first = np.zeros((2, samples))
+    drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return SvmState(
-        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), np.zeros(samples),
-        np.zeros(samples, dtype=np.int64), np.full(1, -1, dtype=np.int64), np.zeros(1),
+        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack, first,
+        drawn, listed, np.full(1, -1, dtype=np.int64), np.zeros(1),
     )  # fmt: skip
 
 
 def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeState:
     """The state of a K-RR before its first step of b coordinates; targets and a, shape (m,)."""
     targets, samples = np.ascontiguousarray(targets, dtype=np.float64), alpha.size
-    right, unsure, increment, rounding, product, residual, applied, error, spread = np.zeros((9, block))
+    right, unsure, increment, rounding, product = np.zeros((5, block))
+    residual, applied, error, left, reach = np.zeros((5, block))
+    system, sizes, factor = np.zeros((3, block, block))
+    slack, first = np.zeros((2, samples))
+    drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return RidgeState(
-        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), np.zeros(samples),
-        np.zeros(samples, dtype=np.int64), right, unsure,
-        increment, rounding, product, residual, applied, error, spread,
+        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack, first,
+        drawn, listed, right, unsure,
+        increment, rounding, product, residual, applied, error, left, reach,
+        system, sizes, factor,
         np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
+from sstep_verify.checks.steps.factors import BOTH, explain, explain_end
+from sstep_verify.checks.steps.rows import row_error
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -45,7 +48,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
     Parameters
     ----------
     rows : Rows
-        Kernel rows of the coordinates drawn, their weights, and where each coordinate's row is.
+        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
     state : SvmState
         The run's own a, advanced by the log, and the judge's scratch.
     stretch : Stretch
@@ -62,6 +65,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
     labels, alpha, signed = state.labels, state.alpha, state.signed
     shift, upper = box
     draws, log, width = stretch.draws, stretch.log, stretch.width
+    held = np.count_nonzero(alpha)
     for begin in range(0, draws.size, width):
         end = min(begin + width, draws.size)
         tail = stretch.closing and end - begin < width
@@ -72,10 +76,10 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             state.drawn[i] += 1
         for place in range(begin, end):
             state.drawn[draws[place]] = 0
-        moves = False
+        moves, support, distinct = False, held, 0
         for place in range(begin, end):
             i = draws[place]
-            row, weight = rows.kernel[rows.slot[i]], rows.weight[rows.slot[i]]
+            row = rows.kernel[rows.slot[i]]
             value, diagonal = alpha[i], row[i]
             state.drawn[i] += 1
             repeats = state.drawn[i]
@@ -83,28 +87,30 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             product = labels[i] * np.dot(row, signed)
             slope = product - 1.0 + shift * value
             curvature = diagonal + shift
-            error = np.dot(weight, state.bounded) + constants.gradient * (1.0 + shift * moved)
+            gamma = sum_error(constants.roundings, support, place - begin, held)
+            error = row_error(rows, rows.slot[i], state, gamma, distinct) + gamma * (1.0 + shift * moved)
             error += constants.underflow + constants.shift_error * moved + drift[place]
             tally.gradient[place, 0] = slope
             # Neither a sum of its terms nor omega overflows.
-            known = error <= constants.gradient * constants.largest
+            known = error <= gamma * constants.largest
             known = known and shift + constants.shift_error <= constants.largest
-            tally.gradient_bound[place, 0] = error * OUTWARD if known else np.inf
+            error = error if known else np.inf
+            tally.gradient_bound[place, 0] = error * OUTWARD
             if curvature > 0.0:
                 new = value - slope / curvature
-                unclipped = svm_step_bound(constants, error, curvature, rows.error[i], value, new)
+                unclipped = svm_step_bound(constants, error, curvature, rows.diagonal[i], value, new)
                 bound = svm_stored_bound(constants, unclipped, repeats, moved, value, new, upper)
             else:
                 # A zero row of an L1 problem: the gradient is -1 and the step ends at the upper end.
                 new, unclipped, bound = upper, np.inf, np.inf
-                if diagonal + rows.error[i] + shift == 0.0:
+                if diagonal + rows.diagonal[i] + shift == 0.0:
                     bound = svm_stored_bound(constants, 0.0, repeats, moved, value, new, upper)
             free = 0.0 < new < upper
             clipped = min(max(new, 0.0), upper)
             distance = abs(log[place] - clipped)
             tally.distance[place] = distance
             tally.bound[place] = bound
-            iteration = stretch.first + place
+            iteration = tally.now[0] = stretch.first + place
             event(tally, FREE if free else CLIP_LOW if new <= 0.0 else CLIP_HIGH, iteration)
             if repeats > 1:
                 event(tally, REPEATED, iteration)
@@ -132,6 +138,13 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                     _note(tally, SAME, own * unit, 1.0, free, box_of)
                 if shift > 0.0:
                     _note(tally, OMEGA, shift * value * unit, 1.0, free, box_of)
+                if failed:
+                    _explain(tally, STALE, stale * unit, box_of)
+                    _explain(tally, CURVATURE, value - new, box_of)
+                    _explain(tally, KERNEL, (product - stale - own) * unit, box_of)
+                    _explain(tally, SAME, own * unit, box_of)
+                    _explain(tally, BOTH, (product - stale) * unit, box_of)
+                    _explain(tally, OMEGA, shift * value * unit, box_of)
                 if constants.form == FROZEN and width > 1 and repeats > 1:
                     # The frozen value in the place of the current one: no effect where the step is free.
                     before = value - state.first[i]
@@ -163,14 +176,20 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             size = abs(increment)
             moves = moves or size > 0.0
             state.step[0], state.last[0] = increment, i
+            held += int(log[place] != 0.0) - int(value != 0.0)
+            if repeats == 1:
+                state.listed[distinct] = i
+                distinct += 1
             alpha[i] = log[place]
             signed[i] = labels[i] * log[place]
             slack = svm_slack(constants, repeats, moved, size, log[place])
             state.moved[i] = moved + size
-            state.bounded[i] += size + slack * (1.0 + constants.gradient) / constants.gradient
+            state.slack[i] += slack
+            state.bounded[i] += size + slack
         for place in range(begin, end):
             i = draws[place]
             state.drawn[i] = 0
+            state.slack[i] = 0.0
             state.bounded[i] = state.moved[i] = abs(alpha[i])
             state.start[i] = signed[i]
 
@@ -208,3 +227,15 @@ def _note(tally, quantity, change, size, free, box_of):
         abs(logged - other),
         failed,
     )
+
+
+@compiled
+def _explain(tally, quantity, change, box_of):
+    """Note what a factor on a quantity would have to be to explain a wrong step; see `_note`."""
+    new, _, upper, bound, logged, _ = box_of
+    if logged <= 0.0:
+        explain_end(tally, quantity, new - bound, -change)
+    elif logged >= upper:
+        explain_end(tally, quantity, upper - new - bound, change)
+    else:
+        explain(tally, quantity, logged - new, change, bound)

@@ -45,7 +45,8 @@ class Tally(NamedTuple):
     Parameters
     ----------
     distance, bound : ndarray, shape (steps,)
-        Per step of the stretch judged last: logged against judged, and the bound on it.
+        Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
+        entry of which the ratio is largest.
     gradient, gradient_bound : ndarray, shape (steps, b)
         Of the same steps: the judge's gradient (K-RR: right-hand side), and how far the solver's may be
         from it; infinite where nothing is promised.
@@ -57,6 +58,10 @@ class Tally(NamedTuple):
         Largest effect of leaving the quantity out over the bound.
     relative : ndarray, shape (quantities,)
         Largest effect of a relative change of the quantity over the bound: 2 / detectable.
+    best : ndarray of int64, shape (quantities,)
+        Iterations made before the step that `relative` is of (-1: none).
+    now : ndarray of int64, shape (1,)
+        The same of the step that is judged.
     most : ndarray, shape (quantities,)
         Effects up to this multiple of the bound say nothing new: the smaller of `SEEN` and `relative`.
     planned, looked : ndarray of int64, shape (1,)
@@ -65,6 +70,11 @@ class Tally(NamedTuple):
         Steps over their bound.
     reproduced : ndarray of int64, shape (quantities,)
         Those of them that leaving the quantity out explains.
+    low, high : ndarray, shape (quantities + 1,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; the last is
+        of all corrections together.
+    fits : ndarray of int64, shape (quantities + 1,)
+        Comparisons that told of it.
     """
 
     distance: np.ndarray
@@ -76,11 +86,16 @@ class Tally(NamedTuple):
     seen: np.ndarray
     effect: np.ndarray
     relative: np.ndarray
+    best: np.ndarray
+    now: np.ndarray
     most: np.ndarray
     planned: np.ndarray
     looked: np.ndarray
     failed: np.ndarray
     reproduced: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    fits: np.ndarray
 
 
 def empty_tally(steps: int, block: int) -> Tally:
@@ -96,11 +111,16 @@ def empty_tally(steps: int, block: int) -> Tally:
         np.zeros(count, dtype=np.int64),
         np.zeros(count),
         np.zeros(count),
+        np.full(count, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.zeros(count),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
+        np.full(count + 1, -np.inf),
+        np.full(count + 1, np.inf),
+        np.zeros(count + 1, dtype=np.int64),
     )
 
 
@@ -116,7 +136,7 @@ def part_of(tally: Tally, part: slice) -> Tally:
 
 @compiled
 def event(tally, which, iteration):
-    """Count an event."""
+    """Count an event of a step."""
     if tally.events[which] == 0:
         tally.first[which] = iteration
     tally.events[which] += 1
@@ -149,4 +169,5 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
             tally.reproduced[quantity] += 1
     if relative > tally.relative[quantity] * bound:
         tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
+        tally.best[quantity] = tally.now[0]
         tally.most[quantity] = min(SEEN, tally.relative[quantity])

@@ -29,19 +29,24 @@ def parts_of_bound(case: Case, trajectory: Trajectory, oracle: Oracle) -> dict[s
     oracle : Oracle
         Keeps kernel entries.
     """
-    worst = StepJudge(case, oracle).run(trajectory).worst
-    if worst is None or not worst.bound > 0.0:
+    judge = StepJudge(case, oracle)
+    worst = judge.run(trajectory).worst
+    if worst is None:
         return {}
-    solver = StepJudge(case, oracle, judge=False).step(trajectory, worst.iteration).bound
-    if not solver <= worst.bound:  # an exact step decides no clip, so that its bound is another one
+
+    def size(of: StepJudge) -> float:
+        return float(np.linalg.norm(of.step_bounds(trajectory, worst.iteration)))
+
+    whole, solver = size(judge), size(StepJudge(case, oracle, judge=False))
+    if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one
         return {}
     exact = Oracle(case.problem)
     entries = kept_entries(oracle, case.problem, case.declaration)
     nothing = np.zeros_like(entries.values)
     exact.kept(entries_key(case.declaration), lambda: replace(entries, own=nothing, solver=nothing))
-    sums = StepJudge(case, exact, judge=False).step(trajectory, worst.iteration).bound
+    sums = size(StepJudge(case, exact, judge=False))
     return {
-        JUDGE: 1.0 - solver / worst.bound,
-        ENTRIES: (solver - sums) / worst.bound,
-        SUMS: sums / worst.bound,
+        JUDGE: 1.0 - solver / whole,
+        ENTRIES: (solver - sums) / whole,
+        SUMS: sums / whole,
     }

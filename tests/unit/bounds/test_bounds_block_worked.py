@@ -120,7 +120,8 @@ def test_the_local_errors_of_block_steps(update, increments, carried, monkeypatc
         trace = system[0][0] + system[1][1]
         factors = 2 * (trace + root(2) * given)
         solve = g(10, u) / (1 - g(4, u)) * (trace + root(2) * given) + 4 * (2 + factors) * TINY
-        corrections = sum(one > 0 for one in times) + made if increments == "summed" else 2 * made
+        corrections = sum(one > 0 for one in times) if increments == "summed" else 2 * made
+        corrections += max(times)
         if held is not None:
             corrections = made * 5
         residual = []

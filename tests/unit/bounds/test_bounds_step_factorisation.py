@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.bounds.block.factorisation import factorisation_error
-from sstep_verify.bounds.step.ridge import ridge_step_constants, solve_error
+from sstep_verify.bounds.step.ridge import ridge_step_constants
+from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.solver import Declaration
 
 SAMPLES = 40

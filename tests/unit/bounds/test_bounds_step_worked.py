@@ -20,8 +20,10 @@ from sstep_verify.bounds.step.probed import (
     svm_curvature_bounds,
     svm_increments,
 )
-from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_step_constants, ridge_weights
+from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors, ridge_step_constants
+from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack, svm_slack
+from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import ADDED, FORMS, FROZEN, Factored, svm_step_constants
 from sstep_verify.solver import Declaration
@@ -54,8 +56,17 @@ def step_bound(c, gradient_error, curvature, off, value, new):
 
 
 def landing(c, draws, size):
-    k = (draws + 2) * Fraction(c.u)
-    return k / (1 - k) * Fraction(size) if c.form == FROZEN else Fraction(0)
+    if c.form != FROZEN or draws == 0:
+        return Fraction(0)
+    # gamma_{r+1} of the sizes of what was added, which are at most those of the logged increments and theirs.
+    k = (draws + 1) * Fraction(c.u)
+    gamma = k / (1 - k)
+    return gamma * Fraction(size) / (1 - 2 * draws * gamma)
+
+
+def landings(c, draws, before, size):
+    """Of a sum and of the one before."""
+    return landing(c, draws, Fraction(before) + Fraction(size)) + landing(c, draws - 1, before)
 
 
 def stored_bound(c, error, draws, moved, value, new, upper):
@@ -74,7 +85,7 @@ def stored_bound(c, error, draws, moved, value, new, upper):
         # The difference, u |change|, and the sum, u |stored|, each of numbers that are off themselves.
         bound += Fraction(c.u) * (2 * change + value + clipped + 4 * bound)
     if c.form == FROZEN:
-        bound += 4 * landing(c, draws, Fraction(moved) + change + bound) + Fraction(c.u) * (change + bound)
+        bound += 2 * landings(c, draws, moved, change + bound) + Fraction(c.u) * (change + bound)
     return bound
 
 
@@ -106,11 +117,15 @@ def test_a_stored_value(update, sharp):
 @pytest.mark.parametrize("update", UPDATES)
 def test_the_increment_that_a_step_used(update):
     constants, of_ridge = of_svm(update), ridge_step_constants(declared(update), 12, 9, 5, 3)
-    twice = 2 * landing(constants, 3, 0.75 + 0.25)
+    both = landings(constants, 3, 0.75, 0.25)
     plain = Fraction(constants.u) * (Fraction(0.25) + (Fraction(0.625) if update == "added" else 0))
-    is_bound(svm_slack(constants, 3, 0.75, 0.25, 0.625), twice or plain)
+    is_bound(svm_slack(constants, 3, 0.75, 0.25, 0.625), both or plain)
     of_ridge = of_ridge._replace(u=constants.u)
-    is_bound(ridge_slack(of_ridge, 3, 0.75, 0.25, 0.625), twice or Fraction(constants.u) * Fraction(0.625))
+    is_bound(ridge_slack(of_ridge, 3, 0.75, 0.25, 0.625), both or Fraction(constants.u) * Fraction(0.625))
+    # The first increment is one of a value that is exact.
+    first = landings(constants, 1, 0.75, 0.25)
+    assert first == landing(constants, 1, 1.0)
+    is_bound(svm_slack(constants, 1, 0.75, 0.25, 0.625), first or plain)
 
 
 @pytest.mark.parametrize("factored", [Factored(), Factored(7, 2.5)])
@@ -119,6 +134,9 @@ def test_constants_of_svm_steps(judge, factored):
     found = svm_step_constants(declared(summation="any"), 12, 9, 5, 0.5, 1.0, factored, judge=judge)
     own = OWN if judge else Fraction(0)
     is_bound(found.gradient, g(9 + 5 + 6 + factored.features, U) + g(19, own))
+    # After three steps from an a of four entries that are not 0, of which there now are six.
+    each = g(4 + 3 + 6 + factored.features, U) + g(6 + 7, own)
+    is_bound(sum_error(found.roundings, 4, 3, 6), each)
     is_bound(found.curvature, g(3, U) + g(3, own))
     is_bound(found.quotient, g(2, U) + g(2, own))
     is_bound(found.tiny, LEAST)
@@ -131,10 +149,15 @@ def test_constants_of_svm_steps(judge, factored):
 @pytest.mark.parametrize("increments", ["summed", "separate"])
 def test_constants_of_ridge_steps(factored, increments):
     found = ridge_step_constants(declared(summation="any", increments=increments), 12, 9, 5, 3, factored)
-    roundings = 9 + (12 + 5 if increments == "summed" else 15) + 8 + factored.features
+    roundings = 9 + (12 + 5 if increments == "summed" else 15 + 5) + 5 + factored.features
     is_bound(found.residual, g(roundings, U) + g(25, OWN))
     is_bound(found.system, g(3, U))
-    is_bound(found.judge, g(25, OWN))
+    is_bound(found.judge, g(13, OWN))
+    # After two blocks on five coordinates, from four entries that are not 0, of which there now are seven.
+    made = 5 + 2 if increments == "summed" else 6 + 2
+    each = g(4 + made + 5 + factored.features, U) + g(7 + 13, OWN)
+    is_bound(sum_error(found.roundings, 4, made, 7), each)
+    assert found.summed == (increments == "summed")
     # One for each entry of a and each draw, 2 b (b + 3) of the solve, 8 others, and one of every feature.
     is_bound(
         found.underflow, ((12 + 15) * (1 + Fraction(factored.length)) + 36 + 8 + factored.features) * LEAST
@@ -178,7 +201,7 @@ def test_increments_and_what_became_of_a(update):
             "added": u * size + u * abs(Fraction(log[k])),
             "frozen": Fraction(0),
         }[update]
-        slack += 2 * landing(declared_, times[i], moved[i] + size)
+        slack += landings(declared_, times[i], moved[i], size)
         assert found[2, k] == pytest.approx(float(abs(Fraction(increment[k]) - change)), rel=1e-12)
         is_bound(found[3, k], slack + OWN * size)
         twice = 2 * landing(declared_, times[i], moved[i])
@@ -230,7 +253,7 @@ def test_the_matrix_of_a_block():
     inputs = RidgeInputs(0.5, 0.25, 0.125, np.zeros(8))
     entries = KernelEntries(values, own, solver)
     system, bound = ridge_system(entries, inputs, "float32", 8)
-    weights, given = ridge_weights(entries, inputs, 0.125)
+    sizes, errors, given = ridge_errors(entries, inputs)
     assert system.tolist() == [[10.0, -1.0], [-1.0, 12.0]]
     for place in np.ndindex(2, 2):
         sized = (abs(Fraction(values[place])) + Fraction(own[place]) + Fraction(solver[place])) / Fraction(
@@ -239,9 +262,39 @@ def test_the_matrix_of_a_block():
         off = Fraction(solver[place]) / Fraction(0.25) + Fraction(0.125) * sized
         is_bound(given[place], off)
         mine = Fraction(own[place]) / Fraction(0.5)
-        is_bound(weights[place], Fraction(0.125) * sized + off + mine)
+        is_bound(sizes[place], sized)
+        is_bound(errors[place], off + mine)
         entry = off + mine
         whole = (
             entry + (g(3, U) + g(3, OWN)) * (abs(Fraction(system[place])) + entry) + 4 * Fraction(1, 2**149)
         )
         is_bound(bound[place], whole)
+
+
+def test_a_declared_tree_may_round_a_product_less_than_its_nonzero_entries():
+    pairwise = svm_step_constants(declared(summation="pairwise"), 60, 60, 5, 0.0, 1.0).roundings
+    # ceil(log2(60 + 5 + 3)) + 1 roundings for however many entries are not 0, and no more than there are.
+    assert pairwise.tree == 8
+    is_bound(sum_error(pairwise, 40, 2, 41), g(8 + 2 + 6, U) + g(41 + 7, OWN))
+    is_bound(sum_error(pairwise, 3, 2, 4), g(3 + 2 + 6, U) + g(4 + 7, OWN))
+
+
+@pytest.mark.parametrize("factorisation", ["cholesky", "ldl"])
+def test_a_block_solve_by_its_factors(factorisation):
+    constants = ridge_step_constants(declared(factorisation=factorisation), 8, 8, 4, 2)
+    is_bound(constants.doubt, 2 * (g(10, U) + g(10, OWN)))
+    solve = g(10, U) / (1 - g(4, U)) if factorisation == "cholesky" else g(18, U)
+    is_bound(constants.solve, solve)
+    constants = constants._replace(solve=1 / 64)
+    system, factor, bound = np.array([[9.0, 3.0], [3.0, 10.0]]), np.zeros((2, 2)), np.array([1.0, 2.0])
+    assert factored(system, factor)
+    assert factor.tolist() == [[3.0, 0.0], [1.0, 3.0]]
+    shared = solve_errors(constants, factor, np.array([0.5, 0.25]), 0.5, 19.0, bound)
+    # |C||C'| = [[9, 3], [3, 10]] here, times (0.5, 0.25).
+    for found, derived in zip(bound, (1 + Fraction(21, 4) / 64, 2 + Fraction(4) / 64), strict=True):
+        assert found == float(derived)
+    theta = Fraction(1, 2) / (8 - Fraction(1, 2))
+    is_bound(shared, 8 * Fraction(1, 64) * theta * 19)
+    # Beyond an eighth nothing is said by the factors.
+    assert solve_errors(constants, factor, np.array([0.5, 0.25]), 0.9, 19.0, bound) == np.inf
+    assert not factored(np.array([[1.0, 2.0], [2.0, 1.0]]), factor)

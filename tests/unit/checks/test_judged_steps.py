@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps import judged, rows
+from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms
 from sstep_verify.oracle.facade import Oracle
@@ -44,14 +43,54 @@ def test_rows_formed_for_a_stretch_judge_as_the_whole_matrix_does(task, monkeypa
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_step_judged_alone_has_the_distance_it_has_in_the_run_and_no_wider_bound(task):
+def test_a_step_judged_alone_has_the_bounds_it_has_in_the_run(task):
     case, run = logged(task)
     judge = StepJudge(case, Oracle(case.problem))
-    found = judge.run(run)
-    again = judge.step(run, found.worst.iteration)
-    # The fewer steps are judged together, the fewer entries of a can be nonzero, and the smaller the gamma.
-    assert replace(again, bound=found.worst.bound) == found.worst
-    assert again.distance <= again.bound <= found.worst.bound
+    worst = judge.run(run).worst
+    bounds = judge.step_bounds(run, worst.iteration)
+    assert bounds.shape == (1 if case.problem.is_svm else case.stream.block,)
+    assert worst.bound in bounds
+    # Without the judge's own errors all of them are smaller.
+    assert (
+        StepJudge(case, Oracle(case.problem), judge=False).step_bounds(run, worst.iteration) < bounds
+    ).all()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_windows_judged_alone_show_what_they_show_in_the_run(task):
+    case, run = logged(task)
+    judge = StepJudge(case, Oracle(case.problem))
+    whole = judge.run(run).tally
+    windows = [judge.window(run, iteration) for iteration in range(run.s - 1, run.length, run.s)]
+    assert whole.relative.tolist() == np.max([window.relative for window in windows], axis=0).tolist()
+    for quantity, best in enumerate(whole.best.tolist()):
+        if best >= 0:
+            window = windows[best // run.s]
+            assert (window.best[quantity], window.relative[quantity]) == (best, whole.relative[quantity])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they_tell_of(task):
+    case, run = logged(task)
+    oracle = Oracle(case.problem)
+    found = StepJudge(case, oracle).run(run)
+    exact = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
+    by_judge = {term.name: term.detectable for term in step_terms(case, run.s, run, found, {})}
+    assert {"stale product", "kernel correction", "curvature"} <= {
+        name.replace("-", " ") for name in exact.detectable
+    }
+    for name, error in exact.detectable.items():
+        assert error < by_judge[name], name
+    assert all(finding.status is Status.PASS for finding in exact.findings)
+    # An error beyond the solver's own bound in the step that shows a quantity best is refused there.
+    shown = [one for one in exact.findings if "shows best" in one.what]
+    assert shown
+    number = int(shown[0].what.split()[1]) - 1
+    changed = run.log.copy()
+    changed[number, 0] += 1e-9
+    wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
+    again = exact_steps(case, wrong, found, StepJudge(case, oracle, judge=False), oracle)
+    assert Status.FAIL in {one.status for one in again.findings if f"step {number + 1} " in one.what}
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -88,14 +127,15 @@ def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
 
 
 def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
-    alpha = np.zeros(3)
-    judged.follow(alpha, np.array([[1], [1], [2]]), np.array([[1.0], [2.0], [3.0]]))
-    assert alpha.tolist() == [0.0, 2.0, 3.0]
+    alpha, increment = np.zeros(3), np.zeros(1)
+    judged.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
+    assert alpha.tolist() == [0.0, 3.5, 1.0]
+    assert increment.tolist() == [1.5]
 
 
 def terms_of(case, run):
     found = StepJudge(case, Oracle(case.problem)).run(run)
-    return {term.name: term for term in step_terms(case, run.s, run, found)}
+    return {term.name: term for term in step_terms(case, run.s, run, found, {})}
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -76,7 +76,7 @@ def test_of_a_panel_are_asked_the_quantities_not_seen_from_the_data_and_those_wa
     assert asked == [(False, list(names)), (True, ["stale", "kernel"])]
 
 
-def test_behind_steps_that_are_skipped_no_step_stands_before():
+def test_behind_steps_that_are_skipped_the_last_of_them_stands():
     problem, stream, tested = problem_of("svm-l1", KERNELS[2]), stream_of("svm-l1"), ProductionSolver()
     case = Case("skipped", problem, stream, (4,), 60, tested.declaration)
     run = tested.run(RunRequest(problem, stream, 4, 60, log=True))
@@ -84,10 +84,13 @@ def test_behind_steps_that_are_skipped_no_step_stands_before():
     state = judge._state(run)
     state.last[:] = 3
     judge._skip(run, state, 0, 20)
-    assert (state.last == -1).all()
     recorded = np.array(run.alphas[0])
     for step, (i,) in enumerate(stream.blocks(0, 20)):
         recorded[i] = run.log[step, 0]
+    (last,) = stream.blocks(19, 20)[0]
+    before = [run.log[step, 0] for step, (i,) in enumerate(stream.blocks(0, 19)) if i == last]
+    assert state.last.tolist() == [last]
+    assert state.step.tolist() == [run.log[19, 0] - (before[-1] if before else run.alphas[0][last])]
     assert np.array_equal(state.alpha, recorded)
     assert np.array_equal(state.bounded, np.abs(recorded))
     assert np.array_equal(state.start, problem.targets * recorded)

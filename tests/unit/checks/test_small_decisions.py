@@ -28,8 +28,9 @@ from sstep_verify.checks.steps import judged as judged_module
 from sstep_verify.checks.steps.found import JudgedStep
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.own_step import own_step
-from sstep_verify.checks.steps.ridge_effects import note
-from sstep_verify.checks.steps.tally import STALE, empty_tally
+from sstep_verify.checks.steps.ridge_effects import note, over
+from sstep_verify.checks.steps.state import ridge_state
+from sstep_verify.checks.steps.tally import KERNEL, NAMES, STALE, empty_tally
 from sstep_verify.checks.window import explained
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -42,6 +43,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import SEEN
 
 DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])
 ALPHA = np.array([0.5, 0.25, 0.125])
@@ -78,10 +80,33 @@ def test_the_judge_s_own_step_of_a_coordinate(loss):
 def test_a_quantity_left_out_reproduces_a_step_on_either_side():
     for side in (1.0, -1.0):
         tally, effect = empty_tally(1, 2), np.array([3.0, -4.0])
-        note(tally, STALE, effect, 1.0, 1.0, side * effect + 1e-3, 0.1, True)
+        state = ridge_state(np.zeros(2), np.zeros(2), 2)
+        state.effects[STALE], state.left[:] = effect, 0.1
+        state.residual[:] = side * effect + 1e-3
+        note(tally, STALE, 1.0, 0.0, state, True)
         assert tally.reproduced[STALE] == 1
-        note(tally, STALE, effect, 1.0, 1.0, 1.5 * side * effect, 0.1, True)
+        # In one entry of the two it does not.
+        state.residual[:] = side * effect * [1.0, 1.5]
+        note(tally, STALE, 1.0, 0.0, state, True)
         assert tally.reproduced[STALE] == 1
+
+
+def test_an_effect_is_seen_where_it_is_largest_beside_its_bound():
+    state = ridge_state(np.zeros(2), np.zeros(2), 2)
+    state.effects[STALE], state.left[:] = [0.3, -4.0], [0.1, 10.0]
+    tally = empty_tally(1, 2)
+    note(tally, STALE, 1.0, 0.0, state, False)
+    assert tally.relative[STALE] == tally.effect[STALE] == pytest.approx(3.0)
+    # Of which entry the rest is known is not: only that of the whole.
+    tally = empty_tally(1, 2)
+    note(tally, STALE, 1.0, 0.5, state, False)
+    assert tally.relative[STALE] == pytest.approx(3.0)
+    assert tally.effect[STALE] == pytest.approx(0.5 * np.hypot(0.3, 4.0) / np.hypot(0.1, 10.0))
+
+
+def test_an_entry_that_must_be_0_is_seen_if_it_is_not():
+    assert over(np.array([0.0, 1.0]), np.array([0.0, 2.0])) == 0.5
+    assert over(np.array([1e-300, 1.0]), np.array([0.0, 2.0])) == np.inf
 
 
 def test_steps_without_a_carried_state_have_no_drift():
@@ -107,12 +132,21 @@ def test_notable_steps_are_those_of_the_first_events(monkeypatch):
     assert [why for _, why in found[5:]] in (["seeded"], [])
     assert min(iteration for iteration, _ in found) >= 0
     # All of them are replayed where few words do.
-    seen = []
+    seen: list[int] = []
     monkeypatch.setattr(
         exact_steps, "_exact", lambda *given: (seen.append(given[2]), Finding("", 0.0, 0.0, 1.0))[1]
     )
-    exact_steps.exact_steps(case, None, run, None, None)
+    exact_steps.exact_steps(case, SimpleNamespace(s=8), run, None, None)
     assert seen == [iteration for iteration, _ in found]
+    # And so is the step of each quantity at which a window shows it best by the solver's share alone.
+    of_window = empty_tally(8, 1)
+    tally.best[KERNEL], tally.relative[KERNEL] = 41, 50.0
+    of_window.best[KERNEL], of_window.relative[KERNEL] = 43, 100.0
+    asked: list[int] = []
+    judge = SimpleNamespace(window=lambda _, iteration: (asked.append(iteration), of_window)[1])
+    exact = exact_steps.exact_steps(case, SimpleNamespace(s=8), run, judge, None)
+    assert (asked, seen[-1]) == ([41], 43)
+    assert exact.detectable == {NAMES[KERNEL]: SEEN / 100.0}
 
 
 @pytest.mark.parametrize(

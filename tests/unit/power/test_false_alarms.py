@@ -128,10 +128,12 @@ def smaller_constants(derived):
 
     def made(*arguments, **more):
         found = derived(*arguments, **more)
-        parts = {"gradient", "curvature", "quotient", "residual", "system", "judge", "u"} & set(
-            found._fields
+        parts = {"curvature", "quotient", "system", "solve", "backward", "judge", "u"} & set(found._fields)
+        smaller = {part: getattr(found, part) / TOO_SMALL for part in parts}
+        sums = found.roundings._replace(
+            u=found.roundings.u / TOO_SMALL, own=found.roundings.own / TOO_SMALL
         )
-        return found._replace(**{part: getattr(found, part) / TOO_SMALL for part in parts})
+        return found._replace(roundings=sums, **smaller)
 
     return made
 

@@ -1,0 +1,131 @@
+"""Backward error of one block solve at a step whose matrix G the judge holds: what its factors allow.
+
+bounds/block/factorisation.py bounds the factors by trace(G), whatever G is. The judge has G, so it can say
+which part of dG meets which part of the increment:
+
+    |dG D^| <= gamma_k |L^||U^||D^|,   k = 3b + 12 of elimination, 3b + 4 of Cholesky (R'R for LU),
+
+(Higham 2002, Theorems 9.4 and 10.4, with the counts of bounds/block/factorisation.py). Let C be the exact
+Cholesky factor of G >= m I, and ``A = G + Z``, ``||Z||_F <= f < m``, the matrix of which L^ and U^ are the
+exact factors. Then ``A = C (I + X) C'`` with ``||X||_F <= f/m``, and for ``theta = f / (m - f) <= 1/8``:
+
+1. A Schur complement of I + X is I + S, of which the first row is ``X_k - X_k< (I + X_<)^{-1} X_<``: no
+   longer than ``||X_k|| / (1 - theta)``, X_k the row of X. So ``I + X = L1 U1`` with ``||U1 - I||_F <=
+   theta / (1 - theta)``, and alike ``||L1 - I||_F <= theta / (1 - 2 theta)``, as pivots are at least
+   ``1 - theta / (1 - theta)``.
+2. ``|L^||U^| = |C L1||U1 C'|``, for the scaling of columns by pivots cancels. With the two numbers at most
+   ``4/3 theta`` and ``|| |C| ||_2^2 <= ||C||_F^2 = trace(G)``,
+
+       || |L^||U^| - |C||C'| ||_F <= 3 theta trace(G)    where the left is positive.
+
+3. The factor that the judge computes is the exact one of a matrix that differs from G by its own f; so
+   ``|C||C'|`` differs from its own product by as much, with a root of the pivots more: 5 theta trace(G).
+
+With both doubts in one f, entry by entry ``|dG D^| <= gamma_k |C||C'||D^|`` but for a vector of a length of
+at most ``8 gamma_k theta trace(G) ||D^||``. f is the error of what is held, twice for Cholesky, which reads
+one triangle, and ``2 gamma_{b+8} trace(G)`` for the factorisation itself, of solver and judge each. Where
+theta is larger, or G is factored with pivoting, the bound by the trace stands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD
+
+CHOLESKY, LDL, LU = 0, 1, 2
+FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
+
+
+@compiled
+def solve_error(constants, trace, given, block):
+    """Bound on ``||dG||_2`` of one block solve by the trace, errors of the system held not included.
+
+    Parameters
+    ----------
+    constants : RidgeStepConstants
+        Constants.
+    trace : float
+        Trace of G.
+    given : float
+        Bound on the Frobenius norm of the error of the system held.
+    block : int
+        Coordinates of a block (b).
+
+    Returns
+    -------
+    float
+        Infinite where the factorisation may break down. Source: bounds/block/factorisation.py.
+    """
+    if constants.factorisation == CHOLESKY:
+        return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD
+    if constants.factorisation == LDL and block > 1:
+        moved = (given + constants.eliminate * trace) * OUTWARD
+        if not moved <= (constants.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
+            return np.inf
+        return constants.backward * trace * OUTWARD
+    return constants.backward * (trace + given) * OUTWARD
+
+
+@compiled
+def factored(system, factor):
+    """Set the Cholesky factor of a symmetric matrix; False where a pivot is not positive.
+
+    Parameters
+    ----------
+    system, factor : ndarray, shape (b, b)
+        Matrix, of which the lower triangle is read; its factor, a lower triangle.
+    """
+    block = system.shape[0]
+    for column in range(block):
+        for row in range(column):
+            factor[row, column] = 0.0
+        for row in range(column, block):
+            rest = system[row, column]
+            for inner in range(column):
+                rest -= factor[row, inner] * factor[column, inner]
+            if row == column:
+                if not 0.0 < rest < np.inf:
+                    return False
+                factor[row, row] = np.sqrt(rest)
+            else:
+                factor[row, column] = rest / factor[column, column]
+    return True
+
+
+@compiled
+def solve_errors(constants, factor, sizes, doubt, trace, bound):
+    """Add to `bound` what a block solve may leave of each right-hand side, and return what all may share.
+
+    Parameters
+    ----------
+    constants : RidgeStepConstants
+        Constants.
+    factor : ndarray, shape (b, b)
+        The judge's Cholesky factor of G.
+    sizes : ndarray, shape (b,)
+        Bounds on the computed increment.
+    doubt : float
+        f: how far the matrices of which the solver's and the judge's factors are exact may be from G.
+    trace : float
+        Trace of G.
+    bound : ndarray, shape (b,)
+        In and out: bounds on what is left.
+
+    Returns
+    -------
+    float
+        Over ``||D^||_2``; infinite, and nothing is added, where theta is beyond 1/8.
+    """
+    theta = doubt / (constants.modulus - doubt) * OUTWARD
+    if not (doubt < constants.modulus and theta <= 0.125):
+        return np.inf
+    block = sizes.size
+    for column in range(block):
+        reach = 0.0
+        for row in range(column, block):
+            reach += abs(factor[row, column]) * sizes[row]
+        for row in range(column, block):
+            bound[row] += constants.solve * abs(factor[row, column]) * reach
+    return 8.0 * constants.solve * theta * trace * OUTWARD

@@ -1,0 +1,110 @@
+"""A quantity that is off by one factor in all steps: which one, and by how much.
+
+If a solver takes ``1 + delta`` times a quantity, every step is moved by delta times what the quantity adds
+to it, up to the step's bound. So a wrong step tells an interval of delta for each quantity, and a quantity
+whose intervals meet in all wrong steps explains them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, Tally
+from sstep_verify.compiled import compiled
+
+BOTH = len(NAMES)
+"""Number of the corrections for other coordinates and for the same one, taken together."""
+
+ENOUGH = 3
+"""Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
+
+MOST = 3
+"""Quantities that may each explain them; where more do, the steps tell too little."""
+
+ROUNDED = 2.0**-40
+"""Relative error of a quantity's effect, which float64 code tells, at most."""
+
+
+class Factor(NamedTuple):
+    """A quantity that is off by a factor.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    words : str
+        What is off, for a reason.
+    low, high : float
+        Ends of an interval of delta.
+    """
+
+    name: str
+    words: str
+    low: float
+    high: float
+
+
+@compiled
+def explain(tally, quantity, moved, effect, bound):
+    """Note that ``|moved - t effect| <= bound`` for the t that explains a wrong step."""
+    if effect == 0.0:
+        if not abs(moved) <= bound:
+            tally.low[quantity] = np.inf
+        return
+    tally.fits[quantity] += 1
+    one, other = (moved - bound) / effect, (moved + bound) / effect
+    _narrow(tally, quantity, min(one, other), max(one, other))
+
+
+@compiled
+def explain_end(tally, quantity, room, effect):
+    """Note that ``t effect >= room``: the step ended at an end of the box."""
+    if effect > 0.0:
+        _narrow(tally, quantity, room / effect, np.inf)
+    elif effect < 0.0:
+        _narrow(tally, quantity, -np.inf, room / effect)
+    elif room > 0.0:
+        tally.low[quantity] = np.inf
+
+
+@compiled
+def _narrow(tally, quantity, low, high):
+    low, high = low - ROUNDED * abs(low), high + ROUNDED * abs(high)
+    tally.low[quantity] = max(tally.low[quantity], low)
+    tally.high[quantity] = min(tally.high[quantity], high)
+
+
+def off_by_a_factor(tally: Tally, *, of_svm: bool) -> list[Factor]:
+    """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
+
+    Parameters
+    ----------
+    tally : Tally
+        Counts of a run.
+    of_svm : bool
+        Whether steps were judged by their values; else by residuals, which move the other way.
+    """
+    found = []
+    for number in range(BOTH + 1):
+        low, high = float(tally.low[number]), float(tally.high[number])
+        if tally.fits[number] < ENOUGH or not low <= high or not math.isfinite(high - low):
+            continue
+        low, high = _delta(number, low, high, of_svm=of_svm)
+        if number != BOTH:
+            found.append(Factor(NAMES[number], NAMES[number], low, high))
+        # Where no coordinate is drawn again, the correction for all is that for others.
+        elif NAMES[KERNEL] not in {factor.name for factor in found}:
+            found.append(Factor(NAMES[KERNEL], "correction for all coordinates", low, high))
+    return found if len(found) <= MOST else []
+
+
+def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:
+    """The interval of delta that stands for one of t, by which effects are multiplied."""
+    if of_svm and number == CURVATURE and high < 1.0:  # a step over 1 + delta: t = delta / (1 + delta)
+        return low / (1.0 - low), high / (1.0 - high)
+    if number == PENALTY and low > -1.0:  # kernel entries over 1 + delta
+        return -high / (1.0 + high), -low / (1.0 + low)
+    return (-high, -low) if of_svm else (low, high)

@@ -1,0 +1,179 @@
+"""What the increment of a K-RR block step leaves of its right-hand side, and how much may be left."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step.roundings import sum_error
+from sstep_verify.bounds.step.slack import ridge_slack
+from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors
+from sstep_verify.checks.steps.rows import row_error
+from sstep_verify.compiled import compiled
+from sstep_verify.numerics.rounding import OUTWARD
+
+SQUARE_ROOT_OF_SMALLEST = 2.0**-537
+"""Root of the smallest float64 number."""
+
+
+@compiled
+def norm(vector):
+    """2-norm that neither overflows nor underflows where the largest entry does not."""
+    largest = 0.0
+    for value in vector:
+        if not abs(value) <= largest:
+            largest = abs(value)
+        if largest != largest:
+            return largest
+    if not 0.0 < largest < np.inf:
+        return largest
+    total = 0.0
+    for value in vector:
+        total += (value / largest) ** 2
+    return np.sqrt(total) * largest
+
+
+@compiled
+def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count):
+    """Set the residual of one block step, and bounds on its entries: ``state.residual``, ``state.left``.
+
+    An increment that is no number, or longer than any right one, leaves no residual: its length is told.
+
+    Parameters
+    ----------
+    rows, state, inputs, constants
+        As in `judge_ridge_steps`.
+    drawn, logged : ndarray, shape (b,)
+        Coordinates of the block and their logged values.
+    drift : float
+        What a state carried beside a adds to the residual's error, in the 2-norm.
+    count : tuple of (int, int, int, int)
+        Nonzero entries of a at the window's start, additions that the corrections take, nonzero entries
+        of a before the step, coordinates that the window drew before.
+
+    Returns
+    -------
+    bound, distance : float
+        Where there is no residual: bound on the length of the increment, infinite where nothing is
+        promised, and that length.
+    solved : bool
+        Whether there is one.
+    """
+    for place in range(drawn.size):
+        state.unsure[place] = state.left[place] = np.inf
+    if not _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
+        return np.inf, 0.0, False
+    trace, given, doubt = _block_system(rows, state, drawn, inputs, constants)
+    if not (trace <= constants.largest and inputs.least * constants.largest >= 1.0):
+        return np.inf, 0.0, False
+    block, spread = drawn.size, 0.0
+    for place in range(block):
+        i = drawn[place]
+        spread = max(spread, state.bounded[i])
+        state.increment[place] = logged[place] - state.alpha[i]
+    change = given + solve_error(constants, trace, given, block)
+    lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+    # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
+    # that, and a, are more than its rounding and that of what is stored.
+    most = np.inf
+    if change < constants.modulus:
+        most = (norm(state.residual) + norm(state.error) + lost + drift) / (constants.modulus - change)
+        most = 2.0 * (most + np.sqrt(block) * spread)
+    length = norm(state.increment)
+    if most < constants.largest and not length <= most:
+        return most, length, False
+    shared = _left(rows, state, drawn, logged, inputs, constants, (trace, given, doubt))
+    for place in range(block):
+        state.left[place] = (state.left[place] + shared + lost + drift) * OUTWARD
+    return np.inf, 0.0, True
+
+
+@compiled
+def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
+    """Set the right-hand side r and bounds on its error; False where a number may overflow on the way."""
+    scale, samples = 1.0 / inputs.penalty, constants.modulus
+    lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
+    support, corrections, held, distinct = count
+    gamma = sum_error(constants.roundings, support, corrections, held)
+    for place in range(drawn.size):
+        i = drawn[place]
+        slot = rows.slot[i]
+        product = np.dot(rows.kernel[slot], state.alpha) * scale
+        state.product[place] = product
+        state.residual[place] = state.right[place] = state.targets[i] - samples * state.alpha[i] - product
+        size = abs(state.targets[i]) + inputs.targets[i]
+        error = row_error(rows, slot, state, gamma, distinct)
+        error += samples * (gamma * state.bounded[i] + state.slack[i]) + gamma * size
+        state.error[place] = error + inputs.targets[i]
+        terms = state.error[place] / gamma * max(1.0, 2.0 * inputs.penalty)
+        # A solver may divide an entry by lambda before it multiplies, be it by 0.
+        if not (terms <= constants.largest and rows.largest[slot] <= constants.largest):
+            return False
+        if inputs.least * constants.largest >= 1.0:
+            state.unsure[place] = (state.error[place] + lost_each + drift) * OUTWARD
+    return True
+
+
+@compiled
+def _block_system(rows, state, drawn, inputs, constants):
+    """Set the judge's G, and bounds on the sizes of its entries.
+
+    Returns its trace at most, the Frobenius norm of the errors of the solver's entries, and how far the
+    matrices that the two factor may be from G.
+    """
+    block, scale, samples = drawn.size, 1.0 / inputs.penalty, constants.modulus
+    trace = given = system = own = 0.0
+    for place in range(block):
+        slot = rows.slot[drawn[place]]
+        for other in range(block):
+            j = drawn[other]
+            entry = rows.kernel[slot, j] * scale + (samples if other == place else 0.0)
+            mine = rows.own[slot, j] * scale
+            largest = abs(entry) + rows.error[slot, j]
+            state.system[place, other], state.sizes[place, other] = entry, largest
+            if other == place:
+                trace += largest
+                state.diagonal[0] = max(state.diagonal[0], largest) if place else largest
+            given += rows.system[slot, j] ** 2
+            system += largest * largest
+            own += mine * mine
+    # Squares that underflow: each is off by half the smallest number at most.
+    tiny = block * SQUARE_ROOT_OF_SMALLEST
+    given = np.sqrt(given) + constants.system * np.sqrt(system) + tiny
+    doubt = (
+        2.0 * (given + np.sqrt(own) + constants.system * np.sqrt(system) + tiny) + constants.doubt * trace
+    )
+    return trace, given, doubt
+
+
+@compiled
+def _left(rows, state, drawn, logged, inputs, constants, held):
+    """Set the residual and bounds on its entries, and return what all of these have in common beside."""
+    block, scale = drawn.size, 1.0 / inputs.penalty
+    trace, given, doubt = held
+    for place in range(block):
+        i, size = drawn[place], abs(state.increment[place])
+        state.rounding[place] = ridge_slack(constants, state.drawn[i], state.moved[i], size, logged[place])
+        state.reach[place] = size + state.rounding[place]
+    for place in range(block):
+        slot = rows.slot[drawn[place]]
+        applied = reached = error = 0.0
+        for other in range(block):
+            j, moved, largest = drawn[other], abs(state.increment[other]), state.sizes[place, other]
+            applied += state.system[place, other] * state.increment[other]
+            reached += abs(state.system[place, other]) * moved
+            error += (rows.system[slot, j] + constants.system * largest) * state.reach[other]
+            error += largest * state.rounding[other]
+            if constants.judge > 0.0:
+                error += rows.own[slot, j] * scale * moved
+        if not reached < constants.largest:
+            return np.inf
+        state.applied[place] = applied
+        state.residual[place] -= applied
+        state.left[place] = state.error[place] + error + constants.judge * reached
+    shared = np.inf
+    change = solve_error(constants, trace, given, block)
+    if not change < np.inf:
+        return np.inf
+    if (constants.factorisation != LU or block == 1) and factored(state.system, state.factor):
+        shared = solve_errors(constants, state.factor, state.reach, doubt, trace, state.left)
+    return min(shared, change) * norm(state.reach)

@@ -1,0 +1,157 @@
+"""A quantity that is off by a factor is named, with the factor; what is off in another way names none."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sstep_verify import quantities as name
+from sstep_verify.checks.steps.factors import BOTH, ENOUGH, MOST, explain, explain_end, off_by_a_factor
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE, empty_tally
+from sstep_verify.power.limits.acting import acting_in
+from sstep_verify.power.limits.dosed import dose_of
+from sstep_verify.power.limits.judged import STEPS, JudgedRuns
+from sstep_verify.scenarios.draws import draw_balanced_scenario
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+OFF = {
+    "svm-l1": (name.STALE, name.CURVATURE, name.KERNEL),
+    "svm-l2": (name.STALE, name.CURVATURE, name.KERNEL, name.SAME, name.OMEGA),
+    "krr": (
+        name.STALE,
+        name.CURVATURE,
+        name.KERNEL,
+        name.SAME,
+        name.OVERLAP,
+        name.PENALTY,
+        name.OFF_DIAGONAL,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    generator = np.random.Generator(np.random.PCG64(3))
+
+    def acting(task: str) -> JudgedRuns:
+        while True:
+            scenario = draw_balanced_scenario(generator, task, "rbf", 64, 32, ("zero",))
+            if acting_in(scenario, OFF[task]) == set(OFF[task]):
+                return JudgedRuns(scenario, "float64")
+
+    return {task: acting(task) for task in OFF}
+
+
+@pytest.mark.parametrize("dose", [1e-8, 0.25])
+@pytest.mark.parametrize(
+    ("task", "quantity"), [(task, one) for task, names in OFF.items() for one in names]
+)
+def test_the_quantity_and_its_factor_are_told(runs, task, quantity, dose):
+    mutation, made = dose_of(quantity, dose, "float64")
+    verdict = runs[task].verdict(STEPS, runs[task].made(mutation))
+    assert verdict.status is Status.FAIL
+    told = re.findall(r"(?:: | or )([a-z-]+), delta in \[([^,]+), ([^]]+)\]", verdict.reason)
+    assert quantity in [one for one, *_ in told]
+    (ends,) = [ends for one, *ends in told if one == quantity]
+    # As many digits as are printed.
+    assert [float(end) for end in ends] == pytest.approx([made, made], rel=2e-3)
+    proportional = {"krr": (name.SAME, name.OVERLAP), "svm-l2": (name.SAME, name.OMEGA)}
+    # RBF: every K_ii is 1, so that what a coordinate drawn again adds by it and by m or omega is alike.
+    assert len(told) == (2 if quantity in proportional.get(task, ()) else 1)
+
+
+def test_a_right_run_names_none(runs):
+    reason = runs["krr"].verdict(STEPS, runs["krr"].made()).reason
+    assert "factor" not in reason
+
+
+def explained(*steps, quantity=STALE):
+    """A tally after steps of (moved, effect, bound)."""
+    tally = empty_tally(1, 1)
+    for number in range(BOTH + 1):
+        if number != quantity:
+            tally.low[number] = np.inf
+    for moved, effect, bound in steps:
+        explain(tally, quantity, moved, effect, bound)
+    return tally
+
+
+def test_intervals_of_all_steps_meet():
+    tally = explained((0.5, 1.0, 0.1), (-1.1, -2.0, 0.1), (0.0, 0.0, 0.1), (0.27, 0.5, 0.05))
+    assert tally.fits[STALE] == ENOUGH
+    (found,) = off_by_a_factor(tally, of_svm=False)
+    assert found[:2] == (NAMES[STALE], NAMES[STALE])
+    assert (found.low, found.high) == pytest.approx((0.5, 0.6), rel=1e-9)
+    # Values of a K-SVM move against a quantity of the gradient.
+    (found,) = off_by_a_factor(tally, of_svm=True)
+    assert (found.low, found.high) == pytest.approx((-0.6, -0.5), rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [(0.9, 1.0, 0.1), (0.2, 0.0, 0.1)])
+def test_a_step_that_another_factor_explains_or_none_rules_it_out(more):
+    assert off_by_a_factor(explained(*[(0.5, 1.0, 0.1)] * 3, more), of_svm=False) == []
+
+
+def test_two_steps_are_too_few():
+    assert off_by_a_factor(explained(*[(0.5, 1.0, 0.1)] * (ENOUGH - 1)), of_svm=False) == []
+
+
+def test_a_step_at_an_end_of_the_box_tells_one_side():
+    tally = explained(*[(0.5, 1.0, 0.1)] * ENOUGH)
+    explain_end(tally, STALE, 0.45, 1.0)
+    explain_end(tally, STALE, -0.55, -1.0)
+    (found,) = off_by_a_factor(tally, of_svm=False)
+    assert (found.low, found.high) == pytest.approx((0.45, 0.55), rel=1e-9)
+    explain_end(tally, STALE, -0.1, 0.0)
+    assert off_by_a_factor(tally, of_svm=False)
+    explain_end(tally, STALE, 0.1, 0.0)
+    assert off_by_a_factor(tally, of_svm=False) == []
+
+
+def test_of_a_divided_quantity_the_factor_is_its_own():
+    # A curvature 1.25 times as large leaves 0.8 of a step; entries over 1.25 lambda are 0.8 of the right ones.
+    tally = explained(*[(0.2, 1.0, 0.0)] * 3, quantity=CURVATURE)
+    (found,) = off_by_a_factor(tally, of_svm=True)
+    assert found.low == pytest.approx(0.25, rel=1e-9)
+    tally = explained(*[(-0.2, 1.0, 0.0)] * 3, quantity=PENALTY)
+    (found,) = off_by_a_factor(tally, of_svm=False)
+    assert found.high == pytest.approx(0.25, rel=1e-9)
+
+
+def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_none_is_named():
+    tally = empty_tally(1, 1)
+    tally.low[:] = np.inf
+    for quantity in (KERNEL, BOTH):
+        tally.low[quantity] = -np.inf
+        for _ in range(ENOUGH):
+            explain(tally, quantity, 0.5, 1.0, 0.1)
+    assert [one.words for one in off_by_a_factor(tally, of_svm=False)] == [NAMES[KERNEL]]
+    tally.low[KERNEL] = np.inf
+    (found,) = off_by_a_factor(tally, of_svm=False)
+    assert (found.name, found.words) == (NAMES[KERNEL], "correction for all coordinates")
+    for quantity in (STALE, SAME, PENALTY):
+        tally.low[quantity] = -np.inf
+        for _ in range(ENOUGH):
+            explain(tally, quantity, 0.5, 1.0, 0.1)
+    assert off_by_a_factor(tally, of_svm=False) == []
+    assert MOST == 3
+
+
+def test_an_error_of_another_kind_names_none(runs):
+    # Every step off by as much as the last: no part of a step is proportional to that.
+    judged = runs["svm-l2"]
+    made = judged.made()
+    (key,) = [key for key, run in made.items() if run.log is not None]
+    wrong, log = made[key], made[key].log.copy()
+    log[5:, 0] += float(Fraction(1, 10**6))
+    made[key] = type(wrong)(wrong.s, wrong.start, wrong.iterations, wrong.alphas, log=log)
+
+    tally = StepJudge(judged._case, judged._oracle).run(made[key]).tally
+    assert tally.failed[0] > ENOUGH
+    assert off_by_a_factor(tally, of_svm=True) == []
