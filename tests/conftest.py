@@ -35,6 +35,9 @@ def data_directory() -> Path:
     return Path(folder)
 
 
+PROGRAM_TESTS = "conformance"
+"""Folder of the tests that start programs."""
+
 MPI_TESTS = "parallel"
 RANKS = (
     "launch", "planted_parallel", "solve_bias", "solve_command", "solve_errors", "solve_faults", "solve_killed",
@@ -68,6 +71,11 @@ def group_of(nodeid: str) -> str:
     return "ranks" if ranks else TOGETHER.get(file.name, str(file))
 
 
+def starts_programs(group: str) -> bool:
+    """Whether many tests of a group start programs."""
+    return group in ("ranks", *TOGETHER.values()) or Path(group).parent.name == PROGRAM_TESTS
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Spread groups of tests over the workers.
@@ -82,6 +90,17 @@ def pytest_xdist_make_scheduler(config, log):
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             return group_of(nodeid)
+
+        def _assign_work_unit(self, node):
+            """Groups of the most tests come first, but before them those that start programs.
+
+            Their tests are few and long, and would leave one worker at work when the others are done.
+            """
+            for group in self.workqueue:
+                if starts_programs(group):
+                    self.workqueue.move_to_end(group, last=False)
+                    break
+            super()._assign_work_unit(node)
 
     return Groups(config, log)
 

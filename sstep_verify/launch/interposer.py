@@ -19,6 +19,9 @@ from sstep_verify.launch.environment import launcher
 SOURCE = Path(__file__).with_name("pmpi_count.c")
 """Source of the library."""
 
+LIBRARY = "pmpi_count.so"
+"""Name of the library in its folder."""
+
 WITNESS = "SSTEP_VERIFY_WITNESS"
 """Environment variable that names the folder in which every rank leaves its counts at MPI_Finalize."""
 
@@ -84,7 +87,7 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
             f"to count collectives from outside, {asked} (found: {wrapper}) and a C compiler (cc found: "
             f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
         )
-    library = folder / "pmpi_count.so"
+    library = folder / LIBRARY
     command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-lm"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     if made.returncode != 0:

@@ -34,7 +34,7 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, w
     if "--resume" in options:
         (folder / "there.checkpoint").write_bytes(b"half")
     before = sorted(path.name for path in folder.iterdir())
-    done = solve(folder, *options, ranks=3)
+    done = solve(folder, *options, ranks=2)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.count(words) == 1
     assert "Traceback" not in done.stderr
@@ -53,7 +53,7 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, w
 )
 def test_help_and_usage_errors_of_a_job_are_printed_once(folder, words, code, said):
     done = subprocess.run(
-        [*mpiexec(4), *PROGRAM, *words], cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
+        [*mpiexec(2), *PROGRAM, *words], cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr

@@ -119,9 +119,14 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
 
 
 def test_ids_are_listed_and_chosen_by_part(folder):
-    listed = subprocess.run(
-        [*COMMAND, "tiny.toml", "--list"], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout.split()
+    words = [sys.executable, "-X", "importtime", *COMMAND[1:], "tiny.toml", "--list"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert "sstep_verify.campaign.kinds" in imported
+    assert not imported & {"scipy.stats", "scipy.special", "scipy.optimize", "hypothesis", "sklearn"}, (
+        "every start of a campaign would wait for it"
+    )
+    listed = done.stdout.split()
     assert listed == [
         "float64/in-place/svm-l1/rbf,sigma=1", "float64/frozen/svm-l1/rbf,sigma=1", "float32/frozen/krr/b=2/linear",
     ]  # fmt: skip

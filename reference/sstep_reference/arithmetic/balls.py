@@ -123,7 +123,7 @@ class Balls(Arithmetic):
         """Ball that contains x, exact for integers and floats; a ball is returned as it is."""
         if isinstance(x, self._flint.arb):
             return x
-        if isinstance(x, float) and x - x == 0:
+        if type(x) is int or (isinstance(x, float) and x - x == 0):
             return self._flint.arb(x)
         return self.from_fraction(exact_fraction(x))
 

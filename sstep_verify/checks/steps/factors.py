@@ -18,6 +18,9 @@ from sstep_verify.compiled import compiled
 BOTH = len(NAMES)
 """Number of the corrections for other coordinates and for the same one, taken together."""
 
+ROW = BOTH + 1
+"""Number of the entries of a K-SVM's kernel row, in the product and in the curvature (K-RR: `PENALTY`)."""
+
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
 
@@ -88,13 +91,15 @@ def off_by_a_factor(tally: Tally, *, of_svm: bool) -> list[Factor]:
         Whether steps were judged by their values; else by residuals, which move the other way.
     """
     found = []
-    for number in range(BOTH + 1):
+    for number in range(ROW + 1):
         low, high = float(tally.low[number]), float(tally.high[number])
         if tally.fits[number] < ENOUGH or not low <= high or not math.isfinite(high - low):
             continue
         low, high = _delta(number, low, high, of_svm=of_svm)
-        if number != BOTH:
+        if number < BOTH:
             found.append(Factor(NAMES[number], NAMES[number], low, high))
+        elif number == ROW:
+            found.append(Factor("kernel rows", "entries of kernel rows", low, high))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in found}:
             found.append(Factor(NAMES[KERNEL], "correction for all coordinates", low, high))

@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
-from sstep_verify.checks.steps.factors import BOTH, explain, explain_end
+from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.checks.steps.rows import rounded_terms, row_terms
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -148,6 +148,8 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
                     _explain(tally, SAME, own * unit, box_of)
                     _explain(tally, BOTH, (product - stale) * unit, box_of)
                     _explain(tally, OMEGA, shift * value * unit, box_of)
+                    # Of a row that is off by a factor the product is, and the curvature but for omega.
+                    _explain(tally, ROW, (product - (value - new) * diagonal) * unit, box_of)
                 if constants.form == FROZEN and width > 1 and repeats > 1:
                     # The frozen value in the place of the current one: no effect where the step is free.
                     before = value - state.first[i]

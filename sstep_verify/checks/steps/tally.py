@@ -70,10 +70,10 @@ class Tally(NamedTuple):
         Steps over their bound.
     reproduced : ndarray of int64, shape (quantities,)
         Those of them that leaving the quantity out explains.
-    low, high : ndarray, shape (quantities + 1,)
-        Interval of the factor on a quantity that explains all of them, empty if there is none; the last is
-        of all corrections together.
-    fits : ndarray of int64, shape (quantities + 1,)
+    low, high : ndarray, shape (quantities + 2,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
+        are of all corrections together, and of the kernel row.
+    fits : ndarray of int64, shape (quantities + 2,)
         Comparisons that told of it.
     """
 
@@ -118,9 +118,9 @@ def empty_tally(steps: int, block: int) -> Tally:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(count, dtype=np.int64),
-        np.full(count + 1, -np.inf),
-        np.full(count + 1, np.inf),
-        np.zeros(count + 1, dtype=np.int64),
+        np.full(count + 2, -np.inf),
+        np.full(count + 2, np.inf),
+        np.zeros(count + 2, dtype=np.int64),
     )
 
 

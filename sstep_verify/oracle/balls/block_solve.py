@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
@@ -91,11 +91,9 @@ class RefinedBlocks:
             with self._arithmetic.working():
                 largest = _largest(matrix)
                 values = np.array([float(value / largest) for value in matrix.entries()])
-            try:
-                factor = scipy.linalg.cho_factor(values.reshape(matrix.nrows(), -1), check_finite=False)
-            except np.linalg.LinAlgError:
-                factor = None
-            self._systems[step] = (matrix, factor and (factor, largest))
+            # LAPACK itself: for a few coordinates SciPy's functions around it take most of the time.
+            factor, failed = lapack.dpotrf(values.reshape(matrix.nrows(), -1), clean=False)
+            self._systems[step] = (matrix, None if failed else (factor, largest))
         return self._systems[step]
 
     def _matrix(self, step: int):
@@ -144,7 +142,7 @@ def _refine(matrix, factor, right, target: float):
         if norm <= target or not norm < smallest / 2:
             break
         smallest = norm
-        change = scipy.linalg.cho_solve(float_factor, values, check_finite=False)
+        change, _ = lapack.dpotrs(float_factor, values)
         solution = (solution + kind(size, 1, change.tolist()) * (scale / largest)).mid()
         residual = right - matrix * solution
     return solution if min(norm, smallest) <= ACCEPTED else None

@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-import scipy.special
 
 from sstep_verify.power.alarms.comparisons import Judged
 from sstep_verify.power.alarms.groups import GROUPS
@@ -131,7 +130,9 @@ def upper_bound(failed: int, judged: int) -> float:
     if failed >= judged:
         return 1.0
     # The quantile of a beta distribution.
-    return float(scipy.special.betaincinv(failed + 1, judged - failed, CONFIDENCE))
+    from scipy.special import betaincinv  # Slow to import, and needed where something is counted.
+
+    return float(betaincinv(failed + 1, judged - failed, CONFIDENCE))
 
 
 def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:

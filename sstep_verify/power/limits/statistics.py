@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scipy.stats import beta, binom
-
 CONTENT, CONFIDENCE = 0.95, 0.95
 """A limit holds for this share of runs, with this confidence."""
 
@@ -33,6 +31,8 @@ def tolerance_rank(runs: int, content: float = CONTENT, confidence: float = CONF
     """
     if runs < 1:
         return None
+    from scipy.stats import binom  # Slow to import, and needed where something is counted.
+
     rank = int(binom.ppf(confidence, runs, content)) + 1
     return rank if rank <= runs else None
 
@@ -58,6 +58,8 @@ def share_interval(count: int, of: int, confidence: float = CONFIDENCE) -> tuple
     confidence : float
         Probability, at least, that the interval holds the share.
     """
+    from scipy.stats import beta  # Slow to import, and needed where something is counted.
+
     tail = (1.0 - confidence) / 2.0
     low = 0.0 if count == 0 else float(beta.ppf(tail, count, of - count + 1))
     high = 1.0 if count == of else float(beta.ppf(1.0 - tail, count + 1, of - count))

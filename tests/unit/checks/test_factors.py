@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from sstep_verify import quantities as name
-from sstep_verify.checks.steps.factors import BOTH, ENOUGH, MOST, explain, explain_end, off_by_a_factor
+from sstep_verify.checks.shared.kept_entries import entries_key, kept_entries
+from sstep_verify.checks.steps.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE, empty_tally
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.limits.acting import acting_in
 from sstep_verify.power.limits.dosed import dose_of
 from sstep_verify.power.limits.judged import STEPS, JudgedRuns
@@ -74,7 +77,7 @@ def test_a_right_run_names_none(runs):
 def explained(*steps, quantity=STALE):
     """A tally after steps of (moved, effect, bound)."""
     tally = empty_tally(1, 1)
-    for number in range(BOTH + 1):
+    for number in range(ROW + 1):
         if number != quantity:
             tally.low[number] = np.inf
     for moved, effect, bound in steps:
@@ -155,3 +158,19 @@ def test_an_error_of_another_kind_names_none(runs):
     tally = StepJudge(judged._case, judged._oracle).run(made[key]).tally
     assert tally.failed[0] > ENOUGH
     assert off_by_a_factor(tally, of_svm=True) == []
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "svm-l2"])
+def test_kernel_rows_that_are_off_are_told_as_such(runs, task):
+    judged = runs[task]
+    case, made = judged._case, judged.made()
+    entries = kept_entries(judged._oracle, judged.problem, case.declaration)
+    # Of a judge whose own entries are 1 + 1e-8 times right ones, the solver's are 1 - 1e-8 times its own.
+    other = Oracle(judged.problem)
+    other.kept(
+        entries_key(case.declaration), lambda: replace(entries, values=entries.values * (1.0 + 1e-8))
+    )
+    tally = StepJudge(case, other).run(next(run for run in made.values() if run.log is not None)).tally
+    (found,) = off_by_a_factor(tally, of_svm=True)
+    assert found.name == "kernel rows"
+    assert (found.low, found.high) == pytest.approx((-1e-8, -1e-8), rel=1e-3)

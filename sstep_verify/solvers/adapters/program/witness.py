@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, MissingExtraError, RefusedError
 from sstep_verify.inputs import read_whole
-from sstep_verify.launch.interposer import KINDS, NEMESIS, WITNESS, build_interposer
+from sstep_verify.launch.interposer import KINDS, LIBRARY, NEMESIS, WITNESS, build_interposer
 from sstep_verify.solvers.adapters.program.results import ProgramError
 
 PLACE_BYTES = 64
@@ -37,8 +39,16 @@ class Seen:
     received: np.ndarray
 
 
+@functools.cache
+def _built(wrapper: str) -> tempfile.TemporaryDirectory[str]:
+    """A folder with the interposer, kept until this process ends."""
+    room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
+    build_interposer(Path(room.name), wrapper)
+    return room
+
+
 class Witness:
-    """The interposer, built for as long as this object lives.
+    """The interposer, built once in a process for every wrapper.
 
     Parameters
     ----------
@@ -54,10 +64,9 @@ class Witness:
     """
 
     def __init__(self, wrapper: str, nemesis: str = ""):
-        self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
         self._nemesis = nemesis
         try:
-            self._library = build_interposer(Path(self._room.name), wrapper)
+            self._library = Path(_built(shutil.which(wrapper) or wrapper).name) / LIBRARY
         except MissingExtraError as error:
             raise RefusedError(f"witness = {wrapper!r}: {error}") from error
 
