@@ -74,7 +74,7 @@ def test_without_its_order_of_samples_it_is_wrong_and_the_reason_names_the_order
     [
         ("G += alpha[i]*diag[GETI(i)];", "", "svm-l2", "S-3.7"),
         ("fabs(PG) > 1.0e-12", "fabs(PG) > 0.1", "svm-l1", "S-3.1"),
-        ("alpha[i] - G/QD[i]", "alpha[i] - 1.000000001*G/QD[i]", "svm-l1", "S-3.1"),
+        ("alpha[i] - G/QD[i]", "alpha[i] - 1.000000001*G/QD[i]", "svm-l1", "S-3.4"),
     ],
 )
 def test_a_mistake_in_its_step_is_seen(built, old, new, task, sentence):

@@ -9,11 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-WORDS = ("run", "small.toml", "--jobs", "1")
+COMMAND = [sys.executable, "-m", "sstep_verify", "run", "small.toml", "--jobs", "1"]
 
 CAMPAIGN = """
 [campaign]
@@ -56,17 +55,22 @@ TIMES = ("seconds", "peak_memory_bytes", "provenance")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path):
     lines = [f"{k / 8} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8 - 0.5} 3:{(k % 4) / 4}" for k in range(30)]
     (tmp_path / "values.svm").write_text("\n".join(lines) + "\n", encoding="ascii")
-    monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*COMMAND, *options], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+    )
 
 
 def _killed(folder: Path) -> list[Path]:
     """Kill a run, with no chance to clean up, as soon as a problem is kept; what it kept."""
     run = subprocess.Popen(
-        [sys.executable, "-m", "sstep_verify", *WORDS, "--out", "report"],
+        [*COMMAND, "--out", "report"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -102,13 +106,13 @@ def _without_times(value):
 )
 def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campaign, problems):
     (folder / "small.toml").write_text(campaign, encoding="utf-8")
-    code, whole, _ = command(*WORDS, "--out", "whole")
+    whole = _run(folder, "--out", "whole")
     kept = _killed(folder)
     assert len(kept) < problems, "nothing is left to go on with"
-    again, out, err = command(*WORDS, "--out", "report", "--resume")
-    assert again == code, out + err
-    assert f"{len(kept)} of {problems} problems are taken from" in err
-    assert out.replace("/report", "/whole") == whole
+    done = _run(folder, "--out", "report", "--resume")
+    assert done.returncode == whole.returncode, done.stdout + done.stderr
+    assert f"{len(kept)} of {problems} problems are taken from" in done.stderr
+    assert done.stdout.replace("/report", "/whole") == whole.stdout
     assert _document(folder, "report") == _document(folder, "whole")
     assert sorted(path.name for path in folder.iterdir()) == ["report", "small.toml", "values.svm", "whole"]
 
@@ -116,11 +120,11 @@ def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campai
 def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
     (folder / "small.toml").write_text(CAMPAIGN, encoding="utf-8")
     kept = _killed(folder)
-    code, _, err = command(*WORDS, "--out", "report")
-    assert code == 2
-    line = err.splitlines()[-1]
+    done = _run(folder, "--out", "report")
+    assert done.returncode == 2
+    line = done.stderr.splitlines()[-1]
     for word in (f"{len(kept)} finished problems", "--resume", "--force"):
         assert word in line
     assert _kept(folder) == kept
-    assert command(*WORDS, "--out", "report", "--force")[0] == 0
+    assert _run(folder, "--out", "report", "--force").returncode == 0
     assert not (folder / "report.partial").exists()

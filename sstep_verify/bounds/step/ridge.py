@@ -151,7 +151,15 @@ def ridge_step_constants(
     return RidgeStepConstants(
         residual=gamma(longest, u) + gamma(samples + own_others, own),
         roundings=step_roundings(
-            precision, samples, drawn, declaration.summation, others, own_others, judge=judge
+            precision,
+            samples,
+            drawn,
+            declaration.summation,
+            others,
+            own_others,
+            3 + factored.features,
+            sums=factored == NOT_FACTORED,
+            judge=judge,
         ),
         system=gamma(3, u),
         backward=backward,

@@ -14,11 +14,24 @@ multiplies of the coordinate's own increments, one sum or r: p + q + 2 additions
 roundings where it meets 1/lambda, and the r - 1 of the increments' sum. Of a declared order the smaller
 height of its tree takes the place of p. Products formed from the samples go through n more. The judge's own
 product is with a itself, of which at most p + q entries are not 0.
+
+Not every term can be rounded that often. Additions of N terms are a binary tree. The depths of j leaves add
+up to the number of them below each inner node, summed over these, and the k-th largest inner node has at
+most N - k + 1 leaves. So j leaves have depths of ``min(j, 2) + ... + min(j, N)`` together at most, which is
+what N - 1, N - 1, N - 2, ..., 1 give, and by partial summation
+
+    sum_i depth_i |x_i| <= (N - 1) |x|_(1) + (N - 1) |x|_(2) + (N - 2) |x|_(3) + ... + |x|_(N),
+
+sizes in descending order: half of ``(N - 1) sum |x_i|`` where they are alike. A coordinate of which several
+terms are increments is one entry of the sizes' sum: the right-hand side is convex in how it is split, so
+largest where one of its terms is all. Sorting costs; it is done where steps are compared with exact ones.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import gamma, stale_roundings, unit_roundoff
@@ -36,6 +49,11 @@ class StepRoundings(NamedTuple):
         from the samples).
     own_others : int
         The same of the judge.
+    each : int
+        Of `others`, roundings that are no additions.
+    ordered : bool
+        Whether the sizes of terms are sorted: where exact steps are compared, and products are formed from
+        kernel entries.
     u, own : float
         Unit roundoffs of the solver and of the judge; 0 where an exact step takes the judge's place.
     """
@@ -43,6 +61,8 @@ class StepRoundings(NamedTuple):
     tree: int
     others: int
     own_others: int
+    each: int
+    ordered: bool
     u: float
     own: float
 
@@ -54,7 +74,9 @@ def step_roundings(
     summation: str,
     others: int,
     own_others: int,
+    each: int,
     *,
+    sums: bool = True,
     judge: bool = True,
 ) -> StepRoundings:
     """Roundings of the steps of windows that draw at most `drawn` coordinates.
@@ -65,14 +87,17 @@ def step_roundings(
         Declared precision and order of summation.
     samples, drawn : int
         Number of samples (m) and of coordinates drawn in a window.
-    others, own_others : int
+    others, own_others, each : int
         See `StepRoundings`.
+    sums : bool
+        Whether a product with a is one sum, and not formed from the samples.
     judge : bool
         Whether the judge's step is one in float64.
     """
     tree = stale_roundings(samples, samples, drawn, summation)
     own = unit_roundoff("float64") if judge else 0.0
-    return StepRoundings(tree, others, own_others, unit_roundoff(precision), own)
+    ordered = sums and not judge
+    return StepRoundings(tree, others, own_others, each, ordered, unit_roundoff(precision), own)
 
 
 gamma_of = compiled(gamma)
@@ -96,3 +121,34 @@ def sum_error(roundings, support, corrections, held):
     """
     solver = min(support, roundings.tree) + corrections + roundings.others
     return gamma_of(solver, roundings.u) + gamma_of(held + roundings.own_others, roundings.own)
+
+
+@compiled
+def sorted_sum_error(roundings, support, corrections, repeats, sizes):
+    """Error of a step's sum by the sizes of its terms, which are sorted; the solver's share.
+
+    Parameters
+    ----------
+    roundings : StepRoundings
+        Of the windows' steps.
+    support, corrections : int
+        As for `sum_error`.
+    repeats : int
+        Of the additions that corrections take, those of increments of one coordinate.
+    sizes : ndarray
+        In: sizes of the terms, any number of them 0; sorted.
+    """
+    longest = support + corrections + roundings.others
+    each = roundings.each + repeats
+    additions = longest - each
+    sizes.sort()
+    total, depth = 0.0, additions
+    for place in range(sizes.size - 1, -1, -1):
+        if sizes[place] == 0.0:
+            break
+        total += (max(depth, 1) + each) * sizes[place]
+        if place < sizes.size - 1:
+            depth -= 1
+    if not longest * roundings.u < 1.0:
+        return np.inf
+    return roundings.u / (1.0 - longest * roundings.u) * total

@@ -119,7 +119,15 @@ def svm_step_constants(
     return SvmStepConstants(
         gradient=gamma(longest, u) + gamma(samples + own_others, own),
         roundings=step_roundings(
-            precision, samples, width, declaration.summation, others, own_others, judge=judge
+            precision,
+            samples,
+            width,
+            declaration.summation,
+            others,
+            own_others,
+            5 + factored.features,
+            sums=factored == NOT_FACTORED,
+            judge=judge,
         ),
         curvature=gamma(3, u) + gamma(3, own),
         quotient=gamma(2, u) + gamma(2, own),

@@ -95,6 +95,8 @@ def off_by_a_factor(tally: Tally, *, of_svm: bool) -> list[Factor]:
         low, high = float(tally.low[number]), float(tally.high[number])
         if tally.fits[number] < ENOUGH or not low <= high or not math.isfinite(high - low):
             continue
+        if of_svm and number == CURVATURE and not high < 1.0:
+            continue  # No curvature is so large that a step is not made at all.
         low, high = _delta(number, low, high, of_svm=of_svm)
         if number < BOTH:
             found.append(Factor(NAMES[number], NAMES[number], low, high))
@@ -108,7 +110,7 @@ def off_by_a_factor(tally: Tally, *, of_svm: bool) -> list[Factor]:
 
 def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:
     """The interval of delta that stands for one of t, by which effects are multiplied."""
-    if of_svm and number == CURVATURE and high < 1.0:  # a step over 1 + delta: t = delta / (1 + delta)
+    if of_svm and number == CURVATURE:  # a step over 1 + delta: t = delta / (1 + delta)
         return low / (1.0 - low), high / (1.0 - high)
     if number == PENALTY and low > -1.0:  # kernel entries over 1 + delta
         return -high / (1.0 + high), -low / (1.0 + low)

@@ -75,7 +75,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 event(tally, TAIL_STEP, iteration)
             stale_of = end - begin > 1
             corrections = most + (distinct if constants.summed else (step - begin) * block)
-            count = (support, corrections, held, distinct)
+            count = (support, corrections, most if constants.summed else 0, held, distinct)
             bound, distance, solved = judged_residual(
                 rows, state, blocks[step], log[step], inputs, constants, drift[step], count
             )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors
-from sstep_verify.checks.steps.rows import row_error
+from sstep_verify.checks.steps.rows import rounded_terms, row_terms
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD
 
@@ -46,9 +45,10 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
         Coordinates of the block and their logged values.
     drift : float
         What a state carried beside a adds to the residual's error, in the 2-norm.
-    count : tuple of (int, int, int, int)
-        Nonzero entries of a at the window's start, additions that the corrections take, nonzero entries
-        of a before the step, coordinates that the window drew before.
+    count : tuple of (int, int, int, int, int)
+        Nonzero entries of a at the window's start, additions that the corrections take, those of them
+        within one coordinate's increments, nonzero entries of a before the step, coordinates that the
+        window drew before.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     """Set the right-hand side r and bounds on its error; False where a number may overflow on the way."""
     scale, samples = 1.0 / inputs.penalty, constants.modulus
     lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
-    support, corrections, held, distinct = count
-    gamma = sum_error(constants.roundings, support, corrections, held)
+    support, corrections, repeats, held, distinct = count
+    counted = (support, corrections, repeats, held)
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
@@ -101,10 +101,12 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
         state.product[place] = product
         state.residual[place] = state.right[place] = state.targets[i] - samples * state.alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i]
-        error = row_error(rows, slot, state, gamma, distinct)
-        error += samples * (gamma * state.bounded[i] + state.slack[i]) + gamma * size
-        state.error[place] = error + inputs.targets[i]
-        terms = state.error[place] / gamma * max(1.0, 2.0 * inputs.penalty)
+        total, error = row_terms(rows, slot, state, distinct)
+        own = samples * state.bounded[i]
+        total += own + size
+        terms = (total + error + inputs.targets[i]) * max(1.0, 2.0 * inputs.penalty)
+        error += rounded_terms(rows, slot, state, constants.roundings, counted, (total, own, size))
+        state.error[place] = error + samples * state.slack[i] + inputs.targets[i]
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         if not (terms <= constants.largest and rows.largest[slot] <= constants.largest):
             return False

@@ -9,6 +9,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors
+from sstep_verify.bounds.step.roundings import sorted_sum_error, sum_error
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.kept_entries import kept_entries
@@ -110,8 +111,8 @@ class JudgeRows:
 
 
 @compiled
-def row_error(rows, slot, state, gamma, distinct):
-    """Bound on the error of a kernel row's product with a, corrections included.
+def row_terms(rows, slot, state, distinct):
+    """Sizes of the terms of a kernel row's product with a, and errors that are no roundings of their sum.
 
     Parameters
     ----------
@@ -121,8 +122,6 @@ def row_error(rows, slot, state, gamma, distinct):
         Which of them.
     state : SvmState or RidgeState
         Sizes of a and of the increments made, and what those used may differ by.
-    gamma : float
-        Of the sum that the product is part of.
     distinct : int
         Coordinates that the window drew before.
     """
@@ -131,7 +130,35 @@ def row_error(rows, slot, state, gamma, distinct):
     for place in range(distinct):
         j = state.listed[place]
         used += size[j] * state.slack[j]
-    return gamma * np.dot(size, state.bounded) + np.dot(rows.error[slot], state.bounded) + used
+    return np.dot(size, state.bounded), np.dot(rows.error[slot], state.bounded) + used
+
+
+@compiled
+def rounded_terms(rows, slot, state, roundings, count, others):
+    """Error of the rounding of a step's sum.
+
+    Parameters
+    ----------
+    rows, slot, state
+        As for `row_terms`.
+    roundings : StepRoundings
+        Of the windows' steps.
+    count : tuple of (int, int, int, int)
+        Nonzero entries of a at the window's start, additions that the corrections take, those of them
+        within one coordinate's increments, nonzero entries of a before the step.
+    others : tuple of (float, float, float)
+        Sizes of all terms together, and of two that are no products of the row.
+    """
+    support, corrections, repeats, held = count
+    total, one, other = others
+    error = sum_error(roundings, support, corrections, held) * total
+    if roundings.ordered and error < np.inf:
+        size, terms = rows.size[slot], state.terms
+        for place in range(size.size):
+            terms[place] = size[place] * state.bounded[place]
+        terms[size.size], terms[size.size + 1] = one, other
+        error = min(error, sorted_sum_error(roundings, support, corrections, repeats, terms))
+    return error
 
 
 def _factored(case: Case) -> Factored:

@@ -45,6 +45,8 @@ class SvmState(NamedTuple):
         Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
         of increments since; the same with what each increment used may differ by; that alone; a at the
         window's start of the coordinates it draws.
+    terms : ndarray, shape (m + 2,)
+        Sizes of a sum's terms.
     drawn, listed : ndarray of int64, shape (m,)
         Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
     last : ndarray of int64, shape (1,)
@@ -60,6 +62,7 @@ class SvmState(NamedTuple):
     moved: np.ndarray
     bounded: np.ndarray
     slack: np.ndarray
+    terms: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
     listed: np.ndarray
@@ -81,6 +84,7 @@ class RidgeState(NamedTuple):
     moved: np.ndarray
     bounded: np.ndarray
     slack: np.ndarray
+    terms: np.ndarray
     first: np.ndarray
     drawn: np.ndarray
     listed: np.ndarray
@@ -109,7 +113,8 @@ def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
     slack, first = np.zeros((2, samples))
     drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return SvmState(
-        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack, first,
+        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack,
+        np.zeros(samples + 2), first,
         drawn, listed, np.full(1, -1, dtype=np.int64), np.zeros(1),
     )  # fmt: skip
 
@@ -123,7 +128,8 @@ def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeStat
     slack, first = np.zeros((2, samples))
     drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return RidgeState(
-        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack, first,
+        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack,
+        np.zeros(samples + 2), first,
         drawn, listed, right, unsure,
         increment, rounding, product, residual, applied, error, left, reach,
         system, sizes, factor,

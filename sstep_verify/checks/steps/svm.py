@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
-from sstep_verify.checks.steps.rows import row_error
+from sstep_verify.checks.steps.rows import rounded_terms, row_terms
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -87,13 +86,17 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             product = labels[i] * np.dot(row, signed)
             slope = product - 1.0 + shift * value
             curvature = diagonal + shift
-            gamma = sum_error(constants.roundings, support, place - begin, held)
-            error = row_error(rows, rows.slot[i], state, gamma, distinct) + gamma * (1.0 + shift * moved)
+            count = (support, place - begin, 0, held)
+            total, error = row_terms(rows, rows.slot[i], state, distinct)
+            total += 1.0 + shift * moved
+            # Neither a sum of its terms nor omega overflows.
+            known = (
+                total + error <= constants.largest and shift + constants.shift_error <= constants.largest
+            )
+            terms = (total, 1.0, shift * moved)
+            error += rounded_terms(rows, rows.slot[i], state, constants.roundings, count, terms)
             error += constants.underflow + constants.shift_error * moved + drift[place]
             tally.gradient[place, 0] = slope
-            # Neither a sum of its terms nor omega overflows.
-            known = error <= gamma * constants.largest
-            known = known and shift + constants.shift_error <= constants.largest
             error = error if known else np.inf
             tally.gradient_bound[place, 0] = error * OUTWARD
             if curvature > 0.0:

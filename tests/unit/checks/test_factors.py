@@ -127,6 +127,10 @@ def test_of_a_divided_quantity_the_factor_is_its_own():
     assert found.high == pytest.approx(0.25, rel=1e-9)
 
 
+def test_steps_that_are_not_made_have_no_wrong_curvature():
+    assert off_by_a_factor(explained(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE), of_svm=True) == []
+
+
 def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_none_is_named():
     tally = empty_tally(1, 1)
     tally.low[:] = np.inf
