@@ -6,7 +6,8 @@ any correct implementation of the declared recurrence may be off by, and what th
 (bounds/step/svm.py, bounds/step/ridge.py, bounds/step/drift.py for carried weights). Nothing is propagated,
 so no s is too large, and where all steps are judged a defect that acts in one of them is seen. The log is
 tied to the run: it must lead to every recorded a, to the last bit. The step with the largest ratio, the
-first of each event and a seeded one are replayed in exact arithmetic as well.
+first of each event, a seeded one and, for each quantity, the one that shows it best are replayed in exact
+arithmetic as well.
 """
 
 from __future__ import annotations
