@@ -59,10 +59,11 @@ def may_factor(problem: Problem, declaration: Declaration) -> bool:
     return declaration.products != "rows" and problem.kernel.linear
 
 
-def longest_sample(problem: Problem, declaration: Declaration) -> float:
-    """Largest ``sum_k |x_ik|`` of the exact and the solver's samples; see `FactoredProducts.lengths`."""
+def longest_sample(problem: Problem, declaration: Declaration) -> tuple[float, float]:
+    """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the exact and the solver's samples."""
+    data = _largest_samples(problem, declaration)
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(_largest_samples(problem, declaration).sum(axis=1).max(initial=0.0)) * OUTWARD
+        return float(data.sum(axis=1).max(initial=0.0)) * OUTWARD, float(data.max(initial=0.0))
 
 
 def _largest_samples(problem: Problem, declaration: Declaration) -> np.ndarray:

@@ -53,7 +53,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.ridge import RidgeInputs, RidgeStepConstants, ridge_errors
 from sstep_verify.bounds.step.slack import svm_landing, svm_slack
-from sstep_verify.bounds.step.solve import solve_error
+from sstep_verify.bounds.step.solve import solve_error, solve_numbers
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import IN_PLACE, SvmStepConstants
 from sstep_verify.compiled import compiled
@@ -205,6 +205,9 @@ def ridge_increment(
         room = constants.modulus - change - given
         most = 2.0 * (length(right) + lost) / room * OUTWARD if room > 0.0 else np.inf
         long = length(increment) if np.isfinite(increment).all() else np.inf
+        numbers = solve_numbers(constants, trace, given, block, length(right) + lost + min(most, long))
+        if not numbers <= constants.largest:
+            return 0.0, np.inf
         if most < constants.largest and not long <= most:
             return long, most
         reach = np.abs(right) + size @ np.abs(increment)

@@ -24,6 +24,9 @@ The judge forms ``r - G D`` in float64 from kernel rows of its own: its rounding
 ``|G| |D|``, and its own delta are added. As in bounds/step/svm.py, `bounded` holds |a'| plus the
 ``|D_t| + e_t`` of the steps since the window's start, `slack` the e_t alone.
 
+A number of the solve may overflow though right-hand side and increment do not: nothing is promised unless
+``4 b^2 T (|r| + |D^|)``, T the largest entry of the factors' product, is a number.
+
 Operations on numbers that underflow add the smallest number each: products with a, which are then divided
 by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
 ``trace(G)``; and the increment's own, which G multiplies. All of them together are below
@@ -47,6 +50,7 @@ from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
     largest_normal,
+    raised,
     smallest,
     stale_roundings,
     stored,
@@ -71,6 +75,8 @@ class RidgeStepConstants(NamedTuple):
     solve, doubt : float
         gamma of the product of the factors; what the factorisations of solver and judge may move G by,
         over trace(G).
+    growth : float
+        What an entry of the factors' product may be at most, over trace(G).
     factorisation : int
         `CHOLESKY`, `LDL` or `LU` of bounds/step/solve.py.
     judge : float
@@ -94,6 +100,7 @@ class RidgeStepConstants(NamedTuple):
     eliminate: float
     solve: float
     doubt: float
+    growth: float
     factorisation: int
     judge: float
     underflow: float
@@ -166,6 +173,7 @@ def ridge_step_constants(
         eliminate=eliminate,
         solve=backward / 2.0 if declaration.factorisation == "ldl" and block > 1 else backward,
         doubt=2.0 * (gamma(block + 8, u) + gamma(block + 8, unit_roundoff("float64"))),
+        growth=pivot_growth(block, u) if declaration.factorisation == "lu" else 2.0,
         factorisation=FACTORISATIONS[declaration.factorisation],
         judge=gamma(own_others, own),
         underflow=operations * (smallest(precision) + smallest("float64")),
@@ -198,25 +206,28 @@ class RidgeInputs(NamedTuple):
         Their relative difference.
     targets : ndarray, shape (m,)
         Errors of the targets.
+    tiny : float
+        What an entry over lambda that underflows may be off by: the smallest number of the solver's type.
     """
 
     penalty: float
     least: float
     change: float
     targets: np.ndarray
+    tiny: float = 0.0
 
 
 def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) -> RidgeInputs:
     """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
+    tiny = smallest(declaration.precision)
     if not declaration.data_rounding:
-        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size))
+        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size), tiny)
     used = float(stored(penalty, declaration.precision))
     least = min(penalty, used)
     change = abs(used - penalty) / least * OUTWARD if least > 0.0 else np.inf
     with np.errstate(invalid="ignore"):
-        return RidgeInputs(
-            penalty, least, change, np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
-        )
+        errors = np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
+        return RidgeInputs(penalty, least, change, errors, tiny)
 
 
 def ridge_errors(
@@ -224,12 +235,16 @@ def ridge_errors(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes of ``K / lambda`` that roundings multiply, and the errors of its entries, each (c, m).
 
-    The first errors are ``delta / lambda`` of solver and judge together; the second those of the solver.
+    The first errors are ``delta / lambda`` of solver and judge together; the second those of the solver. An
+    entry that is not 0 may be so small that its quotient underflows, and what multiplies that so large that
+    it counts.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        size = entries.term_sizes / inputs.least * OUTWARD
-        solver = (entries.solver / inputs.least + inputs.change * size) * OUTWARD
-        own = entries.own / inputs.penalty * OUTWARD if judge else 0.0
-        found = np.stack((size, (solver + own) * OUTWARD, solver))
+        some = entries.term_sizes + entries.solver > 0.0
+        size = np.where(some, raised(entries.term_sizes / inputs.least), 0.0)
+        solver = entries.solver / inputs.least + inputs.change * size + inputs.tiny
+        solver = np.where(some, raised(solver), 0.0)
+        own = np.where(some, raised(entries.own / inputs.penalty), 0.0) if judge else 0.0
+        found = np.stack((size, raised(solver + own) if judge else solver, solver))
         sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
         return sizes, errors, solvers

@@ -39,6 +39,20 @@ FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
 
 
 @compiled
+def solve_numbers(constants, trace, given, block, size):
+    """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
+
+    Parameters
+    ----------
+    constants, trace, given, block
+        As for `solve_error`.
+    size : float
+        Bound on the norms of right-hand side and increment together.
+    """
+    return 4.0 * block**2 * constants.growth * (trace + np.sqrt(block) * given) * max(size, 1.0)
+
+
+@compiled
 def solve_error(constants, trace, given, block):
     """Bound on ``||dG||_2`` of one block solve by the trace, errors of the system held not included.
 

@@ -33,10 +33,24 @@ class Factored(NamedTuple):
         Roundings of a term besides (n).
     length : float
         Largest ``sum_k |x_ik|``: smallest numbers that an entry of A'a that underflows may cost.
+    height : float
+        Largest ``|x_ik|``.
     """
 
     features: int = 0
     length: float = 0.0
+    height: float = 0.0
+
+    def may_overflow(self, alpha: np.ndarray, log: np.ndarray, largest: float) -> bool:
+        """Whether an entry of A'a may exceed a size while a takes logged values, whatever a row's product.
+
+        The increments of a coordinate are at most twice its logged values and the first of it together.
+        """
+        if not self.height:
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            most = self.height * (2.0 * np.abs(alpha).sum() + 4.0 * np.abs(log).sum())
+        return not most <= largest
 
 
 NOT_FACTORED = Factored()

@@ -132,7 +132,9 @@ def _exact(
     bounds = judge.step_bounds(trajectory, iteration)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
     bound = float(bounds.max())
-    if not bound < math.inf or not (np.isfinite(before).all() and np.isfinite(after).all()):
+    if not bound < math.inf or not np.isfinite(before).all():
+        return Finding(what, math.inf, math.inf, math.inf)  # a step from no vector of numbers is none
+    if not np.isfinite(after).all():
         return Finding(what, math.inf, math.inf, bound)
     bits = BITS
     while True:

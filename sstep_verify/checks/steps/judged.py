@@ -22,6 +22,9 @@ from sstep_verify.trajectory import Trajectory
 STRETCH = 1 << 12
 """Coordinates drawn in the steps that are judged in one call."""
 
+NOTHING = -1.0
+"""In place of the largest number: no number is smaller, so that nothing is promised."""
+
 SAMPLED = 16
 """Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
 
@@ -214,6 +217,8 @@ class StepJudge:
                     self._rows.factored,
                     judge=self._judge,
                 )
+                if self._rows.factored.may_overflow(state.alpha, log[part], constants.largest):
+                    constants = constants._replace(largest=NOTHING)
                 rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
                 judge_svm_steps(
@@ -223,6 +228,8 @@ class StepJudge:
                 bounds = ridge_step_constants(
                     case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
                 )
+                if self._rows.factored.may_overflow(state.alpha, log[part], bounds.largest):
+                    bounds = bounds._replace(largest=NOTHING)
                 rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
                 judge_ridge_steps(rows, state, stretch, self._inputs, bounds, errors[part], own)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.slack import ridge_slack
-from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors
+from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
 from sstep_verify.checks.steps.rows import rounded_terms, row_terms
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD
+
+SMALLEST = 2.0**-1074
+"""Smallest float64 number."""
 
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
@@ -74,11 +77,12 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
     lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
-    most = np.inf
+    most, right = np.inf, norm(state.residual) + norm(state.error) + lost + drift
     if change < constants.modulus:
-        most = (norm(state.residual) + norm(state.error) + lost + drift) / (constants.modulus - change)
-        most = 2.0 * (most + np.sqrt(block) * spread)
+        most = 2.0 * (right / (constants.modulus - change) + np.sqrt(block) * spread)
     length = norm(state.increment)
+    if not solve_numbers(constants, trace, given, block, right + min(most, length)) <= constants.largest:
+        return np.inf, 0.0, False
     if most < constants.largest and not length <= most:
         return most, length, False
     shared = _left(rows, state, drawn, logged, inputs, constants, (trace, given, doubt))
@@ -166,7 +170,7 @@ def _left(rows, state, drawn, logged, inputs, constants, held):
             error += (rows.system[slot, j] + constants.system * largest) * state.reach[other]
             error += largest * state.rounding[other]
             if constants.judge > 0.0:
-                error += rows.own[slot, j] * scale * moved
+                error += (rows.own[slot, j] * scale + SMALLEST) * moved
         if not reached < constants.largest:
             return np.inf
         state.applied[place] = applied

@@ -166,4 +166,4 @@ def _factored(case: Case) -> Factored:
     problem, declaration = case.problem, case.declaration
     if not may_factor(problem, declaration):
         return NOT_FACTORED
-    return Factored(problem.features, longest_sample(problem, declaration))
+    return Factored(problem.features, *longest_sample(problem, declaration))

@@ -20,11 +20,12 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.power.alarms.comparisons import (
     Comparison,
     Judged,
+    compared,
     judged_run,
 )
 from sstep_verify.power.alarms.legal_draws import draw
-from sstep_verify.power.alarms.legal_orders import end_of_window
-from sstep_verify.power.alarms.legal_windows import case_of_window, finding
+from sstep_verify.power.alarms.legal_orders import made_window
+from sstep_verify.power.alarms.legal_windows import case_of_window, finding, steps_verdict
 from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger, one_of
 from sstep_verify.power.alarms.variants import (
@@ -117,11 +118,13 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
 
 
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
-    """One window of a solver of single IEEE operations, over the whole exponent range, replayed exactly."""
+    """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
     seed = int(generator.integers(SEEDS))
     drawn = draw(seed)
     with np.errstate(all="ignore"):
-        found = finding(drawn, end_of_window(drawn))
+        end, log = made_window(drawn)
+        found = finding(drawn, end)
+        steps = [] if log is None else [steps_verdict(drawn, end, log)]
     problem, declared = drawn.problem, drawn.declaration
     s = drawn.stream.length
     length, acted = longest_sum(WINDOWS, case_of_window(drawn), s), all(map(found.shows, core(s)))
@@ -132,7 +135,7 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
         problem.loss.task,
         problem.kernel.name,
         declared.precision,
-        (told,),
+        (told, *(compared(case_of_window(drawn), s, one) for one in steps)),
     )
 
 

@@ -1,8 +1,8 @@
 """One window of a problem, and a correct solver for it, drawn by a seed.
 
-A solver is drawn: how sums are ordered, where the division by lambda stands, how the new value is stored,
-whether products are formed from kernel entries or from the samples. Problems are drawn over the whole
-exponent range of the type.
+A solver is drawn: how sums are ordered, whether products come first, where the division by lambda stands,
+how the new value is stored, whether products are formed from kernel entries or from the samples. Problems
+are drawn over the whole exponent range of the type.
 """
 
 from __future__ import annotations
@@ -88,13 +88,14 @@ def draw(seed: int) -> Drawn:
         "clamped": bool(rng.random() < 0.5),
         "factorisation": str(rng.choice(["cholesky", "ldl", "lu"])),
     }
-    declaration = Declaration("drawn", function_ulps=4.0, **freedoms)
+    declaration = Declaration("drawn", function_ulps=4.0, log=True, **freedoms)
     choices = {
         "factored": factored, "reciprocal": rng.random() < 0.3, "divided": rng.choice(["sum", "product"]),
     }  # fmt: skip
     stream = IndexStream("uniform", samples=m, block=block, length=s, seed=int(rng.integers(1 << 30)))
     problem = Problem(f"drawn {seed}", data, targets, kernel, loss)
-    return Drawn(problem, stream, start, declaration, str(rng.choice(ORDERS)), choices, rng)
+    order, choices["products first"] = str(rng.choice(ORDERS)), rng.random() < 0.5
+    return Drawn(problem, stream, start, declaration, order, choices, rng)
 
 
 def _scale(rng: np.random.Generator, precision: str, wide: bool, power: int) -> float:

@@ -101,13 +101,19 @@ def _entry(drawn: Drawn, kernel: Any, x: Any, z: Any, sums: Sums, kind: Any) -> 
     return value
 
 
-def end_of_window(drawn: Drawn) -> np.ndarray:
-    """Vector at the window's end, float64 values of the type's numbers; NaN where a factorisation fails."""
+def made_window(drawn: Drawn) -> tuple[np.ndarray, np.ndarray | None]:
+    """Vector at the window's end, shape (m,), and the values that each step left, shape (s, b).
+
+    Float64 values of the type's numbers; NaN and none where a factorisation fails.
+    """
     kind = TYPES[drawn.declaration.precision]
     sums = Sums(kind, drawn.order, drawn.rng)
+    log: list[list[Any]] = []
     with np.errstate(all="ignore"):
         window = _svm_window if drawn.problem.is_svm else _ridge_window
-        return np.array(window(drawn, sums, kind, kernel_matrix(drawn, sums, kind)), dtype=np.float64)
+        end = np.array(window(drawn, sums, kind, kernel_matrix(drawn, sums, kind), log), dtype=np.float64)
+    whole = len(log) == drawn.stream.length
+    return end, np.array(log, dtype=np.float64) if whole else None
 
 
 def _products(
@@ -128,7 +134,14 @@ def _products(
     return [signs[row] * signs[j] * matrix[row, j] * a for j, a in moved]
 
 
-def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> list[Any]:
+def _sum(drawn: Drawn, sums: Sums, products: list[Any], constants: list[Any]) -> Any:
+    """Sum of a step's products and constants: of all of them, or of the products' sum and these."""
+    if drawn.choices["products first"]:
+        return sums.add([sums.add(products), *constants])
+    return sums.add([*products, *constants])
+
+
+def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, log: list[list[Any]]) -> list[Any]:
     loss, update = drawn.problem.hinge, drawn.declaration.update
     labels, C = drawn.problem.targets.astype(kind), kind(loss.C)
     shift = kind(1) / (kind(2) * C) if loss.shift else kind(0)
@@ -137,8 +150,8 @@ def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> list
     made: list[Any] = []
     for (i,) in drawn.stream.blocks(0, drawn.stream.length).tolist():
         value = a[i]  # with frozen updates: start plus the increments so far
-        terms = [*_products(drawn, sums, i, matrix, start, labels, made), kind(-1)]
-        gradient = sums.add([*terms, shift * value] if loss.shift else terms)
+        products = _products(drawn, sums, i, matrix, start, labels, made)
+        gradient = _sum(drawn, sums, products, [kind(-1), *([shift * value] if loss.shift else [])])
         eta = matrix[i, i] + shift
         if eta == 0:
             new = upper
@@ -148,10 +161,13 @@ def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> list
         theta = new - value
         made.append((i, theta))
         a[i] = new if update == "in-place" else value + theta
+        log.append([a[i]])
     return a
 
 
-def _ridge_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> list[Any]:
+def _ridge_window(
+    drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, log: list[list[Any]]
+) -> list[Any]:
     problem = drawn.problem
     m, penalty, targets = kind(problem.samples), kind(problem.ridge.penalty), problem.targets.astype(kind)
     start, a = drawn.start.astype(kind), list(drawn.start.astype(kind))
@@ -165,7 +181,7 @@ def _ridge_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> li
                 terms = [-(sums.add(terms) / penalty)]
             else:
                 terms = [-(term / penalty) for term in terms]
-            right.append(sums.add([targets[i], -(m * a[i]), *terms]))
+            right.append(_sum(drawn, sums, terms, [targets[i], -(m * a[i])]))
         system = np.array([[matrix[i, j] / penalty for j in block] for i in block], dtype=kind)
         system += m * np.eye(block.size, dtype=kind)
         change = _solved(drawn, sums, kind, system, np.array(right, dtype=kind))
@@ -174,6 +190,7 @@ def _ridge_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray) -> li
         for i, step in zip(block, change, strict=True):
             made.append((i, step))
             a[i] = a[i] + step  # frozen as well: start plus the increments so far
+        log.append([a[i] for i in block])
     return a
 
 

@@ -23,7 +23,7 @@ from sstep_verify.bounds.step.probed import (
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors, ridge_step_constants
 from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack, svm_slack
-from sstep_verify.bounds.step.solve import factored, solve_errors
+from sstep_verify.bounds.step.solve import factored, solve_errors, solve_numbers
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import ADDED, FORMS, FROZEN, Factored, svm_step_constants
 from sstep_verify.solver import Declaration
@@ -298,3 +298,41 @@ def test_a_block_solve_by_its_factors(factorisation):
     # Beyond an eighth nothing is said by the factors.
     assert solve_errors(constants, factor, np.array([0.5, 0.25]), 0.9, 19.0, bound) == np.inf
     assert not factored(np.array([[1.0, 2.0], [2.0, 1.0]]), factor)
+
+
+def test_products_formed_from_samples_may_overflow_whatever_their_row():
+    alpha, log = np.array([1.0, -2.0]), np.array([[3.0], [-0.5]])
+    # Twice the first values and four times the logged ones, times the largest feature.
+    assert not Factored(3, 5.0, 0.5).may_overflow(alpha, log, 10.0)
+    assert Factored(3, 5.0, 0.5).may_overflow(alpha, log, np.nextafter(10.0, 0.0))
+    assert not Factored(3, 5.0, 0.5).may_overflow(alpha, np.zeros((0, 1)), 3.0)
+    assert Factored(3, 5.0, 0.5).may_overflow(alpha, np.array([[np.nan]]), np.inf)
+    assert not Factored().may_overflow(alpha, np.array([[np.inf]]), 1.0)
+
+
+def test_what_underflows_over_lambda_counts_for_what_it_multiplies():
+    tiny, zero = np.full((1, 2), 2.0**-1000), np.zeros((1, 2))
+    entries = KernelEntries(tiny, zero, zero)
+    sizes, errors, solver = ridge_errors(entries, RidgeInputs(2.0**200, 2.0**200, 0.0, zero[0], 2.0**-149))
+    assert (sizes >= 2.0**-1074).all()
+    for found in (errors, solver):
+        assert ((found >= 2.0**-149) & (found < 2.0**-148)).all()
+    # An entry that is 0 is 0 over anything.
+    nothing = ridge_errors(KernelEntries(zero, zero, zero), RidgeInputs(2.0, 2.0, 0.0, zero[0], 2.0**-149))
+    assert not np.stack(nothing).any()
+
+
+def test_a_solve_may_overflow_where_its_result_does_not():
+    single = ridge_step_constants(declared(factorisation="lu"), 8, 8, 4, 3)
+    assert single.growth == (2 * (1 + 2.0**-24) ** 4) ** 2
+    plain = ridge_step_constants(declared(), 8, 8, 4, 3)
+    assert plain.growth == 2.0
+    is_bound(solve_numbers(plain, 17.0, 0.25, 4, 3.0), 64 * 2 * (17 + Fraction(1, 2)) * 3)
+    assert solve_numbers(plain, 17.0, 0.25, 4, 0.5) == solve_numbers(plain, 17.0, 0.25, 4, 1.0)
+    inputs, right = RidgeInputs(0.5, 0.25, 0.0, np.zeros(8)), np.array([1.0, -2.0])
+    constants = ridge_step_constants(declared(), 8, 8, 4, 2)
+    for largest, promised in ((1e30, True), (1e3, False)):
+        found = ridge_increment(
+            right, SYSTEM, np.full(2, np.inf), 0.125, inputs, constants._replace(largest=largest)
+        )
+        assert (found[1] < np.inf) == promised
