@@ -241,10 +241,9 @@ def ridge_errors(
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         some = entries.term_sizes + entries.solver > 0.0
-        size = np.where(some, raised(entries.term_sizes / inputs.least), 0.0)
-        solver = entries.solver / inputs.least + inputs.change * size + inputs.tiny
-        solver = np.where(some, raised(solver), 0.0)
-        own = np.where(some, raised(entries.own / inputs.penalty), 0.0) if judge else 0.0
-        found = np.stack((size, raised(solver + own) if judge else solver, solver))
+        size = raised(entries.term_sizes / inputs.least)
+        solver = raised(entries.solver / inputs.least + inputs.change * size + inputs.tiny)
+        errors = raised(solver + entries.own / inputs.penalty) if judge else solver
+        found = np.where(some, np.stack((size, errors, solver)), 0.0)
         sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
         return sizes, errors, solvers
