@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from sstep_verify.costs.model.timings import Array, Timings
 
 Split = tuple[Array, Array]
 """Indices of what is fitted, and of what is held out."""
+
+LENGTHS, STIFFNESSES = (0.5, 1.0, 2.0, 4.0), (4.0, 8.0, 16.0, 32.0, 64.0)
+"""Among which the correction's two numbers are chosen."""
 
 
 def beyond(timings: Timings, ranks: int = 64) -> Split:
@@ -38,6 +42,29 @@ def without(timings: Timings) -> Iterator[tuple[str, Split]]:
         yield str(name), (np.flatnonzero(other), np.flatnonzero(~other))
 
 
+def correction(timings: Timings, residuals: Array) -> Correction:
+    """The correction with the length and stiffness that tell best of every second rank count of these runs.
+
+    Parameters
+    ----------
+    timings : Timings
+        What is fitted; nothing else is looked at.
+    residuals : ndarray, shape (k,)
+        Logarithms of measured over modelled.
+    """
+    splits = [between(timings, first) for first in (1, 2)]
+
+    def off(numbers: tuple[float, float]) -> float:
+        """Mean absolute error of the logarithm."""
+        left = []
+        for known, held in splits:
+            made = Correction(timings.runs.take(known), residuals[known], *numbers)
+            left.append(np.abs(made(timings.runs.take(held)) - residuals[held]))
+        return float(np.concatenate(left).mean())
+
+    return Correction(timings.runs, residuals, *min(product(LENGTHS, STIFFNESSES), key=off))
+
+
 def modelled(timings: Timings, split: Split, corrected: bool = False) -> Array:
     """Times that the model predicts for what is held out, which it is not given."""
     fitted, runs = timings.take(split[0]), timings.runs.take(split[1])
@@ -45,7 +72,7 @@ def modelled(timings: Timings, split: Split, corrected: bool = False) -> Array:
     predicted = times(parameters, runs).total
     if corrected:
         residuals = np.log(fitted.total / times(parameters, fitted.runs).total)
-        predicted = predicted * np.exp(Correction(fitted.runs, residuals)(runs))
+        predicted = predicted * np.exp(correction(fitted, residuals)(runs))
     return predicted
 
 

@@ -129,14 +129,48 @@ def test_neighbours_continue_power_laws():
         assert holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
 
 
-def test_correction_returns_to_the_model_far_away_and_follows_what_is_near():
+def near_and_far(residual=0.3):
+    """Known runs of one data set, what they are off by, and others of it out of reach."""
     known = planted_timings().runs
     even = known.take((known.data == "even") & (known.ranks <= 64))
-    correction = Correction(even, np.full(len(even), 0.3))
-    assert correction(even).mean() == pytest.approx(0.3, abs=0.02)
+    return even, np.full(len(even), residual), replace(even, ranks=even.ranks * 2.0**60)
+
+
+@pytest.mark.parametrize("length", holdouts.LENGTHS)
+@pytest.mark.parametrize("stiffness", holdouts.STIFFNESSES)
+def test_correction_is_none_far_away_and_on_other_data(length, stiffness):
+    even, residuals, far = near_and_far()
+    correction = Correction(even, residuals, length, stiffness)
+    known = planted_timings().runs
     assert not correction(known.take(known.data == "heavy")).any()
-    far = replace(even, ranks=even.ranks * 2.0**60)
+    assert correction(even).min() > 0
     assert np.abs(correction(far)).max() < 1e-3
+
+
+def test_correction_follows_what_is_near():
+    even, residuals, _ = near_and_far()
+    assert Correction(even, residuals, 1.0, 4.0)(even).mean() == pytest.approx(0.3, abs=0.02)
+
+
+def test_a_run_pulls_no_harder_the_further_it_is_off():
+    even, residuals, _ = near_and_far()
+    wild = (even.ranks == 16) & (even.s == 8) & (even.block == 4)
+    assert wild.any()
+    off = [np.where(wild, most, residuals) for most in (3.0, 300.0)]
+    one, other = (Correction(even, given, 1.0, 16.0)(even) for given in off)
+    assert other == pytest.approx(one, abs=0.02)
+    assert np.abs(one[~wild] - 0.3).max() < np.abs(one[wild] - 3.0).min()
+
+
+def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
+    timings = planted_timings()
+    rising = 0.1 * np.log2(timings.runs.ranks)
+    known, held = holdouts.between(timings)
+    chosen = holdouts.correction(timings.take(known), rising[known])
+    left = np.abs(chosen(timings.runs.take(held)) - rising[held])
+    worst = Correction(timings.runs.take(known), rising[known], min(holdouts.LENGTHS), 64.0)
+    assert left.mean() < np.abs(worst(timings.runs.take(held)) - rising[held]).mean()
+    assert left.mean() < 0.1 * rising[held].mean()
 
 
 def test_best_s_and_what_another_costs():
