@@ -26,6 +26,9 @@ from sstep_verify.costs.model.timings import Timings, published_timings
 FEWEST = 2
 """Rank counts below which Extra-P is asked for no model."""
 
+FOLDS = 6
+"""One rank count of so many is held out where the others are to be known."""
+
 
 def extrap_times(timings: Timings, split: holdouts.Split) -> np.ndarray | None:
     """What Extra-P predicts for what is held out; NaN where too little is fitted; None without Extra-P."""
@@ -138,8 +141,25 @@ def table(timings: Timings) -> None:
         found = [way(timings, one) for one in splits]
         whole = None if found[0] is None else np.concatenate(found)
         print(line(f"every second P, both halves: {name}", timings, held, whole), flush=True)
+    bounds(timings)
     for name, split in holdouts.without(timings):
         print(line(f"{name}: model", timings, split[1], holdouts.modelled(timings, split)), flush=True)
+
+
+def bounds(timings: Timings) -> None:
+    """Print what is left where more is known than an interpolation knows, and what one job alone is off."""
+    sixths = [holdouts.between(timings, first, FOLDS) for first in range(1, FOLDS + 1)]
+    for name, splits in (("one P of six", sixths), ("a tenth of the runs", list(holdouts.tenths(timings)))):
+        held = np.concatenate([one[1] for one in splits])
+        found = np.concatenate([holdouts.modelled(timings, one, corrected=True) for one in splits])
+        print(line(f"{name}, in turn: model, corrected", timings, held, found), flush=True)
+    which, off = holdouts.twins(timings)
+    classical, data = timings.runs.classical[which], timings.runs.data[which]
+    for name in ("", *np.unique(data)):
+        mine = (data == name) | (name == "")
+        first, s_step = (100 * np.median(off[mine & those]) for those in (classical, ~classical))
+        title = f"one job, by its twin{name and ', '}{name}"
+        print(f"| {title} | {first:.1f} | {s_step:.1f} | | | {mine.sum()} pairs |", flush=True)
 
 
 def main() -> None:

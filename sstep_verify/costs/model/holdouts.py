@@ -25,14 +25,24 @@ def beyond(timings: Timings, ranks: int = 64) -> Split:
     return np.flatnonzero(small), np.flatnonzero(~small)
 
 
-def between(timings: Timings, first: int = 1) -> Split:
-    """Of each cell every second rank count is held out, from the second or the third on, never the last."""
+def between(timings: Timings, first: int = 1, step: int = 2) -> Split:
+    """Of each cell every second rank count is held out, from the second or the third on, never the last.
+
+    Or one of every `step`, from the one numbered `first` on: in `step` splits each is held out once.
+    """
     runs, cells = timings.runs, timings.runs.cells()
     held = np.zeros(len(runs), dtype=bool)
     for cell in range(cells.max() + 1):
         ranks = np.unique(runs.ranks[cells == cell])
-        held |= (cells == cell) & np.isin(runs.ranks, ranks[first:-1:2])
+        held |= (cells == cell) & np.isin(runs.ranks, ranks[first:-1:step])
     return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def tenths(timings: Timings) -> Iterator[Split]:
+    """A tenth of the runs held out at a time, drawn: of most, the same job at another s is fitted."""
+    inner = np.concatenate([between(timings, first)[1] for first in (1, 2)])
+    for held in np.array_split(np.random.default_rng(0).permutation(inner), 10):
+        yield np.setdiff1d(np.arange(len(timings.runs)), held), held
 
 
 def without(timings: Timings) -> Iterator[tuple[str, Split]]:
@@ -114,3 +124,26 @@ def best_s(timings: Timings, held: Array, predicted: Array) -> tuple[Array, Arra
         ratios.append(runs.s[chosen] / runs.s[best])
         excess.append(measured[chosen] / measured[best] - 1)
     return np.array(ratios), np.array(excess)
+
+
+def twins(timings: Timings) -> tuple[Array, Array]:
+    """What one job is off by, as two tell that do nearly the same: K-SVM and K-RR with b = 1.
+
+    They ran on the same data set, kernel, P and s, in jobs of their own. Of the logarithm of the ratio of
+    their times its median over P is taken away: all that the best prediction could know of both.
+
+    Returns
+    -------
+    which, off : ndarray
+        Indices of the runs of K-RR that have a twin; relative errors, one run's share of the difference.
+    """
+    runs = timings.runs
+    single = runs.block == 1
+    keys = list(zip(runs.data, runs.kernel, runs.s, runs.ranks, strict=True))
+    other = {keys[place]: place for place in np.flatnonzero(single & (runs.method == "ksvm"))}
+    which = np.array([k for k in np.flatnonzero(single & (runs.method == "krr")) if keys[k] in other])
+    ratio = np.log(timings.total[which] / timings.total[[other[keys[k]] for k in which]])
+    curves = np.unique(["|".join(map(str, keys[k][:3])) for k in which], return_inverse=True)[1]
+    for curve in np.unique(curves):
+        ratio[curves == curve] -= np.median(ratio[curves == curve])
+    return which, np.abs(np.expm1(ratio / np.sqrt(2)))

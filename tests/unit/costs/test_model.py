@@ -173,6 +173,30 @@ def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
     assert left.mean() < 0.1 * rising[held].mean()
 
 
+def test_every_rank_count_but_the_ends_is_held_out_once():
+    timings = planted_timings()
+    halves = np.concatenate([holdouts.between(timings, first)[1] for first in (1, 2)])
+    sixths = np.concatenate([holdouts.between(timings, first, 6)[1] for first in range(1, 7)])
+    inner = np.flatnonzero((timings.runs.ranks > 2) & (timings.runs.ranks < 512))
+    tenths = [held for fitted, held in holdouts.tenths(timings) if not set(fitted) & set(held)]
+    assert len(tenths) == 10
+    for held in (halves, sixths, np.concatenate(tenths)):
+        assert np.array_equal(np.sort(held), inner)
+
+
+def test_twins_differ_by_what_one_of_them_is_off():
+    timings = planted_timings()
+    which, off = holdouts.twins(timings)
+    assert set(timings.runs.method[which]) == {"krr"}
+    assert set(timings.runs.block[which]) == {1}
+    assert not off.any()
+    slower = replace(timings, total=np.where(timings.runs.method == "krr", 3.0, 1.0) * timings.total)
+    slower.total[which[0]] *= 2
+    off = holdouts.twins(slower)[1]
+    assert off[0] == pytest.approx(2 ** np.sqrt(0.5) - 1)
+    assert off[1:] == pytest.approx(np.zeros(off.size - 1))
+
+
 def test_best_s_and_what_another_costs():
     timings = planted_timings()
     one = timings.take(np.flatnonzero(timings.runs.cells() == 0))
