@@ -9,7 +9,7 @@ from sstep_verify import CallableSolver, Declaration
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
 from sstep_verify.power.alarms.legal_draws import draw
-from sstep_verify.power.alarms.legal_orders import made_window
+from sstep_verify.power.alarms.legal_orders import made_run
 from sstep_verify.power.alarms.legal_windows import finding
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
@@ -49,6 +49,6 @@ def test_a_row_that_is_divided_before_it_meets_a_zero_is_not_failed(log):
 
 def test_a_tiny_right_hand_side_does_not_hide_that_a_system_overflows():
     drawn = draw(2164426677)
-    end, _ = made_window(drawn)
-    assert np.isnan(end).any()
-    assert finding(drawn, end).status is Status.VACUOUS
+    run = made_run(drawn)
+    assert np.isnan(run.alphas[-1]).any()
+    assert finding(drawn, run).status is Status.VACUOUS

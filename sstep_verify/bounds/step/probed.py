@@ -206,7 +206,7 @@ def ridge_increment(
         most = 2.0 * (length(right) + lost) / room * OUTWARD if room > 0.0 else np.inf
         long = length(increment) if np.isfinite(increment).all() else np.inf
         numbers = solve_numbers(constants, trace, given, block, length(right) + lost + min(most, long))
-        if not numbers <= constants.largest:
+        if not numbers <= constants.largest or not change < np.inf:
             return 0.0, np.inf
         if most < constants.largest and not long <= most:
             return long, most

@@ -24,8 +24,8 @@ from sstep_verify.power.alarms.comparisons import (
     judged_run,
 )
 from sstep_verify.power.alarms.legal_draws import draw
-from sstep_verify.power.alarms.legal_orders import made_window
-from sstep_verify.power.alarms.legal_windows import case_of_window, finding, steps_verdict
+from sstep_verify.power.alarms.legal_orders import made_run
+from sstep_verify.power.alarms.legal_windows import case_of_window, finding, of_steps
 from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger, one_of
 from sstep_verify.power.alarms.variants import (
@@ -122,9 +122,8 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     seed = int(generator.integers(SEEDS))
     drawn = draw(seed)
     with np.errstate(all="ignore"):
-        end, log = made_window(drawn)
-        found = finding(drawn, end)
-        steps = [] if log is None else [steps_verdict(drawn, end, log)]
+        run = made_run(drawn)
+        found, steps = finding(drawn, run), of_steps(drawn, run)
     problem, declared = drawn.problem, drawn.declaration
     s = drawn.stream.length
     length, acted = longest_sum(WINDOWS, case_of_window(drawn), s), all(map(found.shows, core(s)))

@@ -5,6 +5,7 @@ Nothing here is fast or shares code with what it tests. What a solver does is dr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,10 @@ import numpy as np
 
 from sstep_verify.power.alarms.legal_draws import TYPES, Drawn
 from sstep_verify.problems import PolynomialKernel, RBFKernel
+from sstep_verify.trajectory import Probes, Trajectory
+
+Step = tuple[Any, Any, Any, Any]
+"""What a step left in its coordinates; its gradient, curvature and increment."""
 
 
 class Sums:
@@ -101,19 +106,24 @@ def _entry(drawn: Drawn, kernel: Any, x: Any, z: Any, sums: Sums, kind: Any) -> 
     return value
 
 
-def made_window(drawn: Drawn) -> tuple[np.ndarray, np.ndarray | None]:
-    """Vector at the window's end, shape (m,), and the values that each step left, shape (s, b).
+def made_run(drawn: Drawn) -> Trajectory:
+    """The window as a run with log and probes, float64 values of the type's numbers.
 
-    Float64 values of the type's numbers; NaN and none where a factorisation fails.
+    Without these, and with NaN at its end, where a factorisation fails.
     """
-    kind = TYPES[drawn.declaration.precision]
+    kind, s = TYPES[drawn.declaration.precision], drawn.stream.length
     sums = Sums(kind, drawn.order, drawn.rng)
-    log: list[list[Any]] = []
+    steps: list[Step] = []
     with np.errstate(all="ignore"):
         window = _svm_window if drawn.problem.is_svm else _ridge_window
-        end = np.array(window(drawn, sums, kind, kernel_matrix(drawn, sums, kind), log), dtype=np.float64)
-    whole = len(log) == drawn.stream.length
-    return end, np.array(log, dtype=np.float64) if whole else None
+        matrix = kernel_matrix(drawn, sums, kind)
+        end = np.array(window(drawn, sums, kind, matrix, steps), dtype=np.float64)
+    run = Trajectory(s, 0, np.array([0, s]), np.array([drawn.start, end]))
+    if len(steps) < s:
+        return run
+    values, *used = (np.array(one, dtype=np.float64) for one in zip(*steps, strict=True))
+    rows = matrix[drawn.stream.blocks(0, s)].astype(np.float64)
+    return replace(run, log=values, probes=Probes(rows, *used))
 
 
 def _products(
@@ -141,7 +151,7 @@ def _sum(drawn: Drawn, sums: Sums, products: list[Any], constants: list[Any]) ->
     return sums.add([*products, *constants])
 
 
-def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, log: list[list[Any]]) -> list[Any]:
+def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, steps: list[Step]) -> list[Any]:
     loss, update = drawn.problem.hinge, drawn.declaration.update
     labels, C = drawn.problem.targets.astype(kind), kind(loss.C)
     shift = kind(1) / (kind(2) * C) if loss.shift else kind(0)
@@ -161,13 +171,11 @@ def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, log: li
         theta = new - value
         made.append((i, theta))
         a[i] = new if update == "in-place" else value + theta
-        log.append([a[i]])
+        steps.append(([a[i]], [gradient], [[eta]], [theta]))
     return a
 
 
-def _ridge_window(
-    drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, log: list[list[Any]]
-) -> list[Any]:
+def _ridge_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, steps: list[Step]) -> list[Any]:
     problem = drawn.problem
     m, penalty, targets = kind(problem.samples), kind(problem.ridge.penalty), problem.targets.astype(kind)
     start, a = drawn.start.astype(kind), list(drawn.start.astype(kind))
@@ -190,7 +198,7 @@ def _ridge_window(
         for i, step in zip(block, change, strict=True):
             made.append((i, step))
             a[i] = a[i] + step  # frozen as well: start plus the increments so far
-        log.append([a[i] for i in block])
+        steps.append(([a[i] for i in block], right, system, change))
     return a
 
 

@@ -1,12 +1,10 @@
-"""A window of a drawn solver in a legal order, judged as window-replay and step-replay judge it."""
+"""A window of a drawn solver in a legal order, as window-replay, step-replay and phases judge it."""
 
 from __future__ import annotations
 
-import numpy as np
-
+from sstep_verify.checks import phases, step_replay
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.step_replay import judge as judge_steps
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.numerics.rounding import stored
 from sstep_verify.oracle.facade import Oracle
@@ -21,23 +19,19 @@ def case_of_window(drawn: Drawn) -> Case:
     return Case("drawn", drawn.problem, drawn.stream, (s,), s, drawn.declaration)
 
 
-def _run(drawn: Drawn, end: np.ndarray, log: np.ndarray | None = None) -> Trajectory:
-    s = drawn.stream.length
-    return Trajectory(s, 0, np.array([0, s]), np.array([drawn.start, end]), log=log)
-
-
-def finding(drawn: Drawn, end: np.ndarray) -> Finding:
+def finding(drawn: Drawn, run: Trajectory) -> Finding:
     """Window-replay's comparison of the window's end."""
     window = Window(0, drawn.stream.length, ())
-    return WindowReplays(case_of_window(drawn), Oracle(drawn.problem)).finding(_run(drawn, end), window)
+    return WindowReplays(case_of_window(drawn), Oracle(drawn.problem)).finding(run, window)
 
 
-def steps_verdict(drawn: Drawn, end: np.ndarray, log: np.ndarray) -> Verdict:
-    """Step-replay's verdict on the window's steps."""
-    case = case_of_window(drawn)
-    runs = {run_key(drawn.stream.length): _run(drawn, end, log)}
-    (verdict,) = judge_steps(case, runs, Oracle(drawn.problem))
-    return verdict
+def of_steps(drawn: Drawn, run: Trajectory) -> list[Verdict]:
+    """The verdicts of step-replay and phases on the window's steps; none of a run that broke down."""
+    if run.log is None:
+        return []
+    case, s = case_of_window(drawn), drawn.stream.length
+    oracle, runs = Oracle(drawn.problem), {run_key(s): run, phases.key(case, s): run}
+    return [*step_replay.judge(case, runs, oracle), *phases.judge(case, runs, oracle)]
 
 
 def attained(drawn: Drawn, bound: float) -> bool:
