@@ -117,10 +117,10 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
             units="steps", planned=1, executed=0,
         )  # fmt: skip
     run = ProbedRun(case, trajectory, oracle)
-    gradients = StepJudge(case, oracle).gradients(trajectory)
     of_steps = svm_quantities if case.problem.is_svm else ridge_quantities
-    found = [run.rows(), *of_steps(run, *gradients)]
-    first, terms = first_out(found), _terms(found)
+    with np.errstate(over="ignore", invalid="ignore"):  # overflow is part of what is judged
+        found = [run.rows(), *of_steps(run, *StepJudge(case, oracle).gradients(trajectory))]
+        first, terms = first_out(found), _terms(found)
     judged, planned = sum(one.judged for one in found), sum(one.planned for one in found)
     finding, status = _largest(found), Status.PASS
     if first is not None:
