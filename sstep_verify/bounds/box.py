@@ -104,8 +104,11 @@ def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations:
     No quotient and no infinite value that is clipped does harm, but infinity minus infinity does.
     """
     loss, limit = problem.hinge, largest_normal(declaration.precision)
-    largest = max(loss.C, float(stored(loss.C, declaration.precision))) * OUTWARD
+    used = float(stored(loss.C, declaration.precision))
+    largest = max(loss.C, used) * OUTWARD
     if loss.shift:
+        if not 2.0 * used * limit >= 1.0:
+            return True  # 1/(2C) is no number of this precision
         largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
         if not stays_within(problem, declaration, s, iterations, largest, 0.0):
             return True

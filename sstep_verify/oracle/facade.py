@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -10,6 +10,7 @@ import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
+from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.residual import block_residual
@@ -18,7 +19,9 @@ from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.oracle.search.ridge_optimum import RidgeOptimum, ridge_optimum
 from sstep_verify.oracle.search.svm_optimum import SvmOptimum, svm_optimum
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory, exact_trajectory
+from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import IndexStream, Loss, Problem
 from sstep_verify.trajectory import Panel
 
@@ -94,9 +97,49 @@ class Oracle:
         """
         if problem.is_svm:
             return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel(), carried, state)
+        return self._proven(
+            bits, lambda kernel: replay_ridge_window(problem, kernel, begin, end, draws, carried, state)
+        )
+
+    def enclosed(
+        self, problem: Problem, initial: np.ndarray, draws: np.ndarray, at: Iterable[int]
+    ) -> EnclosedTrajectory:
+        """The classical trajectory with the error of every step (`enclosed_trajectory`).
+
+        Raises
+        ------
+        SingularSystemError
+            As `replay` does.
+        """
+        return self._proven(
+            FIRST_BITS, lambda kernel: enclosed_trajectory(problem, kernel, initial, draws, at)
+        )
+
+    def mutated(
+        self,
+        problem: Problem,
+        initial: np.ndarray,
+        draws: np.ndarray,
+        s: int,
+        at: Iterable[int],
+        mutations: Sequence[Mutation],
+    ) -> list[dict[int, Any]]:
+        """Runs of mutants (`mutated_states`), at a precision that `replay` would take.
+
+        Raises
+        ------
+        SingularSystemError
+            As `replay` does.
+        """
+        return self._proven(
+            FIRST_BITS, lambda kernel: mutated_states(problem, kernel, initial, draws, s, at, mutations)
+        )
+
+    def _proven(self, bits: int, make: Callable[[Kernel], Made]) -> Made:
+        """What `make` returns of the kernel at the fewest bits, from some on, that prove its systems."""
         while True:
             try:
-                return replay_ridge_window(problem, self.kernel(bits), begin, end, draws, carried, state)
+                return make(self.kernel(bits))
             except SingularSystemError:
                 if bits >= MOST_BITS:
                     raise

@@ -34,11 +34,12 @@ def compare_bits(
     largest, note = 0.0, ""
     for iteration, state in zip(iterations.tolist(), states, strict=True):
         expected = original.at(iteration)
-        if np.array_equal(expected, state):
+        if np.array_equal(expected, state, equal_nan=True):
             continue
         with np.errstate(invalid="ignore"):
             difference = np.abs(expected - state)
         difference = np.where(np.isfinite(difference), difference, math.inf)
+        difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
         place = int(np.argmax(difference))
         largest = max(largest, float(difference[place]))
         note = note or (
@@ -75,6 +76,6 @@ def still(original: Trajectory, begin: int) -> str:
     state = original.at(begin)
     if not state.any():
         return f"a is 0 at iteration {begin}"
-    if np.array_equal(state, original.final):
+    if np.array_equal(state, original.final, equal_nan=True):
         return f"a does not change after iteration {begin}"
     return ""

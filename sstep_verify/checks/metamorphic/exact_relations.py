@@ -48,9 +48,10 @@ class Relation:
     def no_room_for_states(self, case: Case, states: np.ndarray) -> str:
         """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
         changed = self.transformed
-        # Labels enter as signs only; a state that is not finite is for the comparison to report.
-        if changed is None or self.name == "labels" or not np.isfinite(states).all():
+        if changed is None or self.name == "labels":  # labels enter as signs only
             return ""
+        if not np.isfinite(states).all():
+            return "a of the original run is not finite: what overflows at one scale need not at another"
         moved = np.array([changed.forward(state) for state in states])
         return scaling_range.no_room_for_states(
             case.problem, case.declaration, self.kernel, states

@@ -115,7 +115,7 @@ def _recurrences(case: Case, truth: ShortTruth, s: int, oracle: Oracle) -> Itera
     names = [one.name for one in quantities_of(task, case.declaration.update, s, case.stream.block)]
     tried, kernel = [*mistakes(task, names), NONE], oracle.kernel(FIRST_BITS)
     whole = length // s * s
-    *found, right = mutated_states(case.problem, kernel, start, draws, s, {*points, whole}, tried)
+    *found, right = oracle.mutated(case.problem, start, draws, s, {*points, whole}, tried)
     for one, states in zip(tried, found, strict=False):
         yield _Tried(one.name, truth, states)
     if whole < length:

@@ -21,8 +21,7 @@ from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.trajectories.mutated import mutated_states
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.quantities import STALE, TAIL
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
@@ -92,9 +91,8 @@ class ShortTruth:
     @cached_property
     def exact(self) -> EnclosedTrajectory:
         """The exact trajectory at the points of every s."""
-        problem, kernel = self._problem, self._oracle.kernel(FIRST_BITS)
         at = {point for points in self._points.values() for point in points}
-        return enclosed_trajectory(problem, kernel, np.zeros(problem.samples), self._draws, at)
+        return self._oracle.enclosed(self._problem, np.zeros(self._problem.samples), self._draws, at)
 
     @cached_property
     def entries(self) -> KernelEntries:
@@ -203,9 +201,7 @@ class ShortTruth:
             whole = length // s * s
             if whole < length:  # A last, short window that is not made leaves what the one before it left.
                 mutations.append(NONE)
-            states = mutated_states(
-                self._problem, kernel, start, self._draws, s, {*points, whole}, mutations
-            )
+            states = self._oracle.mutated(self._problem, start, self._draws, s, {*points, whole}, mutations)
             # What is nearly the largest number is infinite per unit.
             with np.errstate(over="ignore"):
                 self._effects[key] = {
