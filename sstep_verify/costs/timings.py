@@ -10,6 +10,10 @@ FLOOR, EARLY = 0.01, (0.45, 0.15)
 """Least half of an interval over its time, and that of one and of two times, without a spread."""
 
 
+MOST_WINDOWS = 4096
+"""Of a batch."""
+
+
 class Candidate(NamedTuple):
     """What may be tried: an exchange, and iterations a window (s)."""
 
@@ -28,11 +32,14 @@ class Batch(NamedTuple):
         How many windows.
     counted : bool
         Whether its time counts; not that of a first batch, which compiles and fills caches.
+    limit : float
+        Nanoseconds after which it is to be cut at the end of a window.
     """
 
     candidate: Candidate
     windows: int
     counted: bool = True
+    limit: float = math.inf
 
 
 class Tried(NamedTuple):

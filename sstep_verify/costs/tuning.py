@@ -10,50 +10,51 @@ The rule
 exploring began. Noise only ever adds time, hence the lower of two. Its interval is ``+- 3 MAD / sqrt(k)``,
 MAD the median absolute deviation of its k batches, but at least `FLOOR`, and before three batches `EARLY`.
 
-*Exploring*, from a candidate on: first walks to smaller s and to larger ones, one batch of each, until
+*Exploring*, from a candidate on: first walks to larger s and to smaller ones, one batch of each, until
 `MISSES` in a row take `FAR` times as long as the best; the same with each further exchange from the best s
 so far. No trial is made whose window, slower by as much as the s before, would lose more than `SHARE` of
-what the rest of the training takes at its best. Then *successive elimination*: rounds of one batch of
-each that is left; a candidate is out when its interval lies above that of the best. Exploring ends when one
-is left, or all that are left are within `ALIKE` of the best, or after `ROUNDS`.
+what the rest of the training takes at its best, be it that a second batch of the s before says otherwise.
+Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
+interval lies above that of the best, one beside the best only after two batches, since one may have been
+disturbed. Exploring ends when one is left, or all that are left are within `ALIKE` of the best, or after
+`ROUNDS`.
 
-*Settled* on the best. When `CONFIRM` batches in a row, or `JUMPED` that are `JUMP` times off, leave what is
-expected by more than `DRIFT` and by more than the interval of 6 MAD, exploring begins anew from there, in
-the same exchange: to larger s first where times rose, to smaller ones where they fell, and the other way
-only if that was in vain; the walk ends at `NEAR` times the best. Without such a
-cause the neighbours are tried again after `AGAIN` batches, then after twice as many, and so on.
+*Settled* on the best (see `settled`). When batches leave what is expected, exploring begins anew from
+there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and the
+other way only if that was in vain; the walk ends at `NEAR` times the best. Without such a cause the
+neighbours are tried again after `AGAIN` windows, of a batch at most `COUNTED`, then after twice as many,
+and so on, unless one of them was better. Where times rose meanwhile, exploring goes on as after an alarm.
 
-Batches are as many whole windows as are expected to take a `quantum`, while exploring less where little is
-left to be made.
+Batches are as many whole windows as are expected to take a `quantum`, by the s beside where a candidate was
+never tried; while exploring less where little is left to be made. They are to be cut after `FAR` quanta.
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator, Sequence
 
+from sstep_verify.costs.settled import Settled
 from sstep_verify.costs.timings import (
+    MOST_WINDOWS,
     Batch,
     Candidate,
     Tried,
     half_interval,
     middle,
     powers_of_two,
-    spread_of,
 )
 
 ALIKE = 0.02
-FAR, MISSES, ROUNDS, MOST_WINDOWS = 4.0, 2, 4, 4096
+FAR, MISSES, ROUNDS = 4.0, 2, 4
 SHARE, SHORT, LEAST_QUANTUM = 0.004, 5e-4, 5e4
 """Of what the rest of the training takes: the most that a trial may lose, and a batch; its least length."""
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
-CONFIRM, JUMPED, DRIFT, JUMP, AGAIN = 4, 3, 0.3, 2.0, 256
+AGAIN, COUNTED, NEIGHBOURS = 128, 4, "neighbours again"
 CAUTION = 8
-"""Most times `CONFIRM`: a false alarm, which found nothing new, doubles it, one that did sets it to 1."""
-RECENT = 24
-"""Settled batches from which is drawn what is expected."""
+"""Most batches for one in an alarm: one that was false, which found nothing new, doubles them, another sets
+them to 1."""
 
 
 class Tuner:
@@ -80,7 +81,7 @@ class Tuner:
 
     def __init__(
         self, exchanges: Sequence[str], most: int, start: int = 16,
-        iterations: float = math.inf, quantum: float = 3e5, settled: float = 2e5,
+        iterations: float = math.inf, quantum: float = 3e5, settled: float = 2e6,
     ):  # fmt: skip
         self._sizes, self._exchanges = powers_of_two(most), list(exchanges)
         self._quantum, self._longer, self._rest = quantum, settled, iterations
@@ -90,13 +91,13 @@ class Tuner:
         self._totals: dict[Candidate, tuple[int, float]] = {}
         self._warm: set[str] = set()
         self._unanswered, self._last = 0, Batch(self._best, 1, False)
-        self._recent: deque[float] = deque(maxlen=RECENT)
-        self._expected, self._beyond, self._patience, self._settled = (0.0, 0.0), 0, AGAIN, 0
+        self._settled = Settled(self._best, [quantum], quantum, settled)
+        self._patience = AGAIN
         self._asked, self._caution = self._best, 1
         self._alarm: Candidate | None = None
         self.explored: list[str] = []
         self._plan: Iterator[Candidate] | None = self._explore(
-            "training began", self._exchanges, (-1, 1), FAR
+            "training began", self._exchanges, (1, -1), FAR
         )
 
     @property
@@ -118,7 +119,9 @@ class Tuner:
 
     def choose(self) -> Batch:
         """The next batch. At most two are under way without an answer; then the last one is made again."""
-        if self._unanswered < 2 or self._plan is None:
+        if self._plan is None:
+            return self._settled.batch
+        if self._unanswered < 2:
             self._last = self._next()
         self._unanswered += 1
         return self._last
@@ -154,18 +157,22 @@ class Tuner:
     def _next(self) -> Batch:
         if self._plan is not None:
             candidate = next(self._plan, None)
+            if candidate is None and self._rose_meanwhile():
+                self._alarmed(1)
+                candidate = next(self._plan)
             if candidate is not None:
                 counted = candidate.exchange in self._warm
-                return Batch(candidate, self._windows(candidate), counted)
+                return Batch(candidate, self._windows(candidate), counted, FAR * self._quantum)
             self._settle()
-        return Batch(self._best, self._windows(self._best))
+        return self._settled.batch
 
     def _windows(self, candidate: Candidate) -> int:
-        """Windows that are expected to take a quantum, from what is known of the best."""
-        if self._plan is None:
-            return min(max(int(self._longer / (self._expected[0] * candidate.s)), 1), MOST_WINDOWS)
-        own = self._times.get(candidate)
-        each = middle(own) if own else self._fastest(self._quantum)
+        """Windows that are expected to take a quantum, from what is known of it or of those beside it."""
+        beside = (
+            Candidate(candidate.exchange, s) for s in (candidate.s, candidate.s // 2, 2 * candidate.s)
+        )
+        known = next((self._times[one] for one in beside if one in self._times), None)
+        each = middle(known) if known else self._fastest(self._quantum)
         rest = max(SHORT * self._rest * self._fastest(math.inf), LEAST_QUANTUM)
         return min(max(int(min(self._quantum, rest) / (each * candidate.s)), 1), MOST_WINDOWS)
 
@@ -203,12 +210,16 @@ class Tuner:
         self, exchange: str, begin: int, direction: int, far: float, reach: int
     ) -> Iterator[Candidate]:
         """Larger or smaller s, until two in a row are far from the best."""
-        place, seen = begin + direction, [Candidate(exchange, self._sizes[begin])]
+        place, seen, sure = begin + direction, [Candidate(exchange, self._sizes[begin])], False
         while 0 <= place < len(self._sizes) and len(seen) <= reach:
             candidate = Candidate(exchange, self._sizes[place])
             answers = [middle(self._times[one]) for one in seen if one in self._times]
             if direction > 0 and not self._affordable(candidate, _expected_next(answers)):
-                return
+                if sure:
+                    return
+                sure = True
+                yield seen[-1]  # What makes it seem too dear may have been a batch that was disturbed.
+                continue
             seen.append(candidate)
             self._asked = candidate
             yield candidate
@@ -223,7 +234,10 @@ class Tuner:
         bounds = {one: (middle(times), half_interval(times)) for one, times in self._times.items()}
         best = min(bounds, key=lambda one: bounds[one][0])
         level = bounds[best][0] + bounds[best][1]
-        left = [one for one, (time, half) in bounds.items() if one == best or time - half <= level]
+        left = [
+            one for one, (time, half) in bounds.items()
+            if time - half <= level or (len(self._times[one]) == 1 and _beside(one, best))
+        ]  # fmt: skip
         known = all(len(self._times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
             return [best]
@@ -240,40 +254,41 @@ class Tuner:
 
     # Settled
 
+    def _rose_meanwhile(self) -> bool:
+        """Whether times rose while only the neighbours were tried."""
+        return self.explored[-1] == NEIGHBOURS and self._fastest(0.0) > self._settled.usual[1]
+
     def _settle(self) -> None:
-        self._best = self._leader(self._best)
+        before, self._best = self._best, self._leader(self._best)
+        if self._best != before:
+            self._patience = AGAIN
         if self._alarm is not None:
             same = self._alarm == self._best
             self._caution, self._alarm = min(2 * self._caution, CAUTION) if same else 1, None
         times = self._times.get(self._best, [self._quantum])
-        self._expected = middle(times), spread_of(times)
-        self._plan, self._beyond, self._settled = None, 0, 0
-        self._recent.clear()
+        self._settled, self._plan = Settled(self._best, times, self._quantum, self._longer), None
 
     def _watch(self, each: float) -> None:
-        """Compare a settled batch with what is expected; begin to explore where that is due."""
-        expected, spread = self._expected
-        self._settled += 1
-        self._note(self._best, expected)
-        room = max(DRIFT * expected, 6 * spread)
-        side = 1 if each > expected + room else -1 if each < expected - min(room, 0.5 * expected) else 0
-        self._beyond = self._beyond + side if side and self._beyond * side >= 0 else side
-        jumped = each > JUMP * expected + 6 * spread or each * JUMP < expected
-        if abs(self._beyond) >= (JUMPED if jumped else CONFIRM) * self._caution:
-            self._patience, self._alarm = AGAIN, self._best
-            rose = self._beyond > 0
-            self._begin("times rose" if rose else "times fell", (1, -1) if rose else (-1, 1), NEAR)
-        elif self._settled >= self._patience:
+        """Look at a settled batch; begin to explore where that is due."""
+        self._note(self._best, self._settled.expected)
+        side = self._settled.alarm(each, self._caution)
+        if side:
+            self._alarmed(side)
+        elif self._settled.seen * min(self._settled.long.windows, COUNTED) >= self._patience:
             self._patience *= 2
-            self._begin("neighbours again", (-1, 1), NEAR, reach=1)
-        elif not side:
-            self._recent.append(each)
-            if self._settled % (RECENT // 2) == 0:
-                times = sorted(self._recent)
-                self._expected = middle(times), spread_of(times)
+            self._begin(NEIGHBOURS, (-1, 1), reach=1)
 
-    def _begin(self, why: str, directions: Sequence[int], far: float, reach: int = 64) -> None:
-        self._plan = self._explore(why, [self._best.exchange], directions, far, reach)
+    def _alarmed(self, side: int) -> None:
+        self._patience, self._alarm = AGAIN, self._best
+        self._begin("times rose" if side > 0 else "times fell", (1, -1) if side > 0 else (-1, 1))
+
+    def _begin(self, why: str, directions: Sequence[int], reach: int = 64) -> None:
+        self._plan = self._explore(why, [self._best.exchange], directions, NEAR, reach)
+
+
+def _beside(one: Candidate, best: Candidate) -> bool:
+    """Whether a candidate is a neighbour of the best, and may only seem worse."""
+    return one.exchange == best.exchange and one.s in (best.s // 2, best.s, 2 * best.s)
 
 
 def _expected_next(answers: Sequence[float]) -> float:

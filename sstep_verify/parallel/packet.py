@@ -3,13 +3,16 @@
 The status word says that some rank failed since the last reduction, so all ranks raise in the same window
 instead of waiting for each other for ever. The signature is a digest of the replicated dual vector: if the
 ranks no longer hold the same bits, the sum of their signatures is not P times one's own. Where s is tuned a
-third word, the time, says how long each rank took: a whole number of nanoseconds, so that its sum is exact
-in any order and all ranks decide from the same bits.
+third word, the time, says how long each rank took for the batch of windows before, or has taken so far for
+this one: a whole number of nanoseconds, so that its sum is exact in any order and all ranks decide from the
+same bits.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from time import perf_counter_ns
 
 import numpy as np
 
@@ -90,6 +93,8 @@ class Packet:
         Nanoseconds of this rank to be told with the next reduction, after which there are none.
     told : int or None
         Sum over all ranks of what the last reduction that was given a time told.
+    late : bool
+        Whether a reduction told that the windows watched took too long.
     """
 
     def __init__(self, communicator: Communicator, words: int, timed: bool = False):
@@ -103,6 +108,14 @@ class Packet:
         self.window = 0
         self.time: int | None = None
         self.told: int | None = None
+        self.late, self._begun, self._limit = False, 0, math.inf
+
+    def watch(self, limit: float) -> None:
+        """Let the windows from here on be late once they took so many nanoseconds, a mean over the ranks.
+
+        All ranks come to know in the same window: what has passed travels where there is no time to tell.
+        """
+        self.late, self._begun, self._limit = False, perf_counter_ns(), limit * self._communicator.size
 
     def payload(self, words: int) -> np.ndarray:
         """The first `words` words of the buffer."""
@@ -144,10 +157,14 @@ class Packet:
         self._flat[words] = 0.0 if self.failure is None else 1.0
         self._flat[words + 1] = own
         if self._trailer == TIMED_TRAILER:
-            self._flat[words + 2] = min(self.time or 0, LONGEST)
+            passed = perf_counter_ns() - self._begun if self.time is None else self.time
+            self._flat[words + 2] = min(passed, LONGEST)
         communicator.allreduce(self._flat[: words + self._trailer])
-        if self._trailer == TIMED_TRAILER and self.time is not None:
-            self.time, self.told = None, int(self._flat[words + 2])
+        if self._trailer == TIMED_TRAILER:
+            if self.time is not None:
+                self.time, self.told = None, int(self._flat[words + 2])
+            elif self._flat[words + 2] > self._limit:
+                self.late = True
         if self._flat[words] != 0.0:
             self.raise_failures()
         if self._flat[words + 1] != size * own:

@@ -16,6 +16,9 @@ from sstep_verify.problems.data.datasets import load
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
+OWN_MODULES = 116
+"""Modules of ours that a training on one process loads, at most."""
+
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
 
@@ -77,6 +80,51 @@ def test_it_works_without_mpi4py(folder):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "tolerance reached, relative residual = " in done.stdout
+
+
+AT_END = (
+    "import atexit, gc, sys\n"
+    "def show():\n"
+    "    print(*[found['collections'] for found in gc.get_stats()], gc.get_freeze_count())\n"
+    "    print(*sys.modules)\n"
+    "atexit.register(show)\n"
+    "from sstep_verify.cli.main import main\n"
+    "main()\n"
+)
+
+
+def test_a_short_training_on_one_process_waits_for_little(tmp_path):
+    """What is loaded, and how often it is looked through for garbage, is most of a short run's time."""
+    pytest.importorskip("numba", reason="numba is absent")
+    pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
+    done = solve(
+        tmp_path, "breast_cancer", "--task", "svm-l1", "--iterations", "100", "--out", "r.npz",
+        program=[sys.executable, "-c", AT_END],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    collections, modules = done.stdout.splitlines()[-2:]
+    young, middle, old, frozen = map(int, collections.split())
+    # By Python's own thresholds it is some 400, 36 and 3 times, and all once more at the end.
+    assert young < 100
+    assert middle < 10
+    assert old == 0
+    assert frozen > 0
+    names = set(modules.split())
+    assert not names & {
+        "mpi4py",
+        "sklearn",
+        "pooch",
+        "flint",
+        "hypothesis",
+        "jinja2",
+        "matplotlib",
+        "threadpoolctl",
+    }
+    assert {name for name in names if name.startswith("scipy.") and name.count(".") == 1} <= {
+        "scipy._lib", "scipy.__config__", "scipy._distributor_init", "scipy._cyutility", "scipy.version",
+        "scipy.sparse", "scipy.linalg",
+    }, "each further part of SciPy takes 10 to 500 ms"  # fmt: skip
+    assert sum(name.startswith("sstep_verify") for name in names) <= OWN_MODULES
 
 
 @pytest.mark.parametrize("ranks", [4])

@@ -1,5 +1,6 @@
 """Part of the ranks in the tests of training: train on their columns, predict, and hand back what they have."""
 
+import time
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -42,6 +43,41 @@ def tuned(comm, problem, stream, plan, options, exchanges, given=(), place=None)
         keep=places.append,
     )  # fmt: skip
     return result, places, tuner.explored, tuner.best
+
+
+class Slow:
+    """A communicator whose reductions take longer from the moment that `delay` seconds are set."""
+
+    def __init__(self, inner):
+        self._inner, self.delay, self.rank, self.size = inner, 0.0, inner.rank, inner.size
+        self.allgather, self.barrier, self.alltoallv = inner.allgather, inner.barrier, inner.alltoallv
+
+    def allreduce(self, buffer):
+        time.sleep(self.delay)
+        self._inner.allreduce(buffer)
+
+
+def slowed(comm, problem, stream, plan, options, delay):
+    """As `tuned`, with reductions that take longer once s is settled, until a stretch is cut.
+
+    Returns the result, and of every stretch where it begins, the ends asked for and made, and its s.
+    """
+    communicator, stretches = Slow(communicator_of(comm)), []
+
+    class Noted(Schedule):
+        def next(self, begin, end):
+            self.asked = super().next(begin, end)
+            cut = any(made < asked for _, asked, made, _ in stretches)
+            communicator.delay = 0.0 if cut or self.tuner.exploring else delay
+            return self.asked
+
+        def done(self, stretch):
+            stretches.append((self._place, self.asked.end, stretch.end, stretch.s))
+            return super().done(stretch)
+
+    schedule = Noted(Tuner((options.exchange,), plan.s, 4, quantum=5e4, settled=1e7), comm.size)
+    result = train(own(problem, communicator), stream, plan, options, communicator, schedule=schedule)
+    return result, stretches
 
 
 def by_intervals(comm, problem, stream, plan, options):

@@ -97,3 +97,21 @@ def test_every_exchange_is_tried_and_ranks_choose_alike(size):
     }
     again = run(size, ranks_do.tuned, problem, stream, plan, FORMS["allreduce"], ALL, whole.sequence)[0][0]
     np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
+
+
+@pytest.mark.parametrize("exchange", ["allreduce", "gram"])
+def test_a_batch_that_takes_too_long_is_cut_in_the_same_window_on_all_ranks(exchange):
+    problem, stream = problem_of("svm-l2", "linear"), IndexStream("uniform", SAMPLES, 1, 20_000, seed=4)
+    plan = Plan(s=4, iterations=20_000, interval=20_000, tolerance=0.0, tuned=True)
+    options = FORMS[exchange]
+    found = run(2, ranks_do.slowed, problem, stream, plan, options, 0.05)
+    (whole, stretches), (other, others) = found
+    assert stretches == others
+    lengths = [(made - begin, s) for begin, asked, made, s in stretches if made < asked]
+    assert lengths
+    assert all(length % s == 0 for length, s in lengths)
+    assert whole.sequence == other.sequence
+    assert whole.sequence[-1].end == plan.iterations
+    np.testing.assert_array_equal(whole.trajectory.final, other.trajectory.final)
+    again = run(2, ranks_do.tuned, problem, stream, plan, options, (exchange,), whole.sequence)[0][0]
+    np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)

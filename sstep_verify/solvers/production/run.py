@@ -189,14 +189,20 @@ class Run:
         """Iterations whose windows of s are prepared in one call."""
         return max(CHUNK_DRAWS // (s * self._request.stream.block), 1) * s
 
-    def advance(self, begin: int, end: int, s: int | None = None) -> None:
-        """Make iterations begin..end-1 of the request, in windows of s, by default the request's."""
+    def advance(self, begin: int, end: int, s: int | None = None) -> int:
+        """Make iterations begin..end-1 of the request, in windows of s, by default the request's.
+
+        Returns where it ended: after a window that is late no other is made.
+        """
         start, chunk = self._request.start, self._chunk if s is None else self._chunk_of(s)
         for first in range(begin, end, chunk):
-            last = min(first + chunk, end)
+            last, made = min(first + chunk, end), self.windows
             draws = self._request.stream.blocks(start + first, start + last)
             log = self._unkept[: last - first] if self.log is None else self.log[first:last]
             self._windows.make(draws, log, s)
+            if self._packet.late:
+                return min(first + (self.windows - made) * (s or self._width), end)
+        return end
 
     def settle(self, stop: bool) -> tuple[tuple[str, ...], bool]:
         """Bring all ranks together at a record: digests of a, and whether any rank wants to stop.

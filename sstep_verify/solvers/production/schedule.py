@@ -6,6 +6,7 @@ be made again to the last bit: stretches that are given are followed first, then
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from sstep_verify.costs.timings import Batch
@@ -43,6 +44,11 @@ class Schedule:
         self._place, self._first = begin, begin
         self._batch: Batch | None = None
         self._sent: tuple[Batch, int] | None = None
+
+    @property
+    def limit(self) -> float:
+        """Nanoseconds after which what `next` said is to be cut; what is given never is."""
+        return math.inf if self._batch is None else self._batch.limit
 
     def next(self, begin: int, end: int) -> Stretch:
         """What to make from an iteration on, within an interval that ends at `end`."""

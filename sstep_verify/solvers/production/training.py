@@ -229,8 +229,11 @@ class _Training:
                 run, origin = self._run_of(place, end, alpha, stretch.exchange), place
                 run.packet.time = pending
             packet, before = run.packet, clock()
-            run.advance(place - origin, stretch.end - origin, stretch.s)
+            packet.watch(schedule.limit)
+            ended = origin + run.advance(place - origin, stretch.end - origin, stretch.s)
             taken = clock() - before
+            if ended < stretch.end:
+                stretch = stretch._replace(end=ended)
             if packet.told is not None:
                 schedule.told(packet.told)
                 packet.told = None
@@ -239,7 +242,7 @@ class _Training:
                     schedule.told(taken)
                 else:
                     packet.time = taken
-            place = stretch.end
+            place = ended
             if (place - shown) * self._stream.block >= PROGRESS_DRAWS or place == end:
                 progress(place)
                 shown = place

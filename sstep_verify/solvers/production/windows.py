@@ -31,6 +31,7 @@ class Windows(Protocol):
         """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b).
 
         Windows are of s iterations, at most as many as those of the run, and of these where s is absent.
+        Those after one that is late are not made.
         """
         ...
 
@@ -98,7 +99,7 @@ class ExchangedWindows:
         s = s or self._s
         full = draws.shape[0] // s * s
         for windows, part in ((full // s, slice(0, full)), (1, slice(full, None))):
-            if draws[part].size:
+            if draws[part].size and not self._coherent.packet.late:
                 drawn = np.ascontiguousarray(draws[part].reshape(windows, -1))
                 self._alike(drawn, log[part].reshape(windows, -1))
 
@@ -120,6 +121,8 @@ class ExchangedWindows:
             self.made += 1
             if not alone:
                 coherent.sign(recurrence.alpha, own)
+                if packet.late:
+                    return
 
     def used_panel(self, draws: np.ndarray) -> Panel:
         """Whole rows, or the entries among the drawn coordinates, as the exchange has them."""

@@ -61,14 +61,17 @@ def play(
     lag: int = 0,
     told: Callable[[int], bool] = lambda made: True,
 ) -> Played:
-    """Make at least so many windows as a tuner says."""
+    """Make at least so many windows as a tuner says; a batch is cut at the end of a window beyond its limit."""
     played, waiting = Played(), machine.waiting
     while len(played.windows) < windows:
         batch = tuner.choose()
-        candidate, iterations = batch.candidate, batch.windows * batch.candidate.s
-        waiting.append((batch, iterations, machine.batch(candidate, batch.windows)))
-        played.windows += [candidate] * batch.windows
-        played.nanoseconds += batch.windows * machine.window(candidate)
+        candidate, made, taken = batch.candidate, 0, 0.0
+        while made < batch.windows and taken <= batch.limit:
+            made, taken = made + 1, taken + machine.window(candidate)
+        iterations = made * candidate.s
+        waiting.append((batch, iterations, machine.batch(candidate, made)))
+        played.windows += [candidate] * made
+        played.nanoseconds += made * machine.window(candidate)
         played.iterations += iterations
         if len(waiting) > lag:
             answer = waiting.pop(0)

@@ -1,5 +1,7 @@
 """Embedded data sets: pinned values, scaling, and what is told where an extra is missing."""
 
+import importlib.machinery
+import importlib.util
 import subprocess
 import sys
 
@@ -95,6 +97,23 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(MissingExtraError, match=r"extra \[data\]"):
         datasets.load("breast_cancer")
+
+
+@pytest.mark.parametrize("name", embedded.REAL)
+def test_where_scikit_learn_keeps_other_tables_its_functions_are_asked(name, monkeypatch, tmp_path):
+    tables = tmp_path / "datasets" / "data"
+    tables.mkdir(parents=True)
+    # Of another shape, or not there at all.
+    (tables / "breast_cancer.csv").write_text("2,1,no,yes\n1.5,0\n2.5,1\n", encoding="ascii")
+    package = importlib.machinery.ModuleSpec("sklearn", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: package)
+    assert datasets.load(name).sha256 == EMBEDDED_DIGESTS[name]
+
+
+def test_reading_a_set_does_not_import_scikit_learn():
+    code = "import sys; from sstep_verify.problems.data import embedded; embedded.read('breast_cancer'); print('sklearn' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
 
 
 def test_importing_the_module_imports_neither_scikit_learn_nor_pooch():
