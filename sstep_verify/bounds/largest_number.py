@@ -15,7 +15,9 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
   ``(G + dG) D = r`` with ``||dG|| <= e`` (bounds/block/factorisation.py, and the rounding of G). For ``e <=
-  m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``.
+  m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``. The division by
+  lambda may come last, ``max(1, 2 lambda) R``. Factoring and solving stay below ``4 b^2 T (R + rho +
+  ||D||)``, T the largest entry of the factors' product (bounds/block/factorisation.py), >= k / lambda + m.
 
 Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
 
@@ -33,7 +35,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.block.factorisation import factorisation_error
+from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size
 from sstep_verify.bounds.box import landing_error, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
@@ -161,7 +163,9 @@ class _RidgeStep:
         moved = given + factorisation_error(system, given, samples, declaration)
         step = 2 * root * (right + error) / samples
         broken = not moved <= samples / 2
-        self.largest = np.inf if broken else max(right, step, entry / penalty + samples)
+        # Factors and substitutions; the division by lambda may come last.
+        inner = 4 * block**2 * factors_size(system, given, declaration) * max(right + error + step, 1.0)
+        self.largest = np.inf if broken else max(right * max(1.0, 2 * penalty), inner)
         self.local = (root * error + moved * step) / samples + u * root * (largest + step)
         self.local = np.inf if broken else self.local
 

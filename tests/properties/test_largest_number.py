@@ -108,7 +108,7 @@ def test_a_bound_is_promised_where_numbers_are_ordinary_and_none_where_they_are_
     for kernel in KERNELS:
         for loss, block in ((Hinge(1.0), 1), (SquaredHinge(1.0), 1), (Ridge(0.1), 1), (Ridge(0.1), 8)):
             problem = Problem("ordinary", data, labels, kernel, loss)
-            assert largest_number(problem, declared, 16, block, 10.0) < 1e12
+            assert largest_number(problem, declared, 16, block, 10.0) < 1e16  # float32 ends at 3e38
             value = largest_value(problem, declared, 16, block, 1000, np.zeros(30))
             # In float32 rounding may add up, over a whole run, to more than the theorem allows for.
             assert value < 1e6 or precision == "float32"

@@ -11,13 +11,18 @@ import math
 import os
 from collections import Counter
 
+import numpy as np
 import pytest
 
+from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
 from sstep_verify.checks.phases import CHECK as PHASES
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.power.alarms.legal_draws import draw
 from sstep_verify.power.alarms.legal_orders import made_run
+from sstep_verify.power.alarms.legal_runs import LONGEST, by_all_checks
 from sstep_verify.power.alarms.legal_windows import attained, finding, of_steps
+from sstep_verify.problems import LinearKernel, Problem, Ridge
+from sstep_verify.solver import Declaration
 from sstep_verify.verdict import Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
@@ -56,6 +61,36 @@ def test_no_step_of_a_correct_window_is_failed():
         assert 1e-2 < largest[check][0] <= 1.0
 
 
+def test_no_check_fails_a_run_of_them():
+    counts = Counter()
+    for seed in range(0, 5 * DRAWS, 5):
+        drawn = draw(seed)
+        for told in by_all_checks(drawn, 1 + seed % LONGEST):
+            counts[told.check, told.status] += 1
+            assert told.status is not Status.FAIL, (seed, told.check, told.reason)
+    print(f"{DRAWS} runs: {dict(counts)}")
+    for check in ("box", "metamorphic-exact", "trajectory", "window-replay"):
+        assert counts[check, Status.PASS] > DRAWS // 8
+
+
+ONCE_FAILED = {
+    31: (14, "a block system that 192 bits do not prove to be invertible"),
+    62: (11, "NaN and NaN are the same"),
+    77: (2, "at another scale what overflowed is finite"),
+    345: (8, "1/(2C) is no number of float32"),
+    1381: (7, "K a overflows, which is then divided by lambda"),
+}
+"""Runs of which a check once promised what nobody can keep: iterations, and what happens in them."""
+
+
+@pytest.mark.parametrize("seed", ONCE_FAILED)
+def test_runs_that_were_once_failed_are_not(seed):
+    length, why = ONCE_FAILED[seed]
+    told = by_all_checks(draw(seed), length)
+    assert told
+    assert not any(one.status is Status.FAIL for one in told), why
+
+
 def test_a_window_whose_residuals_overflow_when_added_promises_nothing():
     drawn = draw(1323769000)
     assert finding(drawn, made_run(drawn)).status is Status.VACUOUS
@@ -77,3 +112,16 @@ def test_steps_that_were_once_failed_are_not(seed):
     verdicts = of_steps(drawn, made_run(drawn))
     assert verdicts
     assert not any(one.status is Status.FAIL for one in verdicts), FOUND[seed]
+
+
+def test_a_step_that_underflows_to_0_leaves_no_room_for_another_scale():
+    data, zero = np.full((2, 1), 1e9), np.zeros((2, 2))
+    rooms = []
+    for target in (1e-35, 1.0):
+        problem = Problem("small", data, np.full(2, target), LinearKernel(), Ridge(0.2))
+        declared = Declaration("mine", precision="float32")
+        kernel = kernel_span(problem, declared, np.arange(2))
+        rooms.append(no_room_for_states(problem, declared, kernel, zero))
+    # The first step is 1e-35 / 1e19, less than float32 holds.
+    assert "beyond the normal numbers" in rooms[0]
+    assert not rooms[1]

@@ -164,6 +164,11 @@ def no_room_for_states(
     """
     limits = number_range(declaration.precision)
     found, reserve = span(states), 2 * limits.digits
+    if not problem.is_svm and kernel is not None:
+        # A step from a = 0 makes y over the system: what underflows there is recorded as 0.
+        system = max(kernel.high - math.frexp(problem.ridge.penalty)[1] + 1, 0)
+        first = span(problem.targets).low - max(system, math.frexp(problem.samples)[1]) - 1
+        found = Span(min(found.low, first), found.high)
     low, high = found.low - reserve, found.high
     if kernel is not None:
         low, high = low + min(kernel.low, 0), high + max(kernel.high, 0) + math.frexp(problem.samples)[1]

@@ -134,7 +134,7 @@ def judged_run(
     )
     # Numbers beyond the range of a type are part of what is drawn.
     with np.errstate(all="ignore"):
-        told, run = _told(case, solver, checks_of((CONTRACT, *checks)), Oracle(problem))
+        told, run = told_of(case, solver, checks_of((CONTRACT, *checks)), Oracle(problem))
         looked = parts and run is not None and run.log is not None
         shares = parts_of_bound(case, run, Oracle(problem)) if looked and run is not None else {}
     return Judged(
@@ -148,7 +148,7 @@ def judged_run(
     )
 
 
-def _told(
+def told_of(
     case: Case, solver: Solver, checks: Sequence[Check], oracle: Oracle
 ) -> tuple[tuple[Comparison, ...], Trajectory | None]:
     """What checks, the contract first, say of the runs that they ask for; and the plain run, if fit."""

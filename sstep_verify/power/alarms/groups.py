@@ -23,8 +23,9 @@ from sstep_verify.power.alarms.comparisons import (
     compared,
     judged_run,
 )
-from sstep_verify.power.alarms.legal_draws import draw
+from sstep_verify.power.alarms.legal_draws import Drawn, draw
 from sstep_verify.power.alarms.legal_orders import made_run
+from sstep_verify.power.alarms.legal_runs import LONGEST, by_all_checks
 from sstep_verify.power.alarms.legal_windows import case_of_window, finding, of_steps
 from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger, one_of
@@ -124,23 +125,36 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     with np.errstate(all="ignore"):
         run = made_run(drawn)
         found, steps = finding(drawn, run), of_steps(drawn, run)
-    problem, declared = drawn.problem, drawn.declaration
     s = drawn.stream.length
     length, acted = longest_sum(WINDOWS, case_of_window(drawn), s), all(map(found.shows, core(s)))
     told = Comparison(WINDOWS, found.status, found.ratio, found.decided, acted, str(found), length)
+    others = (compared(case_of_window(drawn), s, one) for one in steps)
+    return _judged(drawn, f"legal window {seed}", (told, *others))
+
+
+def in_legal_runs(generator: np.random.Generator, number: int) -> Judged:
+    """A run of such a solver, by all checks."""
+    seed, length = int(generator.integers(SEEDS)), int(generator.integers(1, LONGEST + 1))
+    drawn = draw(seed)
+    return _judged(drawn, f"legal run {seed} of {length}", by_all_checks(drawn, length))
+
+
+def _judged(drawn: Drawn, problem: str, comparisons: tuple[Comparison, ...]) -> Judged:
+    declared = drawn.declaration
     return Judged(
         f"order {drawn.order} {declared.precision} {declared.update}",
-        f"legal window {seed}",
-        problem.loss.task,
-        problem.kernel.name,
+        problem,
+        drawn.problem.loss.task,
+        drawn.problem.kernel.name,
         declared.precision,
-        (told, *(compared(case_of_window(drawn), s, one) for one in steps)),
+        comparisons,
     )
 
 
 GROUPS = {
     "steps": Group(by_steps, 0.70, 2000),
-    "legal orders": Group(in_legal_orders, 0.18, 1000),
+    "legal orders": Group(in_legal_orders, 0.15, 1000),
+    "legal runs": Group(in_legal_runs, 0.03, 100),
     "ranks": Group(on_ranks, 0.07, 400),
     "windows": Group(by_windows, 0.03, 200),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),

@@ -82,12 +82,12 @@ class Sums:
         return total + lost
 
 
-def kernel_matrix(drawn: Drawn, sums: Sums, kind: Any) -> np.ndarray:
+def kernel_matrix(drawn: Drawn, sums: Sums) -> np.ndarray:
     """Kernel entries by the declared formulas, shape (m, m)."""
-    data, kernel, m = drawn.problem.dense.astype(kind), drawn.problem.kernel, drawn.problem.samples
-    return np.array(
-        [[_entry(drawn, kernel, data[i], data[j], sums, kind) for j in range(m)] for i in range(m)]
-    )
+    kind, kernel = TYPES[drawn.declaration.precision], drawn.problem.kernel
+    with np.errstate(all="ignore"):
+        data = drawn.problem.dense.astype(kind)
+        return np.array([[_entry(drawn, kernel, x, z, sums, kind) for z in data] for x in data])
 
 
 def _entry(drawn: Drawn, kernel: Any, x: Any, z: Any, sums: Sums, kind: Any) -> Any:
@@ -111,19 +111,28 @@ def made_run(drawn: Drawn) -> Trajectory:
 
     Without these, and with NaN at its end, where a factorisation fails.
     """
-    kind, s = TYPES[drawn.declaration.precision], drawn.stream.length
-    sums = Sums(kind, drawn.order, drawn.rng)
-    steps: list[Step] = []
-    with np.errstate(all="ignore"):
-        window = _svm_window if drawn.problem.is_svm else _ridge_window
-        matrix = kernel_matrix(drawn, sums, kind)
-        end = np.array(window(drawn, sums, kind, matrix, steps), dtype=np.float64)
+    s, sums = drawn.stream.length, Sums(TYPES[drawn.declaration.precision], drawn.order, drawn.rng)
+    blocks, matrix = drawn.stream.blocks(0, s), kernel_matrix(drawn, sums)
+    end, steps = made_window(drawn, sums, matrix, drawn.start, blocks)
     run = Trajectory(s, 0, np.array([0, s]), np.array([drawn.start, end]))
     if len(steps) < s:
         return run
     values, *used = (np.array(one, dtype=np.float64) for one in zip(*steps, strict=True))
-    rows = matrix[drawn.stream.blocks(0, s)].astype(np.float64)
-    return replace(run, log=values, probes=Probes(rows, *used))
+    return replace(run, log=values, probes=Probes(matrix[blocks].astype(np.float64), *used))
+
+
+def made_window(
+    drawn: Drawn, sums: Sums, matrix: np.ndarray, start: np.ndarray, blocks: np.ndarray
+) -> tuple[np.ndarray, list[Step]]:
+    """Vector at a window's end, float64 values of the type's numbers, and the steps made.
+
+    Fewer than asked for, and NaN, where a factorisation fails.
+    """
+    steps: list[Step] = []
+    with np.errstate(all="ignore"):
+        window = _svm_window if drawn.problem.is_svm else _ridge_window
+        end = window(drawn, sums, matrix, start.astype(matrix.dtype), blocks, steps)
+    return np.array(end, dtype=np.float64), steps
 
 
 def _products(
@@ -151,14 +160,16 @@ def _sum(drawn: Drawn, sums: Sums, products: list[Any], constants: list[Any]) ->
     return sums.add([*products, *constants])
 
 
-def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, steps: list[Step]) -> list[Any]:
+def _svm_window(
+    drawn: Drawn, sums: Sums, matrix: np.ndarray, start: np.ndarray, blocks: np.ndarray, steps: list[Step]
+) -> list[Any]:
+    kind: Any = matrix.dtype.type
     loss, update = drawn.problem.hinge, drawn.declaration.update
     labels, C = drawn.problem.targets.astype(kind), kind(loss.C)
     shift = kind(1) / (kind(2) * C) if loss.shift else kind(0)
     upper = kind(np.inf) if loss.shift else C
-    start, a = drawn.start.astype(kind), list(drawn.start.astype(kind))
-    made: list[Any] = []
-    for (i,) in drawn.stream.blocks(0, drawn.stream.length).tolist():
+    a, made = list(start), list[Any]()
+    for (i,) in blocks.tolist():
         value = a[i]  # with frozen updates: start plus the increments so far
         products = _products(drawn, sums, i, matrix, start, labels, made)
         gradient = _sum(drawn, sums, products, [kind(-1), *([shift * value] if loss.shift else [])])
@@ -175,13 +186,15 @@ def _svm_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, steps: 
     return a
 
 
-def _ridge_window(drawn: Drawn, sums: Sums, kind: Any, matrix: np.ndarray, steps: list[Step]) -> list[Any]:
+def _ridge_window(
+    drawn: Drawn, sums: Sums, matrix: np.ndarray, start: np.ndarray, blocks: np.ndarray, steps: list[Step]
+) -> list[Any]:
+    kind: Any = matrix.dtype.type
     problem = drawn.problem
     m, penalty, targets = kind(problem.samples), kind(problem.ridge.penalty), problem.targets.astype(kind)
-    start, a = drawn.start.astype(kind), list(drawn.start.astype(kind))
-    made: list[Any] = []
+    a, made = list(start), list[Any]()
     ones = np.ones(problem.samples, dtype=kind)
-    for block in drawn.stream.blocks(0, drawn.stream.length):
+    for block in blocks:
         right = []
         for i in block:
             terms = _products(drawn, sums, i, matrix, start, ones, made)

@@ -37,9 +37,20 @@ def test_the_largest_number_and_the_error_of_a_block_step(solve, monkeypatch):
     assert modulus == M
     moved, step = given + Fraction(solve), 2 * root(BLOCK) * (right + error) / M
     assert moved <= Fraction(M, 2)
-    assert found.largest == pytest.approx(float(max(right, step, entry / penalty + M)), rel=1e-12)
+    factors = 2 * (14 + root(BLOCK) * given)  # twice the trace of the system and of what is off
+    inner = 4 * BLOCK**2 * factors * (right + error + step)
+    assert found.largest == pytest.approx(float(inner), rel=1e-12)
     local = (root(BLOCK) * error + moved * step) / M + U * root(BLOCK) * (largest + step)
     assert found.local == pytest.approx(float(local), rel=1e-12)
+
+
+def test_products_that_are_divided_by_lambda_last_are_numbers_too():
+    sizes = []
+    for penalty in (0.5, 2.0**100):
+        problem = Problem("worked", 2.0**50 * np.eye(3), np.ones(3), LinearKernel(), Ridge(penalty))
+        sizes.append(largest_number._RidgeStep(problem, Declaration("worked"), S, BLOCK, 1.0, 30).largest)
+    # K a is 2^100, whatever it is divided by.
+    assert min(sizes) >= 2.0**100
 
 
 def test_a_system_that_may_be_singular_has_no_largest_number(monkeypatch):
