@@ -78,6 +78,7 @@ ONCE_FAILED = {
     62: (11, "NaN and NaN are the same"),
     77: (2, "at another scale what overflowed is finite"),
     345: (8, "1/(2C) is no number of float32"),
+    20825: (24, "a mistake's block system that cannot be solved"),
     1381: (7, "K a overflows, which is then divided by lambda"),
 }
 """Runs of which a check once promised what nobody can keep: iterations, and what happens in them."""

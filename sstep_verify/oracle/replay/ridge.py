@@ -93,11 +93,18 @@ def replay_ridge_window(
     mutant = _Mutants(arithmetic, window, penalty, samples, solve)
 
     def norm_change(mutation: Mutation) -> np.ndarray:
-        change = _energy_norm(arithmetic, window, mutant(mutation), exact, penalty, samples)[0]
+        try:
+            change = _energy_norm(arithmetic, window, mutant(mutation), exact, penalty, samples)[0]
+        except SingularSystemError:  # a mutant without an end has no known effect
+            return np.zeros(1)
         return np.array([max(change - 2 * distance, 0.0)])
 
     def component_change(mutation: Mutation) -> np.ndarray:
-        return np.maximum(_components(arithmetic, mutant(mutation), exact)[0] - 2 * reach, 0.0)
+        try:
+            change = _components(arithmetic, mutant(mutation), exact)[0]
+        except SingularSystemError:
+            return np.zeros(places.size)
+        return np.maximum(change - 2 * reach, 0.0)
 
     def distance_from(mutation: Mutation) -> tuple[np.ndarray, np.ndarray]:
         end = mutant(mutation)
