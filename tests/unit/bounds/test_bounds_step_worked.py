@@ -23,7 +23,7 @@ from sstep_verify.bounds.step.probed import (
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors, ridge_step_constants
 from sstep_verify.bounds.step.roundings import sum_error
 from sstep_verify.bounds.step.slack import ridge_slack, svm_slack
-from sstep_verify.bounds.step.solve import factored, solve_errors, solve_numbers
+from sstep_verify.bounds.step.solve import factored, solve_error, solve_errors, solve_numbers
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import ADDED, FORMS, FROZEN, Factored, svm_step_constants
 from sstep_verify.solver import Declaration
@@ -298,6 +298,24 @@ def test_a_block_solve_by_its_factors(factorisation):
     # Beyond an eighth nothing is said by the factors.
     assert solve_errors(constants, factor, np.array([0.5, 0.25]), 0.9, 19.0, bound) == np.inf
     assert not factored(np.array([[1.0, 2.0], [2.0, 1.0]]), factor)
+
+
+@pytest.mark.parametrize(
+    ("factorisation", "block", "moved"),
+    [("ldl", 2, 2 * g(10, U)), ("ldl", 1, 0), ("cholesky", 2, 0), ("lu", 2, 0)],
+)
+def test_what_elimination_may_move_a_system_by(factorisation, block, moved):
+    is_bound(ridge_step_constants(declared(factorisation=factorisation), 8, 8, 4, block).eliminate, moved)
+
+
+def test_elimination_may_break_down_where_it_moves_a_system_by_more_than_a_share_of_its_eigenvalues():
+    constants = ridge_step_constants(declared(factorisation="ldl"), 9, 9, 4, 4)
+    constants = constants._replace(backward=1 / 64, eliminate=1 / 128)
+    # What is moved is at most (9 - moved) / (4 sqrt(4)) up to 1: a half of the trace, and what is given.
+    is_bound(solve_error(constants, 64.0, 0.499, 4), Fraction(1))
+    assert solve_error(constants, 64.0, 0.501, 4) == np.inf
+    # A single quotient is none.
+    is_bound(solve_error(constants, 64.0, 8.0, 1), Fraction(72, 64))
 
 
 def test_products_formed_from_samples_may_overflow_whatever_their_row():

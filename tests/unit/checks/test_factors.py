@@ -131,6 +131,15 @@ def test_steps_that_are_not_made_have_no_wrong_curvature():
     assert off_by_a_factor(explained(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE), of_svm=True) == []
 
 
+def test_a_curvature_that_cannot_be_leaves_the_other_quantities():
+    tally = explained(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE)
+    assert CURVATURE < KERNEL
+    tally.low[KERNEL] = -np.inf
+    for _ in range(ENOUGH):
+        explain(tally, KERNEL, 1.0, 1.0, 0.0)
+    assert [one.name for one in off_by_a_factor(tally, of_svm=True)] == [NAMES[KERNEL]]
+
+
 def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_none_is_named():
     tally = empty_tally(1, 1)
     tally.low[:] = np.inf

@@ -7,7 +7,7 @@ import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import judged, rows
+from sstep_verify.checks.steps import exact, judged, rows
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms
@@ -74,16 +74,16 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     case, run = logged(task)
     oracle = Oracle(case.problem)
     found = StepJudge(case, oracle).run(run)
-    exact = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
+    replayed = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
     by_judge = {term.name: term.detectable for term in step_terms(case, run.s, run, found, {})}
     assert {"stale product", "kernel correction", "curvature"} <= {
-        name.replace("-", " ") for name in exact.detectable
+        name.replace("-", " ") for name in replayed.detectable
     }
-    for name, error in exact.detectable.items():
+    for name, error in replayed.detectable.items():
         assert error < by_judge[name], name
-    assert all(finding.status is Status.PASS for finding in exact.findings)
+    assert all(finding.status is Status.PASS for finding in replayed.findings)
     # An error beyond the solver's own bound in the step that shows a quantity best is refused there.
-    shown = [one for one in exact.findings if "shows best" in one.what]
+    shown = [one for one in replayed.findings if "shows best" in one.what]
     assert shown
     number = int(shown[0].what.split()[1]) - 1
     changed = run.log.copy()
@@ -91,6 +91,41 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     again = exact_steps(case, wrong, found, StepJudge(case, oracle, judge=False), oracle)
     assert Status.FAIL in {one.status for one in again.findings if f"step {number + 1} " in one.what}
+
+
+class Counting(Oracle):
+    """Notes the precisions that steps are replayed with."""
+
+    def __init__(self, problem):
+        super().__init__(problem)
+        self.precisions = []
+
+    def replay(self, problem, begin, end, draws, bits, *others):
+        self.precisions.append(bits)
+        return super().replay(problem, begin, end, draws, bits, *others)
+
+    def residual(self, problem, alpha, draws, bits):
+        self.precisions.append(bits)
+        return super().residual(problem, alpha, draws, bits)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_beside_the_bound(
+    task, monkeypatch
+):
+    case, run = logged(task)
+    oracle = Counting(case.problem)
+    judge, found = StepJudge(case, oracle, judge=False), StepJudge(case, oracle).run(run)
+    precisions, steps = oracle.precisions, exact_steps(case, run, found, judge, oracle).findings
+    assert precisions == [exact.BITS] * len(steps)
+    precisions.clear()
+    monkeypatch.setattr(exact, "BITS", 32)
+    for again, step in zip(exact_steps(case, run, found, judge, oracle).findings, steps, strict=True):
+        assert again.upper - again.lower <= again.bound * 2.0**-10
+        assert again.bound == step.bound
+    # A value that is certainly clipped has no radius.
+    assert set(precisions) == {32, 64}
+    assert precisions.count(32) == len(steps) >= precisions.count(64)
 
 
 @pytest.mark.parametrize("task", TASKS)
