@@ -40,7 +40,7 @@ class Mutant:
     line, statement : int, tuple of int
         Line of the change; first and last line of the statement, or of the header, that holds it.
     function : tuple of int
-        First and last line of the function that holds it; (0, 0) outside functions.
+        First and last line of the body of the function that holds it; (0, 0) outside functions.
     """
 
     file: str
@@ -143,6 +143,7 @@ def _around(node, position) -> tuple[tuple[int, int], tuple[int, int]]:
         if statement is None and parent.type.endswith(("_stmt", "funcdef", "classdef")):
             statement = (parent.start_pos[0], max(last, first))
         if function == (0, 0) and parent.type == "funcdef" and below.type == "suite":
-            function = (parent.start_pos[0], parent.end_pos[0])
+            # The first child ends the header.
+            function = (below.children[1].start_pos[0], parent.end_pos[0])
         below = parent
     return statement or (first, last), function

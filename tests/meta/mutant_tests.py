@@ -76,13 +76,16 @@ class CoverageMap:
         return found
 
     def of(self, mutant: Mutant) -> tuple[str, set[str]]:
-        """Tests that execute a mutant, and how closely they were found."""
+        """Tests that execute a mutant, and how closely they were found.
+
+        Lines outside functions are executed by the test that happens to import the module.
+        """
         lines = (
             ("line", (mutant.line, mutant.line)),
             ("statement", mutant.statement),
             ("function", mutant.function),
         )
-        for how, (first, last) in lines:
+        for how, (first, last) in lines if any(mutant.function) else ():
             found = set().union(
                 *(self._tests.get((mutant.file, line), ()) for line in range(first, last + 1))
             )
