@@ -13,6 +13,7 @@ import pytest
 from bounds.worked import g, is_bound, root, size
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.kernel.factored import longest_sample
 from sstep_verify.bounds.step.probed import (
     recorded_constants,
     ridge_increment,
@@ -26,6 +27,7 @@ from sstep_verify.bounds.step.slack import ridge_slack, svm_slack
 from sstep_verify.bounds.step.solve import factored, solve_error, solve_errors, solve_numbers
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import ADDED, FORMS, FROZEN, Factored, svm_step_constants
+from sstep_verify.problems import Hinge, LinearKernel, Problem
 from sstep_verify.solver import Declaration
 
 U, OWN, LEAST = Fraction(1, 2**24), Fraction(1, 2**53), Fraction(1, 2**149) + Fraction(1, 2**1074)
@@ -319,6 +321,18 @@ def test_elimination_may_break_down_where_it_moves_a_system_by_more_than_a_share
     assert solve_error(constants, 64.0, 0.501, 4) == np.inf
     # A single quotient is none.
     is_bound(solve_error(constants, 64.0, 8.0, 1), Fraction(72, 64))
+
+
+@pytest.mark.parametrize("data_rounding", [False, True])
+def test_the_longest_sample_is_a_row_and_the_larger_of_what_is_given_and_what_is_used(data_rounding):
+    third, more = 1 / 3, 1 + 2.0**-24 + 2.0**-50
+    data = np.array([[more, -third], [-0.5, more], [third, 0.25]])  # The longest column is longer.
+    problem = Problem("longest", data, np.ones(3), LinearKernel(), Hinge(1.0))
+    longest, height = longest_sample(problem, declared(data_rounding=data_rounding))
+    above = float(np.float32(more)) if data_rounding else more
+    assert above > more or not data_rounding
+    is_bound(longest, Fraction(above) + Fraction(0.5))
+    assert height == above
 
 
 def test_products_formed_from_samples_may_overflow_whatever_their_row():
