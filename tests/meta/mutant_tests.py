@@ -91,7 +91,7 @@ class CoverageMap:
             )
             if found:
                 return how, found
-        if found := self._of_callers(mutant) | self._naming(mutant):
+        if found := set.union(*self._of_callers(mutant)):
             return "callers", found
         if found := self._by_file.get(mutant.file, set()):
             return "module", found
@@ -99,8 +99,11 @@ class CoverageMap:
             *(self._by_file.get(file, set()) for file in importers(self.tree, mutant.file))
         )
 
-    def _of_callers(self, mutant: Mutant) -> set[str]:
-        """Tests of the nearest traced lines that name what holds the mutant, or what names that, and so on."""
+    def _of_callers(self, mutant: Mutant) -> tuple[set[str], set[str]]:
+        """Tests of the nearest traced lines that name what holds the mutant, or what names that, and so on.
+
+        And tests of files that name what was met on the way: they may call compiled code themselves.
+        """
         edge, met, found = (
             [(mutant.file, name) for name in owners(self.tree, mutant.file, mutant.line)],
             set(),
@@ -115,11 +118,10 @@ class CoverageMap:
                         found |= self._tests.get((other, line), set())
                         further += [(other, owner) for owner in owners(self.tree, other, line)]
             edge = [one for one in dict.fromkeys(further) if one not in met]
-        return found
+        return found, self._naming({name for _, name in met})
 
-    def _naming(self, mutant: Mutant) -> set[str]:
-        """Tests of files that name what holds the mutant: they may call compiled code themselves."""
-        names = owners(self.tree, mutant.file, mutant.line)
+    def _naming(self, names: set[str]) -> set[str]:
+        """Tests of files that hold one of some names."""
         files = {test.partition("::")[0] for test in self.seconds}
         texts = {file: (self.tree / file).read_text("utf-8") for file in files}
         naming = {
@@ -141,7 +143,7 @@ class CoverageMap:
         try ends with the other tests of the files.
         """
         how, found = self.of(mutant)
-        near = found & self._naming(mutant) if how == "callers" else set()
+        near = self._of_callers(mutant)[1] if how == "callers" else set()
         files = {test.partition("::")[0] for test in found}
         others = {test for test in self.seconds if test.partition("::")[0] in files} - found
         ordered = [*self._fastest(near), *self._fastest(found - near), *self._fastest(others)]
