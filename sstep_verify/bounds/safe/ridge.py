@@ -134,7 +134,7 @@ class RidgeWindows:
         change = given + solve_error(constants, trace, given, block)
         increment = largest / math.sqrt(samples)
         rounding = constants.u * math.sqrt(block) * float(own.max())
-        lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+        lost = constants.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
         worst = length(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding + lost
         return float(raised(left, 64)) if left < math.inf else math.inf

@@ -201,7 +201,7 @@ def ridge_increment(
         if not (np.isfinite(right).all() and trace <= constants.largest and given < np.inf):
             return 0.0, np.inf
         change = solve_error(constants, trace, given, block) + length(system - system.T)
-        lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+        lost = constants.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
         room = constants.modulus - change - given
         most = 2.0 * (length(right) + lost) / room * OUTWARD if room > 0.0 else np.inf
         long = length(increment) if np.isfinite(increment).all() else np.inf

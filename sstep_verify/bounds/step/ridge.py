@@ -29,8 +29,9 @@ A number of the solve may overflow though right-hand side and increment do not: 
 
 Operations on numbers that underflow add the smallest number each: products with a, which are then divided
 by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
-``trace(G)``; and the increment's own, which G multiplies. All of them together are below
-``underflow (1 + 1/lambda + trace(G))``, underflow the smallest number times the count of operations.
+T, ``b^2 (1 + 3 b T)`` of them in all (bounds/block/factorisation.py); and the increment's own, which G
+multiplies. All of them together are below ``b underflow (1 + 1/lambda + T)``, underflow the smallest number
+times the count of operations.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def ridge_step_constants(
     longest = stale_roundings(support, samples, drawn, declaration.summation) + summed + others
     backward, eliminate = _factorisation(declaration.factorisation, block, u)
     operations = (
-        (samples + drawn) * (1.0 + factored.length) + 2 * block * (block + 3) + 8 + factored.features
+        (samples + drawn) * (1.0 + factored.length) + 3 * block * (block + 3) + 8 + factored.features
     )
     return RidgeStepConstants(
         residual=gamma(longest, u) + gamma(samples + own_others, own),

@@ -74,7 +74,7 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
         spread = max(spread, state.bounded[i])
         state.increment[place] = logged[place] - state.alpha[i]
     change = given + solve_error(constants, trace, given, block)
-    lost = constants.underflow * (1.0 + 1.0 / inputs.least + trace) * block
+    lost = constants.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
     most, right = np.inf, norm(state.residual) + norm(state.error) + lost + drift

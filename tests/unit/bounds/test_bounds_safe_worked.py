@@ -71,7 +71,7 @@ def test_what_a_block_step_leaves(least, monkeypatch):
     given = block * max(entry_errors) + Fraction(1, 64) * whole
     change = given + Fraction(1, 128) * (trace + root(block) * given)
     rounding = u * root(block) * max(own)
-    lost = Fraction(1, 512) * (1 + scale + trace) * block
+    lost = Fraction(1, 512) * (1 + scale + 2 * trace) * block
     left = size(sorted(off)[-block:]) + change * (largest / root(M) + rounding) + whole * rounding + lost
     is_bound(windows._left(constants, width, float(moved), float(largest)), left)
 

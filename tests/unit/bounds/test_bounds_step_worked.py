@@ -160,9 +160,9 @@ def test_constants_of_ridge_steps(factored, increments):
     each = g(4 + made + 5 + factored.features, U) + g(7 + 13, OWN)
     is_bound(sum_error(found.roundings, 4, made, 7), each)
     assert found.summed == (increments == "summed")
-    # One for each entry of a and each draw, 2 b (b + 3) of the solve, 8 others, and one of every feature.
+    # One for each entry of a and each draw, 3 b (b + 3) of the solve, 8 others, and one of every feature.
     is_bound(
-        found.underflow, ((12 + 15) * (1 + Fraction(factored.length)) + 36 + 8 + factored.features) * LEAST
+        found.underflow, ((12 + 15) * (1 + Fraction(factored.length)) + 54 + 8 + factored.features) * LEAST
     )
     assert (found.u, found.modulus) == (U, 12.0)
 
@@ -232,7 +232,7 @@ def test_an_increment_of_a_block(factorisation):
     distance, bound = ridge_increment(right, SYSTEM, increment, given, inputs, constants)
     trace = Fraction(17)
     solve = Fraction(1, 64) * (trace + (root(2) * Fraction(given) if factorisation == "cholesky" else 0))
-    lost = Fraction(1, 128) * (1 + 1 / Fraction(0.25) + trace) * 2
+    lost = Fraction(1, 128) * (1 + 1 / Fraction(0.25) + 2 * trace) * 2
     change = solve + root(Fraction(1, 2))
     reach = [1 + Fraction(9) / 4 + Fraction(3, 8), 2 + Fraction(3, 8) + Fraction(3)]
     rounded = (Fraction(2, 256) + g(4, OWN)) * size(reach)

@@ -94,7 +94,7 @@ def derived(c, drawn=DRAWN, log=LOG):
             + c.judge * sum(abs(entries[k][o] * moved[o]) for o, _ in places)
             for k, _ in places
         ],
-        lost=c.underflow * (5 + trace) * drawn.size + Fraction(DRIFT),
+        lost=c.underflow * (5 + 2 * trace) * drawn.size + Fraction(DRIFT),
         applied=[dot(entries[k], moved) for k, _ in places],
         error=error, reach=reach, trace=trace, given=given, bounds=bounds,
         doubt=2 * (given + mine) + c.doubt * trace,

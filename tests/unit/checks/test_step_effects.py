@@ -274,7 +274,7 @@ def ridge_bounds(case, run, given):
         trace = np.trace(sizes)
         doubt = 2.0 * (off + np.linalg.norm(rows.own[inner] / penalty)) + c.doubt * trace
         shared = 8.0 * c.solve * doubt / (m - doubt) * trace * np.linalg.norm(reach)
-        shared += (lost + c.underflow * trace) * drawn.size
+        shared += (lost + c.underflow * c.growth * trace) * drawn.size
         yield error + lost, left + shared
         moved[drawn] += np.abs(increment)
         bounded[drawn] += np.abs(increment) + rounding
