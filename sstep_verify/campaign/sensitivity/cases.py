@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.artefact_keep import REPLAY
+from sstep_verify.campaign.loop.messages import Step, heard_by
+from sstep_verify.campaign.verdicts.minimal.example import SMALLER
 from sstep_verify.checks import box, contract, message_count, rank_coherence, step_replay
 from sstep_verify.verdict import Status
 
@@ -47,7 +50,7 @@ class CaseFound:
     runs : str
         Name of the folder with its runs; empty if there is none.
     seconds : float
-        Time it took.
+        Time it took, without the search of a smaller problem.
     """
 
     id: str
@@ -57,6 +60,12 @@ class CaseFound:
     error: str = ""
     runs: str = ""
     seconds: float = 0.0
+
+    @property
+    def smaller(self) -> str:
+        """Size of the smaller problem that fails alike, as the reason tells it; empty if none was found."""
+        found = re.search(rf"{SMALLER}([^;.]+)", self.reason)
+        return found[1] if found else ""
 
     @property
     def telling(self) -> Said | None:
@@ -71,7 +80,7 @@ PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, mes
 
 
 def judged_cases(
-    definition: Definition, only: str, room: Path, *, whole: bool = True
+    definition: Definition, only: str, room: Path, *, whole: bool = True, shrink: float = 0.0
 ) -> Iterator[CaseFound]:
     """Judge the cases of a campaign one after the other in this process; their runs are kept in `room`.
 
@@ -85,14 +94,15 @@ def judged_cases(
         An empty folder.
     whole : bool
         Whether all checks judge; else those of `PLAIN` do, and all of them where none of these fails.
+    shrink : float
+        Seconds in which a smaller problem is looked for that fails as the first case that fails does.
     """
     # Not above: definitions know all kinds of campaigns, this one included.
     from sstep_verify.campaign.verdicts.expand import expand
 
     for group in expand(definition, only):
         for spec in group.specs:
-            begin = time.perf_counter()
-            family = replace(spec.family, drift=0)
+            family = replace(spec.family, drift=0, shrink=shrink)
             found = CaseFound(spec.id, "")
             if not whole:
                 plain = tuple(check for check in family.checks if check in PLAIN)
@@ -100,18 +110,30 @@ def judged_cases(
                     definition, group, replace(spec, family=replace(family, checks=plain)), room
                 )
             if found.status != Status.FAIL:
-                found = _judged(definition, group, replace(spec, family=family), room)
-            yield replace(found, seconds=time.perf_counter() - begin)
+                before, found = found, _judged(definition, group, replace(spec, family=family), room)
+                found = replace(found, seconds=before.seconds + found.seconds)
+            if found.status == Status.FAIL:
+                shrink = 0.0
+            yield found
 
 
 def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) -> CaseFound:
-    """One case."""
-    from sstep_verify.campaign.verdicts.execute import execute_group
+    """One case; the search of a smaller one is no part of its time."""
+    from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 
-    found, errors = CaseFound(spec.id, ""), []
-    for message in execute_group(
-        replace(group, specs=(spec,)), definition.again, None, "", room, runs=True
-    ):
+    found, errors, ends = CaseFound(spec.id, ""), [], []
+    begin = time.perf_counter()
+
+    def heard(step: Step) -> None:
+        if step.what == SHRINKING:
+            ends.append(time.perf_counter())
+
+    with heard_by(heard):
+        messages = list(
+            execute_group(replace(group, specs=(spec,)), definition.again, None, "", room, runs=True)
+        )
+    ends.append(time.perf_counter())
+    for message in messages:
         outcome = message.outcome
         if outcome is None:
             errors.append(message.error)
@@ -127,4 +149,5 @@ def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) ->
             ),
             runs=outcome.runs.removeprefix(REPLAY),
         )
-    return replace(found, error=errors[0].strip().splitlines()[-1] if errors else "")
+    error = errors[0].strip().splitlines()[-1] if errors else ""
+    return replace(found, error=error, seconds=ends[0] - begin)

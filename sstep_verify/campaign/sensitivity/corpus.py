@@ -36,10 +36,21 @@ TOGETHER = 6
 
 @dataclass(frozen=True)
 class Asked:
-    """A solver of the corpus; whether all checks judge it, or others than the plain ones only if needed."""
+    """A solver of the corpus.
+
+    Parameters
+    ----------
+    entry : Entry
+        The solver and its label.
+    whole : bool
+        Whether all checks judge it, or others than the plain ones only if needed.
+    shrink : int
+        Seconds in which a smaller problem is looked for on which its mistake is found alike.
+    """
 
     entry: Entry
     whole: bool = True
+    shrink: int = 0
 
 
 def corpus_pieces(study: Study) -> list[Piece]:
@@ -50,7 +61,7 @@ def corpus_pieces(study: Study) -> list[Piece]:
     judged_edits = edited[:: study.edits]
     left_out, plain = set(edited) - set(judged_edits), set(judged_edits) - set(judged_edits[:: study.whole])
     chosen = [entry for entry in chosen if entry.id not in left_out]
-    asked = {entry.id: Asked(entry, entry.id not in plain) for entry in chosen}
+    asked = {entry.id: Asked(entry, entry.id not in plain, study.shrink) for entry in chosen}
     for entry in chosen:
         groups.setdefault(_together(entry), []).append(entry)
     pieces = []
@@ -113,14 +124,14 @@ def _cases(asked: Asked, room: Path) -> Iterator[CaseFound]:
         if entry.right:
             yield from judged_cases(read_definition(campaign), case, room)
         else:
-            yield from judged_edited(_edit(entry), campaign, case, room, asked.whole)
+            yield from judged_edited(_edit(entry), campaign, case, room, asked.whole, asked.shrink)
         return
     source = (*LABELLED, *EQUIVALENT) if entry.kind == "python" else c_solvers(room)
     solver = next(one for one in source if one.id == entry.id)
     chosen = Selection(tasks=solver.tasks, kernels=solver.kernels)
     profile = solver.profile("smoke")
     definition = profile_of(profile, solver.make(), chosen, f"verify(..., {profile!r})")
-    yield from judged_cases(definition, "", room)
+    yield from judged_cases(definition, "", room, shrink=asked.shrink)
 
 
 @contextmanager

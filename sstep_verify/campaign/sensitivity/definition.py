@@ -28,6 +28,8 @@ class Study:
     whole : int
         Of corpus: one of those edits in so many is judged by all checks; the others by those on plain runs,
         and by all only where none of these fails.
+    shrink : int
+        Of corpus: seconds in which a smaller problem is looked for on which a mistake is found alike.
     small : bool
         Of limits: whether only the small version is made.
     runs : int
@@ -40,13 +42,14 @@ class Study:
     every: int = 1
     edits: int = 1
     whole: int = 1
+    shrink: int = 0
     small: bool = False
     runs: int = 30_000
     seed: int = 0
 
 
 _USED = {
-    "corpus": ("every", "edits", "whole"),
+    "corpus": ("every", "edits", "whole", "shrink"),
     "limits": ("small", "seed"),
     "alarms": ("runs", "seed"),
     "adversary": (),
@@ -55,6 +58,7 @@ _RANGES = {
     "every": Range(1, 1_000),
     "edits": Range(1, 1_000),
     "whole": Range(1, 1_000),
+    "shrink": Range(0, 600),
     "runs": Range(1, 10_000_000),
     "seed": Range(0, 2**53),
 }

@@ -1,7 +1,7 @@
 """A copy of the package with one edit in it, judged in a process of its own.
 
-``python -m sstep_verify.campaign.sensitivity.edited CAMPAIGN CASE ROOM WHOLE`` is that process: whatever
-package PYTHONPATH names is judged, and what its cases came to is written to ``ROOM/found.json``.
+``python -m sstep_verify.campaign.sensitivity.edited CAMPAIGN CASE ROOM WHOLE SHRINK`` is that process:
+whatever package PYTHONPATH names is judged, and what its cases came to is written to ``ROOM/found.json``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _copy() -> Path:
     return folder
 
 
-def judged_edited(edit: Edit, campaign: str, case: str, room: Path, whole: bool) -> list[CaseFound]:
+def judged_edited(
+    edit: Edit, campaign: str, case: str, room: Path, whole: bool, shrink: int = 0
+) -> list[CaseFound]:
     """Judge a case of a shipped campaign with the edit in the package, as `judged_cases` does.
 
     Raises
@@ -73,7 +75,8 @@ def judged_edited(edit: Edit, campaign: str, case: str, room: Path, whole: bool)
         "OPENBLAS_NUM_THREADS": "1",
     }
     path.write_text(source.replace(edit.before, edit.after), "utf-8")
-    words = [sys.executable, "-m", __spec__.name, campaign, case, str(room), "whole" if whole else "plain"]
+    words = [sys.executable, "-m", __spec__.name, campaign, case, str(room)]
+    words += ["whole" if whole else "plain", str(shrink)]
     try:
         done = subprocess.run(
             words, env=environment, cwd=folder, timeout=SECONDS, capture_output=True, text=True, check=False
@@ -88,13 +91,14 @@ def judged_edited(edit: Edit, campaign: str, case: str, room: Path, whole: bool)
     return msgspec.json.decode((room / FOUND).read_bytes(), type=list[CaseFound])
 
 
-def main(campaign: str, case: str, room: str, whole: str) -> None:
+def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
     """Judge the case, and write down what it came to."""
     from sstep_verify.campaign.definition import read_definition
 
-    found = list(judged_cases(read_definition(campaign), case, Path(room), whole=whole == "whole"))
+    definition, wanted = read_definition(campaign), whole == "whole"
+    found = list(judged_cases(definition, case, Path(room), whole=wanted, shrink=int(shrink)))
     Path(room, FOUND).write_bytes(msgspec.json.encode(found))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    main(*sys.argv[1:6])

@@ -96,6 +96,7 @@ def graded(
         sum(case.seconds for case in cases[:until]),
         _together(opinions),
         again,
+        cases[until - 1].smaller if until else "",
     )
 
 

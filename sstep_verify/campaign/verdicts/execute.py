@@ -33,6 +33,9 @@ from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
 
+SHRINKING = "a smaller problem"
+"""What is told of a case while a smaller problem is looked for."""
+
 
 @dataclass(frozen=True)
 class CaseOutcome:
@@ -141,7 +144,7 @@ def _execute_case(
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)
     if status is Status.FAIL and family.shrink and not family.is_vector:
-        tell(case.id, 1.0, "a smaller problem")
+        tell(case.id, 1.0, SHRINKING)
         reason += _smaller(spec, case, solvers, verdicts, artefacts)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"

@@ -8,7 +8,7 @@ from importlib import resources
 
 import msgspec
 
-from sstep_verify.power.adversary.measures import LOSS, RATIO, judged, loss_of, ratio_of, solver_named
+from sstep_verify.power.adversary.measures import LOSS, RATIO, judged, solver_named, value_of
 from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
 from sstep_verify.scenarios.scenario import Scenario
@@ -48,7 +48,7 @@ def replayed(case: HardCase) -> ReplayedCase:
     """One case, made and judged again, its notable steps in exact arithmetic too."""
     variant, scenario = solver_named(case.solver), Scenario.from_id(case.scenario)
     made = judged(variant, scenario, exact=True)
-    value = ratio_of(judged(variant, scenario)) if case.measure == RATIO else loss_of(variant, scenario)
+    value = value_of(case.measure, variant, scenario)
     return ReplayedCase(case, worst(one.status for one in made.comparisons).value, value)
 
 

@@ -52,7 +52,7 @@ class Cell:
 
     Parameters
     ----------
-    measure : {"ratio", "loss"}
+    measure : {"ratio", "loss", "hidden"}
         What it makes large.
     task, kernel, precision : str
         Of the problem and the solver.

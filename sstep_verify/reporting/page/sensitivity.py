@@ -150,7 +150,7 @@ def write_sensitivity(part: SensitivityPart, folder: Path) -> None:
         checks = [row.check for row in part.kills]
         columns = (
             "id", "kind", "where", "label", "breaks", "acts", "found", "first", "sentences",
-            "class right", "place right", "seconds to kill", *checks,
+            "class right", "place right", "seconds to kill", "smaller problem", *checks,
         )  # fmt: skip
         write_table(tables / "corpus.csv", columns, (_corpus_line(one, checks) for one in part.solvers))
         _records(tables / "kills.csv", part.kills, KillRow)
@@ -174,7 +174,8 @@ def _corpus_line(one: Judged, checks: Iterable[str]) -> tuple[object, ...]:
     said = ["FAIL" if check in one.failed else "PASS" if check in one.judged else "" for check in checks]
     return (
         one.id, one.kind, " ".join(one.where), label, " ".join(one.breaks), one.acts, one.found, one.first,
-        " ".join(one.sentences), one.class_right, one.place_right, f"{one.seconds_to_kill:.2f}", *said,
+        " ".join(one.sentences), one.class_right, one.place_right, f"{one.seconds_to_kill:.2f}",
+        one.smaller, *said,
     )  # fmt: skip
 
 

@@ -11,11 +11,12 @@ class HardCase:
 
     Parameters
     ----------
-    measure : {"ratio", "loss"}
-        Ratio of measured error to bound of the worst step, or stability loss: the error of the s-step run
-        over that of the classical one.
+    measure : {"ratio", "loss", "hidden"}
+        Ratio of measured error to bound of the worst step; stability loss: the error of the s-step run
+        over that of the classical one; the ratio of a mistake that is labelled numerically equivalent,
+        steps repeated in exact arithmetic included.
     solver : str
-        The correct solver, a name of `power.adversary.measures.solver_named`.
+        The solver, a name of `power.adversary.measures.solver_named`.
     scenario : str
         Id of the scenario, which `Scenario.from_id` makes again.
     value : float

@@ -54,6 +54,8 @@ class Judged:
         What each rival makes of the same runs: refuses if it does on at least one.
     again : str
         Command that judges it again.
+    smaller : str
+        Size of the smallest problem found on which it fails as on its first failed case.
     """
 
     id: str
@@ -76,6 +78,7 @@ class Judged:
     seconds_to_kill: float = 0.0
     rivals: dict[str, Opinion] | None = None
     again: str = ""
+    smaller: str = ""
 
     @property
     def mistaken(self) -> bool:

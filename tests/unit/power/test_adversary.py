@@ -9,9 +9,18 @@ from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.power.adversary import search
 from sstep_verify.power.adversary.corpus import corpus, replay, written
-from sstep_verify.power.adversary.measures import LOSS, RATIO, candidates, loss_of, solver_named
+from sstep_verify.power.adversary.measures import (
+    HIDDEN,
+    LOSS,
+    RATIO,
+    candidates,
+    loss_of,
+    solver_named,
+    value_of,
+)
 from sstep_verify.power.adversary.search import CELLS, Best, by_targets, searched
 from sstep_verify.power.adversary.space import CHOICES, Cell, random_point, scenario_at
+from sstep_verify.power.corpus import wrong_rare
 from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.adversary import HardCase
 from sstep_verify.scenarios.scenario import Scenario
@@ -109,4 +118,13 @@ def test_a_loss_is_that_of_the_worse_run():
     stepped = loss_of(solver_named("reference float64 sstep"), scenario)
     assert 0.01 < stepped < 100.0
     assert unit_roundoff("float64") == 2.0**-53
-    assert {cell.measure for cell in CELLS} == {RATIO, LOSS}
+    assert {cell.measure for cell in CELLS} == {RATIO, LOSS, HIDDEN}
+
+
+HIDDEN_CASES = [one for one in corpus() if one.measure == HIDDEN]
+
+
+@pytest.mark.parametrize("case", HIDDEN_CASES, ids=lambda one: one.scenario[:20])
+def test_a_larger_error_than_that_of_an_equivalent_mistake_shows(monkeypatch, case):
+    monkeypatch.setattr(wrong_rare, "ULP", 1 + 2.0**-30)
+    assert value_of(HIDDEN, solver_named(case.solver), Scenario.from_id(case.scenario)) > 1.0

@@ -26,6 +26,9 @@ from sstep_verify.verdict import Verdict
 FOLDER, PARTIAL = "minimal", ".minimal.partial"
 """Folder of the example in that of the artefact, and its name while it is written."""
 
+SMALLER = "A smaller problem fails alike: "
+"""What stands before the size of the example, where one is told of."""
+
 GRACE = 10.0
 """Seconds beside the budget after which a search that hangs is ended; a program's own time limits too."""
 
@@ -118,7 +121,7 @@ def _told(tries: Tries, artefact: Path | None, name: str) -> str:
     best = smallest(begin, tries)
     if best == begin or tries.found is None:
         return ""
-    words = f"A smaller problem fails alike: {best.words}"
+    words = f"{SMALLER}{best.words}"
     if artefact is None:
         return f"{words}."
     _write(tries, best, tries.found, artefact, name)
