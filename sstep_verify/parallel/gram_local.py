@@ -59,17 +59,21 @@ class DenseLocal:
             np.dot(sampled, sampled.T, out=gram)
             np.dot(sampled, weights, out=products)
             return
-        width = features_at_once(self._data, columns.size)
+        count, width = columns.size, self._sampled.size // columns.size
+        square, sums = (
+            self._part[: count * count].reshape(count, count),
+            self._part[count * count :][:count],
+        )
         for left in range(0, weights.size, width):
-            run = slice(left, left + width)
-            sampled = self._data[:, run][columns]
-            if left == 0:
-                np.dot(sampled, sampled.T, out=gram)
-                np.dot(sampled, weights[run], out=products)
-            else:
-                gram += np.dot(sampled, sampled.T)
-                products += np.dot(sampled, weights[run])
-            del sampled  # before the next run is copied
+            run = slice(left, min(left + width, weights.size))
+            sampled = self._sampled[: count * (run.stop - left)].reshape(count, -1)
+            copy_run(self._data, columns, left, sampled)
+            first = left == 0
+            np.dot(sampled, sampled.T, out=gram if first else square)
+            np.dot(sampled, weights[run], out=products if first else sums)
+            if not first:
+                gram += square
+                products += sums
 
     def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
         """``weights += sum_p change[p] * sample(columns[p])``."""
@@ -142,6 +146,14 @@ def dense_among(data, columns, weights, gram, products):
 
 
 @compiled
+def copy_run(data, columns, left, sampled):
+    """Copy a run of features, from `left` on, of some rows side by side into `sampled`, shape (c, run)."""
+    right = left + sampled.shape[1]
+    for place in range(columns.size):
+        sampled[place] = data[columns[place], left:right]
+
+
+@compiled
 def dense_runs(data, columns, weights, sampled, part, gram, products):
     """The same among more rows, copied side by side, some features of them at once.
 
@@ -157,10 +169,7 @@ def dense_runs(data, columns, weights, sampled, part, gram, products):
     for left in range(0, weights.size, width):
         right = min(left + width, weights.size)
         some = sampled[: count * (right - left)].reshape(count, right - left)
-        for place in range(count):
-            row = data[columns[place]]
-            for feature in range(left, right):
-                some[place, feature - left] = row[feature]
+        copy_run(data, columns, left, some)
         if left == 0:
             np.dot(some, some.T, gram)
             np.dot(some, weights[left:right], products)

@@ -48,7 +48,8 @@ def test_right_entries_pass(loss, exchange, kernel, sparse):
 @pytest.mark.parametrize(
     ("exchange", "kernel", "module", "old", "new"),
     [
-        ("gram", KERNELS[0], gram_local, "= row[feature]", "= row[feature] * (1 + 1e-13)"),
+        ("gram", KERNELS[0], gram_local, "columns[place], left:right]",
+         "columns[place], left:right] * (1 + 1e-13)"),
         ("gram", KERNELS[0], gram_local, "np.dot(row, data[columns[other]])",
          "np.dot(row[1:], data[columns[other], 1:])"),
         ("reduce-scatter", KERNELS[1], kernel_functions, "range(degree - 1)", "range(degree)"),
