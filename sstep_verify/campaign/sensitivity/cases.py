@@ -13,6 +13,7 @@ from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.loop.messages import Step, heard_by
 from sstep_verify.campaign.verdicts.minimal.example import SMALLER
 from sstep_verify.checks import box, contract, message_count, rank_coherence, step_replay
+from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class CaseFound:
     runs : str
         Name of the folder with its runs; empty if there is none.
     seconds : float
-        Time it took, without the search of a smaller problem.
+        Time until it was known to fail, or had been judged; without the search of a smaller problem.
     """
 
     id: str
@@ -60,6 +61,11 @@ class CaseFound:
     error: str = ""
     runs: str = ""
     seconds: float = 0.0
+
+    @property
+    def part_named(self) -> bool:
+        """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
+        return self.telling is not None and names_a_part(self.telling.sentences)
 
     @property
     def smaller(self) -> str:
@@ -93,7 +99,8 @@ def judged_cases(
     room : Path
         An empty folder.
     whole : bool
-        Whether all checks judge; else those of `PLAIN` do, and all of them where none of these fails.
+        Whether all checks judge; else those of `PLAIN` do, and all of them where none of these fails and
+        says which part of the solver is wrong.
     shrink : float
         Seconds in which a smaller problem is looked for that fails as the first case that fails does.
     """
@@ -109,9 +116,10 @@ def judged_cases(
                 found = _judged(
                     definition, group, replace(spec, family=replace(family, checks=plain)), room
                 )
-            if found.status != Status.FAIL:
+            if not found.part_named:
                 before, found = found, _judged(definition, group, replace(spec, family=family), room)
-                found = replace(found, seconds=before.seconds + found.seconds)
+                known = before.status == Status.FAIL
+                found = replace(found, seconds=before.seconds + (0.0 if known else found.seconds))
             if found.status == Status.FAIL:
                 shrink = 0.0
             yield found

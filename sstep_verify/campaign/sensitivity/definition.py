@@ -27,7 +27,7 @@ class Study:
         Of corpus: one edit of the production modules in so many of these is judged.
     whole : int
         Of corpus: one of those edits in so many is judged by all checks; the others by those on plain runs,
-        and by all only where none of these fails.
+        and by all only where none of these fails and says which part of the solver is wrong.
     shrink : int
         Of corpus: seconds in which a smaller problem is looked for on which a mistake is found alike.
     small : bool

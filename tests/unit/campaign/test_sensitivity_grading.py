@@ -124,3 +124,18 @@ def test_a_state_is_read_from_the_log_where_none_was_recorded():
     assert _state(run, blocks, 4) is None
     run.log = None
     assert _state(run, blocks, 2) is None
+
+
+def test_a_case_tells_the_part_that_is_wrong_or_the_whole_step_only():
+    assert case(said(sentences=("S-3.5", "S-3.1"))).part_named
+    assert not case(said(sentences=("S-3.1", "S-3.5"))).part_named
+    assert not case(said(sentences=())).part_named
+    assert not case(said(Status.PASS)).part_named
+
+
+def test_a_smaller_problem_is_read_from_the_reason():
+    told = (
+        "step 3; S-3.5 A smaller problem fails alike: m = 3, n = 1, H = 2, s = 1; it stands in the folder."
+    )
+    assert case(said(reason=told)).smaller == "m = 3, n = 1, H = 2, s = 1"
+    assert case(said(reason="step 3; S-3.5")).smaller == ""
