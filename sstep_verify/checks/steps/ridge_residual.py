@@ -7,7 +7,7 @@ import numpy as np
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
 from sstep_verify.checks.steps.rows import rounded_terms, row_terms
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
 SMALLEST = 2.0**-1074
@@ -17,7 +17,7 @@ SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
 
 
-@compiled
+@compiled_borrowing
 def norm(vector):
     """2-norm that neither overflows nor underflows where the largest entry does not."""
     largest = 0.0
@@ -34,7 +34,20 @@ def norm(vector):
     return np.sqrt(total) * largest
 
 
-@compiled
+@compiled_borrowing
+def worst_entry(state):
+    """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
+    worst, most = 0, -1.0
+    for place in range(state.left.size):
+        ratio = abs(state.residual[place]) / state.left[place]
+        if ratio != ratio:
+            return place
+        if ratio > most:
+            worst, most = place, ratio
+    return worst
+
+
+@compiled_borrowing
 def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count):
     """Set the residual of one block step, and bounds on its entries: ``state.residual``, ``state.left``.
 
@@ -91,7 +104,7 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
     return np.inf, 0.0, True
 
 
-@compiled
+@compiled_borrowing
 def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     """Set the right-hand side r and bounds on its error; False where a number may overflow on the way."""
     scale, samples = 1.0 / inputs.penalty, constants.modulus
@@ -119,7 +132,7 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     return True
 
 
-@compiled
+@compiled_borrowing
 def _block_system(rows, state, drawn, inputs, constants):
     """Set the judge's G, and bounds on the sizes of its entries.
 
@@ -151,7 +164,7 @@ def _block_system(rows, state, drawn, inputs, constants):
     return trace, given, doubt
 
 
-@compiled
+@compiled_borrowing
 def _left(rows, state, drawn, logged, inputs, constants, held):
     """Set the residual and bounds on its entries, and return what all of these have in common beside."""
     block, scale = drawn.size, 1.0 / inputs.penalty

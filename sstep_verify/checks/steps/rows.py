@@ -13,7 +13,7 @@ from sstep_verify.bounds.step.roundings import sorted_sum_error, sum_error
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.kept_entries import kept_entries
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
 
 WHOLE_WORDS = 1 << 25
@@ -110,7 +110,16 @@ class JudgeRows:
         return Rows(kernel, sizes, errors, diagonal, nothing, nothing, np.zeros(0), slot)
 
 
-@compiled
+@compiled_borrowing
+def nonzero(vector):
+    """Number of the entries of a vector that are not 0."""
+    count = 0
+    for value in vector:
+        count += int(value != 0.0)
+    return count
+
+
+@compiled_borrowing
 def row_terms(rows, slot, state, distinct):
     """Sizes of the terms of a kernel row's product with a, and errors that are no roundings of their sum.
 
@@ -133,7 +142,7 @@ def row_terms(rows, slot, state, distinct):
     return np.dot(size, state.bounded), np.dot(rows.error[slot], state.bounded) + used
 
 
-@compiled
+@compiled_borrowing
 def rounded_terms(rows, slot, state, roundings, count, others):
     """Error of the rounding of a step's sum.
 
