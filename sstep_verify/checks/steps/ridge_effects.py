@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.checks.steps.ridge_residual import norm
+from sstep_verify.checks.steps.rows import ENTRIES
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -27,7 +28,7 @@ def effects_of(rows, state, drawn, logged, scale, stale_of):
     effects, samples, block = state.effects, float(state.alpha.size), drawn.size
     for place in range(block):
         i = drawn[place]
-        row = rows.kernel[rows.slot[i]]
+        row = rows.table[rows.slot[i], ENTRIES]
         applied, increment = state.applied[place], state.increment[place]
         own = row[i] * scale * increment
         product = state.product[place]

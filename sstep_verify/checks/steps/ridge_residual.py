@@ -6,7 +6,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
-from sstep_verify.checks.steps.rows import rounded_terms, row_terms
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, rounded_terms, row_terms
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
@@ -114,7 +114,7 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
-        product = np.dot(rows.kernel[slot], state.alpha) * scale
+        product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
         state.product[place] = product
         state.residual[place] = state.right[place] = state.targets[i] - samples * state.alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i]
@@ -145,9 +145,9 @@ def _block_system(rows, state, drawn, inputs, constants):
         slot = rows.slot[drawn[place]]
         for other in range(block):
             j = drawn[other]
-            entry = rows.kernel[slot, j] * scale + (samples if other == place else 0.0)
+            entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
             mine = rows.own[slot, j] * scale
-            largest = abs(entry) + rows.error[slot, j]
+            largest = abs(entry) + rows.table[slot, ERRORS, j]
             state.system[place, other], state.sizes[place, other] = entry, largest
             if other == place:
                 trace += largest

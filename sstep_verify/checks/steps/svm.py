@@ -13,7 +13,7 @@ from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
-from sstep_verify.checks.steps.rows import nonzero, rounded_terms, row_terms
+from sstep_verify.checks.steps.rows import ENTRIES, nonzero, rounded_terms, row_terms
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -78,7 +78,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
         moves, support, distinct = False, held, 0
         for place in range(begin, end):
             i = draws[place]
-            row = rows.kernel[rows.slot[i]]
+            row = rows.table[rows.slot[i], ENTRIES]
             value, diagonal = alpha[i], row[i]
             state.drawn[i] += 1
             repeats = state.drawn[i]
