@@ -37,11 +37,11 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_borrowing(function: Function) -> Function:
-    """The same for a function that makes no array and returns none: it counts no references.
+    """The same for a function that makes no array and returns none, as a part of what calls it.
 
-    The arrays of its arguments outlive the call. To count them costs an atomic operation for each array of
-    a named tuple at each call, most of the time of a loop over short rows. A function that makes an array
-    after all does not compile.
+    The arrays of its arguments outlive the call, so that no references are counted. To count them takes an
+    atomic operation for each array of a named tuple at each call, and to hand the tuple over a copy of it:
+    most of the time of a loop over short rows. A function that makes an array does not compile.
     """
     return _made(function, counted=False)
 
@@ -53,5 +53,7 @@ def _made(function: Function, *, counted: bool) -> Function:
     cacheable = os.path.exists(function.__code__.co_filename)
     # Numba has no public name for it. It is said either way: a function takes after the one that calls it.
     references: dict[str, Any] = {"_nrt": counted} if hasattr(DefaultOptions, "_nrt") else {}
-    made = numba.njit(cache=cacheable, nogil=True, error_model="numpy", **references)
+    made = numba.njit(
+        cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
+    )
     return cast(Function, made(function))

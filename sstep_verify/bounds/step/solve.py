@@ -93,18 +93,23 @@ def factored(system, factor):
     """
     block = system.shape[0]
     for column in range(block):
-        for row in range(column):
-            factor[row, column] = 0.0
         for row in range(column, block):
-            rest = system[row, column]
-            for inner in range(column):
-                rest -= factor[row, inner] * factor[column, inner]
-            if row == column:
-                if not 0.0 < rest < np.inf:
-                    return False
-                factor[row, row] = np.sqrt(rest)
-            else:
-                factor[row, column] = rest / factor[column, column]
+            factor[column, row] = system[row, column]
+    # Transposed, in the upper triangle: each row is subtracted from those below it, entry after entry.
+    for column in range(block):
+        if not 0.0 < factor[column, column] < np.inf:
+            return False
+        root = np.sqrt(factor[column, column])
+        factor[column, column] = root
+        for row in range(column + 1, block):
+            factor[column, row] /= root
+        for row in range(column + 1, block):
+            share, rest, taken = factor[column, row], factor[row, row:], factor[column, row:]
+            for place in range(rest.size):
+                rest[place] -= share * taken[place]
+    for column in range(block):
+        for row in range(column + 1, block):
+            factor[row, column], factor[column, row] = factor[column, row], 0.0
     return True
 
 
