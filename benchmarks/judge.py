@@ -1,8 +1,9 @@
 """Cost of judging every step: time of the judge over that of the bare run, and what the log adds.
 
 Cells are those of microseconds.py, each with panels formed in every window and with a kept Gram matrix.
-Ratios are taken within a repeat, one BLAS thread. The kernel entries that the judge forms once for a data
-set and kernel stand apart. Usage: ``python benchmarks/judge.py --data DIR``.
+Times are processor times of one thread, so that others on the machine count less; ratios are taken within a
+repeat. The kernel entries that the judge forms once for a data set and kernel stand apart. Usage:
+``python benchmarks/judge.py --data DIR``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import microseconds
 import numpy as np
@@ -67,22 +68,22 @@ def measure(problem: Problem, b: int, s: int, keep: bool, repeats: int, seconds:
 
     count = microseconds.calibrated(lambda windows: run(windows), most, seconds)
     case = Case("timed", problem, stream, (s,), count * s, solver.declaration)
-    begin = perf_counter()
+    begin = process_time()
     judge = StepJudge(case, Oracle(problem))
     judged = judge.run(run(count, log=True))
-    entries = perf_counter() - begin
+    entries = process_time() - begin
     assert judged.first_wrong is None
     rounds = []
     for _ in range(repeats):
         times = {}
         for name in ("bare", "logged", "bare again", "judge"):
             trajectory = run(count, log=True) if name == "judge" else None
-            begin = perf_counter()
+            begin = process_time()
             if trajectory is None:
                 run(count, log=name == "logged")
             else:
                 judge.run(trajectory)
-            times[name] = (perf_counter() - begin) / (count * s) * 1e6
+            times[name] = (process_time() - begin) / (count * s) * 1e6
         rounds.append(times)
     return summarise(problem, b, s, "kept" if keep else "fresh", entries, rounds)
 
@@ -117,7 +118,8 @@ def line(cell: Cell) -> str:
 def main() -> int:
     chosen = microseconds.arguments()
     cells, digests = [], {}
-    print("microseconds per iteration, medians; one BLAS thread", HEADER, sep="\n", flush=True)
+    print("microseconds of processor time per iteration, medians; one BLAS thread")
+    print(HEADER, flush=True)
     with threadpool_limits(1):
         for name in chosen.only or microseconds.DATA_SETS:
             try:
@@ -139,7 +141,7 @@ def main() -> int:
             ["python", *sys.argv], seeds={"index stream": microseconds.SEED}, data=digests
         ),
         "blas threads": 1,
-        "units": "microseconds per iteration",
+        "units": "microseconds of processor time per iteration",
         "cells": [{**asdict(cell), "mark": cell.mark} for cell in cells],
     }
     out = Path(str(chosen.out).replace("microseconds", "judge"))

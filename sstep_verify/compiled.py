@@ -16,6 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 try:
     import numba
     from numba.core import event
+    from numba.core.options import DefaultOptions
 
     AVAILABLE = True
     COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
@@ -32,8 +33,27 @@ def compile_seconds() -> float:
 
 def compiled(function: Function) -> Function:
     """Compile a function lazily at its first call, with an on-disk cache beside its source."""
+    return _made(function, counted=True)
+
+
+def compiled_borrowing(function: Function) -> Function:
+    """The same for a function that makes no array and returns none, as a part of what calls it.
+
+    The arrays of its arguments outlive the call, so that no references are counted. To count them takes an
+    atomic operation for each array of a named tuple at each call, and to hand the tuple over a copy of it:
+    most of the time of a loop over short rows. A function that makes an array does not compile.
+    """
+    return _made(function, counted=False)
+
+
+def _made(function: Function, *, counted: bool) -> Function:
     if not AVAILABLE:
         return function
     # A function made from text in memory has no source file the cache could be keyed on.
     cacheable = os.path.exists(function.__code__.co_filename)
-    return cast(Function, numba.njit(cache=cacheable, nogil=True, error_model="numpy")(function))
+    # Numba has no public name for it. It is said either way: a function takes after the one that calls it.
+    references: dict[str, Any] = {"_nrt": counted} if hasattr(DefaultOptions, "_nrt") else {}
+    made = numba.njit(
+        cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
+    )
+    return cast(Function, made(function))

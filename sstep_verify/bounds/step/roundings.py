@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.numerics.rounding import gamma, stale_roundings, unit_roundoff
 
 
@@ -100,11 +100,11 @@ def step_roundings(
     return StepRoundings(tree, others, own_others, each, ordered, unit_roundoff(precision), own)
 
 
-gamma_of = compiled(gamma)
+gamma_of = compiled_borrowing(gamma)
 """gamma_k, compiled."""
 
 
-@compiled
+@compiled_borrowing
 def sum_error(roundings, support, corrections, held):
     """Error of a step's sum over the sum of absolute values, solver's and judge's share together.
 
@@ -123,7 +123,7 @@ def sum_error(roundings, support, corrections, held):
     return gamma_of(solver, roundings.u) + gamma_of(held + roundings.own_others, roundings.own)
 
 
-@compiled
+@compiled_borrowing
 def sorted_sum_error(roundings, support, corrections, repeats, sizes):
     """Error of a step's sum by the sizes of its terms, which are sorted; the solver's share.
 
@@ -141,7 +141,7 @@ def sorted_sum_error(roundings, support, corrections, repeats, sizes):
     longest = support + corrections + roundings.others
     each = roundings.each + repeats
     additions = longest - each
-    sizes.sort()
+    _sort(sizes)
     total, depth = 0.0, additions
     for place in range(sizes.size - 1, -1, -1):
         if sizes[place] == 0.0:
@@ -152,3 +152,9 @@ def sorted_sum_error(roundings, support, corrections, repeats, sizes):
     if not longest * roundings.u < 1.0:
         return np.inf
     return roundings.u / (1.0 - longest * roundings.u) * total
+
+
+@compiled
+def _sort(sizes):
+    """Sort in place, which needs room of its own."""
+    sizes.sort()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
 
-@compiled
+@compiled_borrowing
 def frozen_landing(draws, u, size):
     """How far the sum of a frozen coordinate's value and its increments, all of `size`, may be off.
 
@@ -24,7 +24,7 @@ def frozen_landing(draws, u, size):
     return k / rest * size * OUTWARD if rest > 0.0 else np.inf
 
 
-@compiled
+@compiled_borrowing
 def svm_landing(constants, draws, size):
     """How far a frozen coordinate's sums may be from exact ones; 0 for the other forms.
 
@@ -40,7 +40,7 @@ def svm_landing(constants, draws, size):
     return frozen_landing(draws, constants.u, size) if constants.form == FROZEN else 0.0
 
 
-@compiled
+@compiled_borrowing
 def svm_slack(constants, draws, moved, size, logged):
     """How far the increment that a step used may be from the logged one (e_t).
 
@@ -65,7 +65,7 @@ def svm_slack(constants, draws, moved, size, logged):
     return slack
 
 
-@compiled
+@compiled_borrowing
 def ridge_slack(constants, draws, moved, size, logged):
     """How far the increment of a coordinate that a step used may be from the logged one.
 

@@ -31,14 +31,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
 CHOLESKY, LDL, LU = 0, 1, 2
 FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
 
 
-@compiled
+@compiled_borrowing
 def solve_numbers(constants, trace, given, block, size):
     """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
 
@@ -52,7 +52,7 @@ def solve_numbers(constants, trace, given, block, size):
     return 4.0 * block**2 * constants.growth * (trace + np.sqrt(block) * given) * max(size, 1.0)
 
 
-@compiled
+@compiled_borrowing
 def solve_error(constants, trace, given, block):
     """Bound on ``||dG||_2`` of one block solve by the trace, errors of the system held not included.
 
@@ -82,7 +82,7 @@ def solve_error(constants, trace, given, block):
     return constants.backward * (trace + given) * OUTWARD
 
 
-@compiled
+@compiled_borrowing
 def factored(system, factor):
     """Set the Cholesky factor of a symmetric matrix; False where a pivot is not positive.
 
@@ -93,22 +93,27 @@ def factored(system, factor):
     """
     block = system.shape[0]
     for column in range(block):
-        for row in range(column):
-            factor[row, column] = 0.0
         for row in range(column, block):
-            rest = system[row, column]
-            for inner in range(column):
-                rest -= factor[row, inner] * factor[column, inner]
-            if row == column:
-                if not 0.0 < rest < np.inf:
-                    return False
-                factor[row, row] = np.sqrt(rest)
-            else:
-                factor[row, column] = rest / factor[column, column]
+            factor[column, row] = system[row, column]
+    # Transposed, in the upper triangle: each row is subtracted from those below it, entry after entry.
+    for column in range(block):
+        if not 0.0 < factor[column, column] < np.inf:
+            return False
+        root = np.sqrt(factor[column, column])
+        factor[column, column] = root
+        for row in range(column + 1, block):
+            factor[column, row] /= root
+        for row in range(column + 1, block):
+            share, rest, taken = factor[column, row], factor[row, row:], factor[column, row:]
+            for place in range(rest.size):
+                rest[place] -= share * taken[place]
+    for column in range(block):
+        for row in range(column + 1, block):
+            factor[row, column], factor[column, row] = factor[column, row], 0.0
     return True
 
 
-@compiled
+@compiled_borrowing
 def solve_errors(constants, factor, sizes, doubt, trace, bound):
     """Add to `bound` what a block solve may leave of each right-hand side, and return what all may share.
 

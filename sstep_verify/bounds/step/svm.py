@@ -40,13 +40,13 @@ import numpy as np
 
 from sstep_verify.bounds.step.slack import svm_landing
 from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import (
     OUTWARD,
 )
 
 
-@compiled
+@compiled_borrowing
 def svm_step_bound(constants, gradient_error, curvature, curvature_error, value, new):
     """Bound on the error of the unclipped new value of one step; infinite where nothing is promised.
 
@@ -75,7 +75,7 @@ def svm_step_bound(constants, gradient_error, curvature, curvature_error, value,
     return error * OUTWARD
 
 
-@compiled
+@compiled_borrowing
 def svm_stored_bound(constants, error, draws, moved, value, new, upper):
     """Bound on the error of the stored value of one step.
 

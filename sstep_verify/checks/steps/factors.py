@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, Tally
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 
 BOTH = len(NAMES)
 """Number of the corrections for other coordinates and for the same one, taken together."""
@@ -50,7 +50,7 @@ class Factor(NamedTuple):
     high: float
 
 
-@compiled
+@compiled_borrowing
 def explain(tally, quantity, moved, effect, bound):
     """Note that ``|moved - t effect| <= bound`` for the t that explains a wrong step."""
     if effect == 0.0:
@@ -62,7 +62,7 @@ def explain(tally, quantity, moved, effect, bound):
     _narrow(tally, quantity, min(one, other), max(one, other))
 
 
-@compiled
+@compiled_borrowing
 def explain_end(tally, quantity, room, effect):
     """Note that ``t effect >= room``: the step ended at an end of the box."""
     if effect > 0.0:
@@ -73,7 +73,7 @@ def explain_end(tally, quantity, room, effect):
         tally.low[quantity] = np.inf
 
 
-@compiled
+@compiled_borrowing
 def _narrow(tally, quantity, low, high):
     low, high = low - ROUNDED * abs(low), high + ROUNDED * abs(high)
     tally.low[quantity] = max(tally.low[quantity], low)

@@ -7,7 +7,8 @@ import numpy as np
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.checks.steps.factors import BOTH, explain
 from sstep_verify.checks.steps.ridge_effects import effects_of, note
-from sstep_verify.checks.steps.ridge_residual import judged_residual
+from sstep_verify.checks.steps.ridge_residual import judged_residual, worst_entry
+from sstep_verify.checks.steps.rows import nonzero
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -26,10 +27,10 @@ from sstep_verify.checks.steps.tally import (
     THRICE,
     event,
 )
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 
 
-@compiled
+@compiled_borrowing
 def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
     """Judge the block steps of some whole windows, one after the other.
 
@@ -53,7 +54,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
     alpha, scale = state.alpha, 1.0 / inputs.penalty
     blocks, log, width = stretch.draws, stretch.log, stretch.width
     steps, block = blocks.shape
-    held = np.count_nonzero(alpha)
+    held = nonzero(alpha)
     for begin in range(0, steps, width):
         end, support, distinct, most = min(begin + width, steps), held, 0, 0
         tail = stretch.closing and end - begin < width
@@ -80,7 +81,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 rows, state, blocks[step], log[step], inputs, constants, drift[step], count
             )
             if solved:
-                worst = np.argmax(np.abs(state.residual) / state.left)
+                worst = worst_entry(state)
                 bound, distance = state.left[worst], abs(state.residual[worst])
             tally.distance[step], tally.bound[step] = distance, bound
             for place in range(block):
@@ -113,7 +114,8 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 if failed:
                     _explain(tally, state, constants.frozen)
                 if tail:
-                    state.effects[TAIL] = state.effects[CURVATURE]
+                    for place in range(block):
+                        state.effects[TAIL, place] = state.effects[CURVATURE, place]
                     note(tally, TAIL, 1.0, 0.0, state, failed)
             for place in range(block):
                 i = blocks[step, place]
@@ -139,7 +141,7 @@ def judge_ridge_steps(rows, state, stretch, inputs, constants, drift, tally):
                 state.start[i] = alpha[i]
 
 
-@compiled
+@compiled_borrowing
 def _explain(tally, state, frozen):
     """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
     effects = state.effects

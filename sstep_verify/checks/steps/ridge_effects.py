@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.checks.steps.ridge_residual import norm
+from sstep_verify.checks.steps.rows import ENTRIES
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -18,16 +19,16 @@ from sstep_verify.checks.steps.tally import (
     STREAM,
     note_effects,
 )
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 
 
-@compiled
+@compiled_borrowing
 def effects_of(rows, state, drawn, logged, scale, stale_of):
     """What each quantity adds to the residual, shape (quantities, b), in ``state.effects``."""
     effects, samples, block = state.effects, float(state.alpha.size), drawn.size
     for place in range(block):
         i = drawn[place]
-        row = rows.kernel[rows.slot[i]]
+        row = rows.table[rows.slot[i], ENTRIES]
         applied, increment = state.applied[place], state.increment[place]
         own = row[i] * scale * increment
         product = state.product[place]
@@ -57,20 +58,37 @@ def effects_of(rows, state, drawn, logged, scale, stale_of):
         effects[STREAM, place] = late
     if samples * norm(state.increment) < norm(effects[SAMPLES]):
         # m stands in the right-hand side and on the diagonal: told is where an error shows least.
-        effects[SAMPLES, :] = samples * state.increment
+        for place in range(block):
+            effects[SAMPLES, place] = samples * state.increment[place]
 
 
-@compiled
+@compiled_borrowing
 def over(vector, bounds):
     """Largest entry over its bound; 0 for a 0, whatever its bound."""
     most = 0.0
     for value, bound in zip(vector, bounds):  # noqa: B905 compiled code knows no strict
-        if value != 0.0:
-            most = max(most, abs(value) / bound if bound > 0.0 else np.inf)
+        most = _more(most, value, bound)
     return most
 
 
-@compiled
+@compiled_borrowing
+def _more(most, value, bound):
+    if value == 0.0:
+        return most
+    return max(most, abs(value) / bound if bound > 0.0 else np.inf)
+
+
+@compiled_borrowing
+def _without(state, quantity, change):
+    """Largest entry over its bound of the residual and a multiple of a quantity's effect."""
+    most = 0.0
+    for place in range(state.left.size):
+        value = state.residual[place] + change * state.effects[quantity, place]
+        most = _more(most, value, state.left[place])
+    return most
+
+
+@compiled_borrowing
 def note(tally, quantity, change, share, state, failed):
     """Note what an error in a quantity would have shown.
 
@@ -94,8 +112,7 @@ def note(tally, quantity, change, share, state, failed):
     effect, left = state.effects[quantity], state.left
     size, remainder = over(effect, left), np.inf
     if failed:
-        minus, plus = state.residual - change * effect, state.residual + change * effect
-        remainder = min(over(minus, left), over(plus, left))
+        remainder = min(_without(state, quantity, -change), _without(state, quantity, change))
     # Some entry is over its bound by as much as the whole is over the bounds' norm.
     sure = size if share == 0.0 else share * norm(effect) / norm(left)
     note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)

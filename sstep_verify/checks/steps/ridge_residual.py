@@ -6,8 +6,8 @@ import numpy as np
 
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
-from sstep_verify.checks.steps.rows import rounded_terms, row_terms
-from sstep_verify.compiled import compiled
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, rounded_terms, row_terms
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
 SMALLEST = 2.0**-1074
@@ -17,7 +17,7 @@ SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
 
 
-@compiled
+@compiled_borrowing
 def norm(vector):
     """2-norm that neither overflows nor underflows where the largest entry does not."""
     largest = 0.0
@@ -34,7 +34,20 @@ def norm(vector):
     return np.sqrt(total) * largest
 
 
-@compiled
+@compiled_borrowing
+def worst_entry(state):
+    """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
+    worst, most = 0, -1.0
+    for place in range(state.left.size):
+        ratio = abs(state.residual[place]) / state.left[place]
+        if ratio != ratio:
+            return place
+        if ratio > most:
+            worst, most = place, ratio
+    return worst
+
+
+@compiled_borrowing
 def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count):
     """Set the residual of one block step, and bounds on its entries: ``state.residual``, ``state.left``.
 
@@ -65,7 +78,7 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
         state.unsure[place] = state.left[place] = np.inf
     if not _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
         return np.inf, 0.0, False
-    trace, given, doubt = _block_system(rows, state, drawn, inputs, constants)
+    trace, given, doubt = _block_system(state, constants)
     if not (trace <= constants.largest and inputs.least * constants.largest >= 1.0):
         return np.inf, 0.0, False
     block, spread = drawn.size, 0.0
@@ -85,15 +98,15 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, count)
         return np.inf, 0.0, False
     if most < constants.largest and not length <= most:
         return most, length, False
-    shared = _left(rows, state, drawn, logged, inputs, constants, (trace, given, doubt))
+    shared = _left(state, drawn, logged, constants, (trace, given, doubt))
     for place in range(block):
         state.left[place] = (state.left[place] + shared + lost + drift) * OUTWARD
     return np.inf, 0.0, True
 
 
-@compiled
+@compiled_borrowing
 def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
-    """Set the right-hand side r and bounds on its error; False where a number may overflow on the way."""
+    """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
     scale, samples = 1.0 / inputs.penalty, constants.modulus
     lost_each = constants.underflow * (1.0 + 1.0 / inputs.least)
     support, corrections, repeats, held, distinct = count
@@ -101,7 +114,7 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
-        product = np.dot(rows.kernel[slot], state.alpha) * scale
+        product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
         state.product[place] = product
         state.residual[place] = state.right[place] = state.targets[i] - samples * state.alpha[i] - product
         size = abs(state.targets[i]) + inputs.targets[i]
@@ -111,6 +124,7 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
         terms = (total + error + inputs.targets[i]) * max(1.0, 2.0 * inputs.penalty)
         error += rounded_terms(rows, slot, state, constants.roundings, counted, (total, own, size))
         state.error[place] = error + samples * state.slack[i] + inputs.targets[i]
+        _row_of_system(rows, slot, state, drawn, place, scale, samples)
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         if not (terms <= constants.largest and rows.largest[slot] <= constants.largest):
             return False
@@ -119,29 +133,35 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, count):
     return True
 
 
-@compiled
-def _block_system(rows, state, drawn, inputs, constants):
-    """Set the judge's G, and bounds on the sizes of its entries.
+@compiled_borrowing
+def _row_of_system(rows, slot, state, drawn, place, scale, samples):
+    """Set a row of the judge's G, and bounds on its entries, while the kernel row is at hand."""
+    for other in range(drawn.size):
+        j = drawn[other]
+        entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
+        state.system[place, other] = entry
+        state.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
+        state.given[place, other] = rows.system[slot, j]
+        state.own[place, other] = rows.own[slot, j] * scale
+
+
+@compiled_borrowing
+def _block_system(state, constants):
+    """What is known of G as a whole.
 
     Returns its trace at most, the Frobenius norm of the errors of the solver's entries, and how far the
     matrices that the two factor may be from G.
     """
-    block, scale, samples = drawn.size, 1.0 / inputs.penalty, constants.modulus
+    block = state.left.size
     trace = given = system = own = 0.0
     for place in range(block):
-        slot = rows.slot[drawn[place]]
+        diagonal = state.sizes[place, place]
+        trace += diagonal
+        state.diagonal[0] = max(state.diagonal[0], diagonal) if place else diagonal
         for other in range(block):
-            j = drawn[other]
-            entry = rows.kernel[slot, j] * scale + (samples if other == place else 0.0)
-            mine = rows.own[slot, j] * scale
-            largest = abs(entry) + rows.error[slot, j]
-            state.system[place, other], state.sizes[place, other] = entry, largest
-            if other == place:
-                trace += largest
-                state.diagonal[0] = max(state.diagonal[0], largest) if place else largest
-            given += rows.system[slot, j] ** 2
-            system += largest * largest
-            own += mine * mine
+            given += state.given[place, other] ** 2
+            system += state.sizes[place, other] ** 2
+            own += state.own[place, other] ** 2
     # Squares that underflow: each is off by half the smallest number at most.
     tiny = block * SQUARE_ROOT_OF_SMALLEST
     given = np.sqrt(given) + constants.system * np.sqrt(system) + tiny
@@ -151,26 +171,25 @@ def _block_system(rows, state, drawn, inputs, constants):
     return trace, given, doubt
 
 
-@compiled
-def _left(rows, state, drawn, logged, inputs, constants, held):
+@compiled_borrowing
+def _left(state, drawn, logged, constants, held):
     """Set the residual and bounds on its entries, and return what all of these have in common beside."""
-    block, scale = drawn.size, 1.0 / inputs.penalty
+    block = drawn.size
     trace, given, doubt = held
     for place in range(block):
         i, size = drawn[place], abs(state.increment[place])
         state.rounding[place] = ridge_slack(constants, state.drawn[i], state.moved[i], size, logged[place])
         state.reach[place] = size + state.rounding[place]
     for place in range(block):
-        slot = rows.slot[drawn[place]]
         applied = reached = error = 0.0
         for other in range(block):
-            j, moved, largest = drawn[other], abs(state.increment[other]), state.sizes[place, other]
+            moved, largest = abs(state.increment[other]), state.sizes[place, other]
             applied += state.system[place, other] * state.increment[other]
             reached += abs(state.system[place, other]) * moved
-            error += (rows.system[slot, j] + constants.system * largest) * state.reach[other]
+            error += (state.given[place, other] + constants.system * largest) * state.reach[other]
             error += largest * state.rounding[other]
             if constants.judge > 0.0:
-                error += (rows.own[slot, j] * scale + SMALLEST) * moved
+                error += (state.own[place, other] + SMALLEST) * moved
         if not reached < constants.largest:
             return np.inf
         state.applied[place] = applied

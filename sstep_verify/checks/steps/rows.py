@@ -13,14 +13,21 @@ from sstep_verify.bounds.step.roundings import sorted_sum_error, sum_error
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.kept_entries import kept_entries
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
 
 WHOLE_WORDS = 1 << 25
-"""Entries of a kernel matrix up to which all rows are formed once: up to six arrays of 256 MiB."""
+"""Entries of a kernel matrix up to which all rows are formed once: up to seven arrays of 256 MiB."""
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
+
+
+LISTED = 8
+"""A listed coordinate takes as long as so many of a product over all."""
+
+ENTRIES, SIZES, ERRORS = range(3)
+"""What a coordinate's rows are, in their order in `Rows.table`."""
 
 
 class Rows(NamedTuple):
@@ -28,11 +35,10 @@ class Rows(NamedTuple):
 
     Parameters
     ----------
-    kernel : ndarray, shape (c, m)
-        Kernel entries in float64.
-    size, error : ndarray, shape (c, m)
-        What roundings of products with them are relative to, and bounds on the errors of the entries,
-        solver's and judge's together (K-RR: both over lambda).
+    table : ndarray, shape (c, 3, m)
+        Per coordinate, side by side as a step reads them: kernel entries in float64; what roundings of
+        products with them are relative to; bounds on the errors of the entries, solver's and judge's
+        together (K-RR: both over lambda).
     diagonal : ndarray, shape (m,)
         The errors of each coordinate's own entry (K-SVM).
     system, own : ndarray, shape (c, m)
@@ -43,9 +49,7 @@ class Rows(NamedTuple):
         Row of each coordinate.
     """
 
-    kernel: np.ndarray
-    size: np.ndarray
-    error: np.ndarray
+    table: np.ndarray
     diagonal: np.ndarray
     system: np.ndarray
     own: np.ndarray
@@ -98,19 +102,34 @@ class JudgeRows:
         return kept_entries(self._oracle, self._case.problem, self._case.declaration)
 
     def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
-        kernel = np.ascontiguousarray(entries.values)
         diagonal = np.zeros(slot.size)
         if self._inputs is not None:
             sizes, errors, system = ridge_errors(entries, self._inputs, judge=self._judge)
             own, largest = np.ascontiguousarray(entries.own), (sizes + errors).max(axis=1)
-            return Rows(kernel, sizes, errors, diagonal, system, own, largest, slot)
+            table = side_by_side(entries.values, sizes, errors)
+            return Rows(table, diagonal, system, own, largest, slot)
         sizes, errors = step_errors(entries, judge=self._judge)
         diagonal[columns] = errors[np.arange(columns.size), columns]
         nothing = np.zeros((0, 0))
-        return Rows(kernel, sizes, errors, diagonal, nothing, nothing, np.zeros(0), slot)
+        table = side_by_side(entries.values, sizes, errors)
+        return Rows(table, diagonal, nothing, nothing, np.zeros(0), slot)
 
 
-@compiled
+def side_by_side(entries: np.ndarray, sizes: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """The table of `Rows` of entries, sizes and errors, each of shape (c, m)."""
+    return np.ascontiguousarray(np.stack((entries, sizes, errors), axis=1))
+
+
+@compiled_borrowing
+def nonzero(vector):
+    """Number of the entries of a vector that are not 0."""
+    count = 0
+    for value in vector:
+        count += int(value != 0.0)
+    return count
+
+
+@compiled_borrowing
 def row_terms(rows, slot, state, distinct):
     """Sizes of the terms of a kernel row's product with a, and errors that are no roundings of their sum.
 
@@ -123,17 +142,21 @@ def row_terms(rows, slot, state, distinct):
     state : SvmState or RidgeState
         Sizes of a and of the increments made, and what those used may differ by.
     distinct : int
-        Coordinates that the window drew before.
+        Coordinates that the window drew before; no others have a slack.
     """
-    size = rows.size[slot]
-    used = 0.0
-    for place in range(distinct):
-        j = state.listed[place]
-        used += size[j] * state.slack[j]
-    return np.dot(size, state.bounded), np.dot(rows.error[slot], state.bounded) + used
+    # First what reads a row from end to end: entry by entry it would come from memory more slowly.
+    size = rows.table[slot, SIZES]
+    total, used = np.dot(size, state.bounded), 0.0
+    if LISTED * distinct > size.size:
+        used = np.dot(size, state.slack)
+    else:
+        for place in range(distinct):
+            j = state.listed[place]
+            used += size[j] * state.slack[j]
+    return total, np.dot(rows.table[slot, ERRORS], state.bounded) + used
 
 
-@compiled
+@compiled_borrowing
 def rounded_terms(rows, slot, state, roundings, count, others):
     """Error of the rounding of a step's sum.
 
@@ -153,7 +176,7 @@ def rounded_terms(rows, slot, state, roundings, count, others):
     total, one, other = others
     error = sum_error(roundings, support, corrections, held) * total
     if roundings.ordered and error < np.inf:
-        size, terms = rows.size[slot], state.terms
+        size, terms = rows.table[slot, SIZES], state.terms
         for place in range(size.size):
             terms[place] = size[place] * state.bounded[place]
         terms[size.size], terms[size.size + 1] = one, other

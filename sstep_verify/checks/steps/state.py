@@ -74,8 +74,9 @@ class RidgeState(NamedTuple):
     """The same for blocks; see `judge_ridge_steps`.
 
     `start` is a at the window's start, whole; `right` a step's right-hand side, `unsure` the bound on it;
-    `left` bounds what an increment, of sizes `reach`, leaves of it, entry by entry; `system`, `sizes` and
-    `factor`, shape (b, b), are the block system, bounds on its entries' sizes, and its Cholesky factor.
+    `left` bounds what an increment, of sizes `reach`, leaves of it, entry by entry; `system`, `sizes`,
+    `given`, `own` and `factor`, shape (b, b), are the block system, bounds on its entries' sizes, on the
+    errors of the solver's entries and of the judge's, and its Cholesky factor.
     """
 
     targets: np.ndarray
@@ -100,6 +101,8 @@ class RidgeState(NamedTuple):
     reach: np.ndarray
     system: np.ndarray
     sizes: np.ndarray
+    given: np.ndarray
+    own: np.ndarray
     factor: np.ndarray
     diagonal: np.ndarray
     effects: np.ndarray
@@ -124,7 +127,7 @@ def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeStat
     targets, samples = np.ascontiguousarray(targets, dtype=np.float64), alpha.size
     right, unsure, increment, rounding, product = np.zeros((5, block))
     residual, applied, error, left, reach = np.zeros((5, block))
-    system, sizes, factor = np.zeros((3, block, block))
+    system, sizes, given, own, factor = np.zeros((5, block, block))
     slack, first = np.zeros((2, samples))
     drawn, listed = np.zeros((2, samples), dtype=np.int64)
     return RidgeState(
@@ -132,6 +135,6 @@ def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeStat
         np.zeros(samples + 2), first,
         drawn, listed, right, unsure,
         increment, rounding, product, residual, applied, error, left, reach,
-        system, sizes, factor,
+        system, sizes, given, own, factor,
         np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip

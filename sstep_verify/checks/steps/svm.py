@@ -13,7 +13,7 @@ from sstep_verify.bounds.step.slack import svm_slack
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.bounds.step.svm_constants import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
-from sstep_verify.checks.steps.rows import rounded_terms, row_terms
+from sstep_verify.checks.steps.rows import ENTRIES, nonzero, rounded_terms, row_terms
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -36,11 +36,11 @@ from sstep_verify.checks.steps.tally import (
     event,
     note_effects,
 )
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
 
-@compiled
+@compiled_borrowing
 def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
     """Judge the steps of some whole windows, one after the other.
 
@@ -64,7 +64,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
     labels, alpha, signed = state.labels, state.alpha, state.signed
     shift, upper = box
     draws, log, width = stretch.draws, stretch.log, stretch.width
-    held = np.count_nonzero(alpha)
+    held = nonzero(alpha)
     for begin in range(0, draws.size, width):
         end = min(begin + width, draws.size)
         tail = stretch.closing and end - begin < width
@@ -78,7 +78,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
         moves, support, distinct = False, held, 0
         for place in range(begin, end):
             i = draws[place]
-            row = rows.kernel[rows.slot[i]]
+            row = rows.table[rows.slot[i], ENTRIES]
             value, diagonal = alpha[i], row[i]
             state.drawn[i] += 1
             repeats = state.drawn[i]
@@ -199,7 +199,7 @@ def judge_svm_steps(rows, state, stretch, box, constants, drift, tally):
             state.start[i] = signed[i]
 
 
-@compiled
+@compiled_borrowing
 def _note(tally, quantity, change, size, free, box_of):
     """Note what an error in a quantity would have shown.
 
@@ -234,7 +234,7 @@ def _note(tally, quantity, change, size, free, box_of):
     )
 
 
-@compiled
+@compiled_borrowing
 def _explain(tally, quantity, change, box_of):
     """Note what a factor on a quantity would have to be to explain a wrong step; see `_note`."""
     new, _, upper, bound, logged, _ = box_of

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify import quantities
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.verdict import SEEN
 
 NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
@@ -134,7 +134,7 @@ def part_of(tally: Tally, part: slice) -> Tally:
     )
 
 
-@compiled
+@compiled_borrowing
 def event(tally, which, iteration):
     """Count an event of a step."""
     if tally.events[which] == 0:
@@ -142,7 +142,7 @@ def event(tally, which, iteration):
     tally.events[which] += 1
 
 
-@compiled
+@compiled_borrowing
 def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     """Note the effects of one quantity in one step.
 

@@ -15,7 +15,7 @@ from bounds.worked import dot, exact, g, is_bound, size
 from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_step_constants
 from sstep_verify.bounds.step.roundings import StepRoundings
 from sstep_verify.checks.steps.ridge_residual import judged_residual
-from sstep_verify.checks.steps.rows import Rows, rounded_terms
+from sstep_verify.checks.steps.rows import LISTED, Rows, rounded_terms, row_terms, side_by_side
 from sstep_verify.checks.steps.state import ridge_state
 from sstep_verify.solver import Declaration
 
@@ -29,11 +29,18 @@ ALPHA, LOG = np.array([0.5, -0.25, 0.0, 0.75]), np.array([0.125, 0.25])
 TARGETS, BOUNDED = np.array([1.0, -2.0, 0.5, 3.0]), np.array([0.625, 0.5, 0.25, 1.0])
 SLACK, MOVED = np.array([1 / 16, 1 / 32, 1 / 64, 1 / 128]), np.array([0.5, 0.375, 0.125, 0.875])
 INPUTS = RidgeInputs(0.5, 0.25, 1 / 16, np.array([1 / 8, 1 / 16, 1 / 32, 1 / 64]))
-COUNT, DRIFT = (3, 4, 1, 2, 2), 1 / 32
-"""Two coordinates were drawn before: 2 and 0."""
+COUNT, DRIFT = (3, 4, 1, 2, 4), 1 / 32
+"""All coordinates were drawn before."""
 
 U = Fraction(1, 256)
-ROWS = Rows(KERNEL, SIZES, ERRORS, np.zeros(4), SYSTEM, OWN, np.array([16.0, 8.0]), SLOTS.astype(np.int64))
+ROWS = Rows(
+    side_by_side(KERNEL, SIZES, ERRORS),
+    np.zeros(4),
+    SYSTEM,
+    OWN,
+    np.array([16.0, 8.0]),
+    SLOTS.astype(np.int64),
+)
 
 
 def of_steps(factorisation="cholesky", **changes):
@@ -48,7 +55,7 @@ def of_steps(factorisation="cholesky", **changes):
 def made_state(block=2):
     state = ridge_state(TARGETS, ALPHA.copy(), block)
     state.bounded[:], state.slack[:], state.moved[:] = BOUNDED, SLACK, MOVED
-    state.drawn[DRAWN], state.listed[:2] = 1, (2, 0)
+    state.drawn[DRAWN], state.listed[:] = 1, (2, 0, 3, 1)
     state.terms[:] = 100.0  # what another step has left there
     return state
 
@@ -77,7 +84,7 @@ def derived(c, drawn=DRAWN, log=LOG):
     error = []
     for k, i in places:
         terms = dot(sizes[k], bounded) + 4 * bounded[i] + abs(y[i]) + off[i]
-        used = sum(sizes[k][j] * slack[j] for j in (2, 0))
+        used = dot(sizes[k], slack)
         error.append(dot(errors[k], bounded) + used + roundings * terms + 4 * slack[i] + off[i])
     trace = sum(bounds[k][k] for k, _ in places)
     rounded = c.system * size([one for row in bounds for one in row])
@@ -203,7 +210,12 @@ def test_nothing_is_promised_where_a_term_may_overflow_before_it_is_multiplied_b
     # The largest of both rows' products, with room for the other terms.
     terms = max(SIZES[:, 0]) * 1e9 * max(1.0, 2.0 * penalty)
     for room, promised in ((1.001, True), (0.999, False)):
-        _, returned = judged(c._replace(largest=terms * room), inputs=inputs, bounded=many, error=errors)
+        _, returned = judged(
+            c._replace(largest=terms * room),
+            inputs=inputs,
+            bounded=many,
+            table=side_by_side(KERNEL, SIZES, errors),
+        )
         assert returned[2] == promised
         assert promised or returned == NOTHING
 
@@ -252,3 +264,16 @@ def test_terms_of_a_sum_are_sorted_with_the_two_that_are_no_products():
     # Where so many roundings leave nothing sure, sorting does not either.
     none = roundings._replace(u=1 / 8)
     assert rounded_terms(ROWS, 0, made_state(), none, (3, 4, 1, 2), (9.0, 1.0, 1.0)) == np.inf
+
+
+@pytest.mark.parametrize("drawn", [1, 2, 3])
+def test_what_increments_used_differ_by_is_summed_over_the_coordinates_drawn_or_over_all(drawn):
+    samples = 2 * LISTED
+    one = np.arange(samples, dtype=float)
+    rows = ROWS._replace(table=side_by_side(*np.stack((one, one + 0.5, one / 64))[:, None]))
+    state = ridge_state(np.zeros(samples), np.zeros(samples), 2)
+    state.bounded[:], state.listed[:drawn] = one[::-1] / 4, (7, 2, 15)[:drawn]
+    state.slack[state.listed[:drawn]] = (1 / 8, 1 / 4, 1 / 2)[:drawn]
+    total, error = row_terms(rows, 0, state, drawn)
+    assert total == (one + 0.5) @ state.bounded
+    assert error == one @ state.bounded / 64 + [7.5 / 8, 2.5 / 4, 15.5 / 2][:drawn] @ np.ones(drawn)

@@ -17,6 +17,7 @@ from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps import judged
 from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.rows import ERRORS, SIZES
 from sstep_verify.checks.steps.tally import EVENTS, NAMES
 from sstep_verify.numerics.rounding import gamma
 from sstep_verify.oracle.facade import Oracle
@@ -225,7 +226,7 @@ def svm_bounds(case, run, given):
         times[i] += 1
         each = summed(constants, alpha, start, step % S)
         eta, value = kernel[i, i] + loss.shift, alpha[i]
-        error = rows.size[i] @ (each * bounded + slack) + rows.error[i] @ bounded
+        error = rows.table[i, SIZES] @ (each * bounded + slack) + rows.table[i, ERRORS] @ bounded
         error += (
             each * (1.0 + loss.shift * moved[i]) + constants.underflow + constants.shift_error * moved[i]
         )
@@ -253,12 +254,14 @@ def ridge_bounds(case, run, given):
         each = summed(c, alpha, start, made, times.max())
         times[drawn] += 1
         weighed = each * bounded + slack
-        error = rows.size[drawn] @ weighed + rows.error[drawn] @ bounded + m * weighed[drawn]
+        error = (
+            rows.table[drawn, SIZES] @ weighed + rows.table[drawn, ERRORS] @ bounded + m * weighed[drawn]
+        )
         error += each * np.abs(y[drawn])
         lost = c.underflow * (1.0 + 1.0 / inputs.least)
         inner = np.ix_(drawn, drawn)
         system = kernel[inner] / penalty + m * np.eye(drawn.size)
-        sizes = np.abs(system) + rows.error[inner]
+        sizes = np.abs(system) + rows.table[:, ERRORS][inner]
         increment = run.log[step] - alpha[drawn]
         rounding = np.array(
             [
