@@ -5,7 +5,8 @@ ours holds is (8 bytes a word):
 
     data         the rank's columns; where they are multiplied by scattering, also their transpose and the
                  row pointers in 64 bits; dense ones also some sampled rows, side by side, or m^2
-                 words where products of all samples are formed (few samples of many features)
+                 words where products of all samples are formed (few samples of many features), or, of
+                 few features, the transpose
     panel        allreduce: c m words, summed in place. reduce-scatter: c m words to send, c m / P received,
                  and some rows not yet in order; nothing of it is divided by P but what is received
     small        support, reduce-scatter and gram: c^2 + c words
@@ -41,6 +42,9 @@ GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
 WIDE, MOST, NEARLY_ALL = 16, 0.5, 0.9
 """Features a sample from which on the products of all samples are formed, for those of more than this share
 of them: of a panel (the second), or of a Gram matrix (the third)."""
+
+FEW_FEATURES = 16
+"""Most features of a rank of which the transpose is kept, but where exchange support copies samples."""
 
 ROWS_AT_ONCE = 8
 """Whole rows of which exchange support takes a part."""
@@ -125,7 +129,7 @@ def resident(exchange: str, sizes: Sizes) -> Bytes:
     whole, small = exchange in ("allreduce", "support"), rows * rows + rows
     packet = max(rows * samples if whole else small, norms) + 2
     return Bytes(
-        data=_data(sizes) + (_gram_scratch(sizes) if exchange == "gram" else _product_scratch(sizes)),
+        data=_data(sizes) + _scratch(exchange, sizes),
         panel=WORD * packet if whole else _sent(sizes) if exchange == "reduce-scatter" else 0,
         small=WORD * small if exchange == "support" else 0 if whole else WORD * packet,
         vectors=WORD * (_recurrence(sizes) + (0 if exchange == "gram" else _function(sizes) + norms))
@@ -150,14 +154,29 @@ def _data(sizes: Sizes) -> int:
     return WORD * sizes.samples * sizes.features
 
 
+def _scratch(exchange: str, sizes: Sizes) -> int:
+    """What forming sums needs beside the columns."""
+    if exchange == "gram":
+        return _gram_scratch(sizes)
+    usual = sizes.sparse or sizes.differences or exchange == "support"
+    if usual or not 0 < sizes.features <= FEW_FEATURES:
+        return _product_scratch(sizes)
+    return _transpose(sizes)
+
+
+def _transpose(sizes: Sizes) -> int:
+    """The transpose of dense columns; that of one row or one column is what it was."""
+    samples, features = sizes.samples, sizes.features
+    return WORD * samples * features if min(samples, features) > 1 else 0
+
+
 def _product_scratch(sizes: Sizes) -> int:
     """What forming a panel needs beside the columns."""
     samples, features = sizes.samples, sizes.features
     if sizes.differences:
         if sizes.sparse:
             return WORD * (samples + 1)
-        # The transpose of one row or one column is what it was.
-        return WORD * samples * features if min(samples, features) > 1 else 0
+        return _transpose(sizes)
     if sizes.sparse:
         return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
     tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
 from sstep_verify.parallel.kernel_functions import KernelFunction, distance_function_of, kernel_function_of
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.products import DenseProducts, SparseProducts, products_of
+from sstep_verify.parallel.products import RangedProducts, SparseProducts, products_of
 from sstep_verify.problems import Kernel
 
 
@@ -41,7 +41,7 @@ class Panel:
     ):
         self.samples, self.words = data.shape[0], data.size
         self._sums, self._function, _ = sums_of(data, kernel, rbf, rows, packet)
-        self.ranged = isinstance(self._sums, DenseProducts)
+        self.ranged = isinstance(self._sums, RangedProducts)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write this rank's share of the sums for the rows of `columns`, into `panel`, shape (c, m)."""
@@ -49,7 +49,7 @@ class Panel:
 
     def part(self, panel: np.ndarray, columns: np.ndarray, first: int, last: int) -> None:
         """The same with samples first, ..., last - 1 only, shape (c, last - first); where `ranged`."""
-        assert isinstance(self._sums, DenseProducts)
+        assert isinstance(self._sums, RangedProducts)
         self._sums.into(panel, columns, first, last)
 
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
@@ -57,7 +57,7 @@ class Panel:
         self._function.apply(panel, columns, first)
 
 
-Sums = DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
+Sums = RangedProducts | SparseProducts | DenseDifferences | SparseDifferences
 """What forms a rank's share of the sums of whole rows."""
 
 
@@ -68,7 +68,7 @@ def sums_of(
 
     Returns
     -------
-    sums : DenseProducts, SparseProducts, DenseDifferences or SparseDifferences
+    sums : DenseProducts, FewFeatures, SparseProducts, DenseDifferences or SparseDifferences
         Forms the sums.
     function : KernelFunction
         The function of them.
