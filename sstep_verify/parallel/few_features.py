@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sstep_verify.compiled import compiled
 
-TILE = 1024
-"""Samples whose products are formed at once: few enough that rows under way stay in the nearest cache."""
+TILE = 1 << 13
+"""Samples whose products are formed at once: few enough that the rows under way stay in the second cache."""
 
 
 @compiled

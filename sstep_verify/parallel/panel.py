@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
 from sstep_verify.parallel.kernel_functions import KernelFunction, distance_function_of, kernel_function_of
+from sstep_verify.parallel.ordered_panel import OrderedPanel
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.products import RangedProducts, SparseProducts, products_of
 from sstep_verify.problems import Kernel
@@ -40,7 +41,8 @@ class Panel:
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
         self.samples, self.words = data.shape[0], data.size
-        self._sums, self._function, _ = sums_of(data, kernel, rbf, rows, packet)
+        self._sums, self._function, self._norms = sums_of(data, kernel, rbf, rows, packet)
+        self._kernel = kernel
         self.ranged = isinstance(self._sums, RangedProducts)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
@@ -51,6 +53,11 @@ class Panel:
         """The same with samples first, ..., last - 1 only, shape (c, last - first); where `ranged`."""
         assert isinstance(self._sums, RangedProducts)
         self._sums.into(panel, columns, first, last)
+
+    def ordered(self) -> OrderedPanel:
+        """The same with entries in another order; where `ranged`."""
+        assert isinstance(self._sums, RangedProducts)
+        return OrderedPanel(self._sums, self._kernel, self._norms, self.samples)
 
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Kernel values of the sums, in place; panel (c, k) holds samples first, ..., first + k - 1."""
