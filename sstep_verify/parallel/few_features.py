@@ -9,7 +9,7 @@ from __future__ import annotations
 from sstep_verify.compiled import compiled
 
 TILE = 1 << 13
-"""Samples whose products are formed at once: few enough that the rows under way stay in the second cache."""
+"""Samples whose products are formed at once: few enough that rows under way stay in the second cache."""
 
 
 @compiled
