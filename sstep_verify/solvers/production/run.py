@@ -14,7 +14,6 @@ from sstep_verify.parallel.exchange import Exchange
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
 from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchange_steps import StepsExchange
 from sstep_verify.parallel.exchange_support import SupportExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Panel
@@ -133,6 +132,9 @@ class Run:
         block = recurrence.step_of(self._width * self._request.stream.block)
         alone = self._communicator.size == 1 and not separate and not self._keeps_rows
         if alone and panel.ranged and self._width > 1 and block and isinstance(recurrence, RidgeRecurrence):
+            # Imported here: few trainings need it, and all would wait.
+            from sstep_verify.parallel.exchange_steps import StepsExchange
+
             # More steps than a block has coordinates would round a term too often, see ridge_steps.
             shape = min(self._width, block), block
             steps, exposed = recurrence.steps(), self._request.expose_panels
