@@ -11,7 +11,8 @@ and a rank with p features and k of the m samples after a reduce-scatter:
     function     d k entries: nothing (linear), degree (polynomial), 4 or 1 and an exponential (RBF)
     gradient     d (2 k - 1)
     corrections  K-RR: 2 for each coordinate already touched, at each of b places of each step: in all
-                 2 binom(w, 2) b^2 where no coordinate is drawn twice; K-SVM: 3 for each later step, where
+                 2 binom(w, 2) b^2 where no coordinate is drawn twice; of long blocks of a rank alone
+                 2 b + 1 for each coordinate that is drawn after a step; K-SVM: 3 for each later step, where
                  the coordinate moved: 3 binom(w, 2)
     solves       w (b (b + 1) (2 b + 1) / 6 + 2 b + 2 b^2)
     steps        the rest: w b (b + 1) / 2 + O(w b)
@@ -30,6 +31,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.problems import Kernel, PolynomialKernel
+
+LONG_BLOCK = 96
+"""Coordinates of a block from which on the steps of a rank alone push their increments to later ones."""
 
 GATHER_FACTOR, FEW = 16, 6
 """K-RR gathers corrections unless they are dense, or the window long, by this factor; inner products among
@@ -105,6 +109,8 @@ class Method:
         The kernel.
     svm, frozen, differences : bool
         Whether it is a K-SVM; a is kept frozen within a window; the RBF kernel is formed by differences.
+    alone : bool
+        Whether there is one rank, whose timers are not separate.
     """
 
     exchange: str
@@ -112,6 +118,15 @@ class Method:
     svm: bool
     frozen: bool = False
     differences: bool = False
+    alone: bool = False
+
+    def by_steps(self, held: Held, draws: np.ndarray) -> tuple[bool, bool]:
+        """Whether a window, shape (w, b), is made step by step; and whether steps push their increments."""
+        steps, block = draws.shape
+        usual = self.exchange == "allreduce" and not (self.svm or self.frozen)
+        fresh = steps == 1 or draws.size * GATHER_FACTOR >= held.nonzeros.size
+        long = usual and fresh and self.alone and block >= LONG_BLOCK
+        return long, long and not (held.sparse or self.differences) and 1 < steps <= block
 
 
 def window_flops(
@@ -140,9 +155,10 @@ def window_flops(
     count, samples = columns.size, held.nonzeros.size
     small = method.exchange != "allreduce"
     fresh = not (small or method.svm or method.frozen) and draws.size * GATHER_FACTOR >= samples
-    rows = draws.size if fresh else count
+    stepped, pushed = method.by_steps(held, draws)
+    rows = draws.size if fresh and not pushed else count
     function, exponentials = (0, 0) if method.exchange == "gram" else function_flops(method)
-    corrections = 0 if fresh else corrections_of(method, draws, moved)
+    corrections = pushes_of(draws) if pushed else 0 if fresh else corrections_of(method, draws, moved)
     weights = int(2 * held.nonzeros[changed].sum()) if method.exchange == "gram" else 0
     return Flops(
         panel=panel_flops(held, method, columns),
@@ -151,7 +167,8 @@ def window_flops(
         gradient=0 if method.exchange == "gram" else rows * _inner(held.own),
         corrections=corrections,
         solves=0 if method.svm else draws.shape[0] * solve_flops(draws.shape[1]),
-        steps=_steps(method, draws, moved) + (count if small else 0),
+        # Step by step nobody asks for the sum of increments; where they are pushed, two products are added.
+        steps=_steps(method, draws, moved) + (count if small else draws.size * (pushed - stepped)),
         weights=weights,
     )
 
@@ -218,6 +235,15 @@ def corrections_of(method: Method, draws: np.ndarray, moved: np.ndarray) -> int:
         total += len(block) * 2 * (reach if dense else count)
         touched.update(block)
     return total
+
+
+def pushes_of(draws: np.ndarray) -> int:
+    """Products of each step's rows and increments, for all coordinates drawn later, and their sum."""
+    steps, block = draws.shape
+    last = {coordinate: step for step in range(steps) for coordinate in draws[step].tolist()}
+    lasting = np.array(sorted(last.values()))
+    later = lasting.size - np.searchsorted(lasting, np.arange(steps), side="right")
+    return int(later.sum()) * (2 * block + 1)
 
 
 def _steps(method: Method, draws: np.ndarray, moved: np.ndarray) -> int:

@@ -5,7 +5,8 @@ ours holds is (8 bytes a word):
 
     data         the rank's columns; where they are multiplied by scattering, also their transpose and the
                  row pointers in 64 bits; dense ones also some sampled rows, side by side, or m^2
-                 words where products of all samples are formed (few samples of many features)
+                 words where products of all samples are formed (few samples of many features), or, of
+                 few features, the transpose
     panel        allreduce: c m words, summed in place. reduce-scatter: c m words to send, c m / P received,
                  and some rows not yet in order; nothing of it is divided by P but what is received
     small        support, reduce-scatter and gram: c^2 + c words
@@ -13,7 +14,9 @@ ours holds is (8 bytes a word):
                  data as many words again as the rank's columns have, of which those of the support are used
     vectors      at most some ten of m words each: a, its product with the labels, labels or targets,
                  increments, scratch
-    staging      coordinates of windows that are prepared together: of at most 512 draws, or of one window
+    staging      coordinates of windows that are prepared together: of at most 512 draws, or of one window;
+                 of long blocks (K-RR, a rank alone, dense) also samples and norms in another order, this
+                 order, and what steps leave to later ones
 
 Nothing else is allocated within a window, see tests/properties/test_costs_memory.py. What a caller asks to
 have recorded (a at record points, a log, panels) is not counted.
@@ -38,9 +41,16 @@ TILE_WORDS = 1 << 19
 GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
 """Sampled rows are copied side by side: one in so many of the data's words, within two limits."""
 
+LONG_BLOCK, GATHER_FACTOR, PUSHED_TILE = 96, 16, 1 << 12
+"""When the steps of a rank alone push their increments: coordinates of a block, draws of a window for each
+sample; and words to which they are summed."""
+
 WIDE, MOST, NEARLY_ALL = 16, 0.5, 0.9
 """Features a sample from which on the products of all samples are formed, for those of more than this share
 of them: of a panel (the second), or of a Gram matrix (the third)."""
+
+FEW_FEATURES = 16
+"""Most features of a rank of which the transpose is kept, but where exchange support copies samples."""
 
 ROWS_AT_ONCE = 8
 """Whole rows of which exchange support takes a part."""
@@ -125,12 +135,12 @@ def resident(exchange: str, sizes: Sizes) -> Bytes:
     whole, small = exchange in ("allreduce", "support"), rows * rows + rows
     packet = max(rows * samples if whole else small, norms) + 2
     return Bytes(
-        data=_data(sizes) + (_gram_scratch(sizes) if exchange == "gram" else _product_scratch(sizes)),
+        data=_data(sizes) + _scratch(exchange, sizes),
         panel=WORD * packet if whole else _sent(sizes) if exchange == "reduce-scatter" else 0,
         small=WORD * small if exchange == "support" else 0 if whole else WORD * packet,
         vectors=WORD * (_recurrence(sizes) + (0 if exchange == "gram" else _function(sizes) + norms))
         + WORD,
-        staging=_staging(sizes),
+        staging=_staging(sizes) + (WORD * _ordered(sizes, norms) if _by_steps(exchange, sizes) else 0),
         support=WORD * (_support(sizes) + norms) if exchange == "support" else 0,
     )
 
@@ -150,14 +160,29 @@ def _data(sizes: Sizes) -> int:
     return WORD * sizes.samples * sizes.features
 
 
+def _scratch(exchange: str, sizes: Sizes) -> int:
+    """What forming sums needs beside the columns."""
+    if exchange == "gram":
+        return _gram_scratch(sizes)
+    usual = sizes.sparse or sizes.differences or exchange == "support"
+    if usual or not 0 < sizes.features <= FEW_FEATURES:
+        return _product_scratch(sizes)
+    return _transpose(sizes)
+
+
+def _transpose(sizes: Sizes) -> int:
+    """The transpose of dense columns; that of one row or one column is what it was."""
+    samples, features = sizes.samples, sizes.features
+    return WORD * samples * features if min(samples, features) > 1 else 0
+
+
 def _product_scratch(sizes: Sizes) -> int:
     """What forming a panel needs beside the columns."""
     samples, features = sizes.samples, sizes.features
     if sizes.differences:
         if sizes.sparse:
             return WORD * (samples + 1)
-        # The transpose of one row or one column is what it was.
-        return WORD * samples * features if min(samples, features) > 1 else 0
+        return _transpose(sizes)
     if sizes.sparse:
         return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
     tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))
@@ -215,6 +240,23 @@ def _recurrence(sizes: Sizes) -> int:
     if sizes.svm:
         return 3 * samples + 3 * width + 4 * min(width, samples)
     return 3 * samples + 4 * rows + 2 * width * block + block * block + block
+
+
+def _by_steps(exchange: str, sizes: Sizes) -> bool:
+    """Whether windows are those of long blocks, made step by step by a rank alone."""
+    plain = exchange == "allreduce" and not (sizes.svm or sizes.sparse or sizes.differences)
+    long = sizes.ranks == 1 and sizes.block >= LONG_BLOCK and sizes.s > 1
+    return plain and long and sizes.s * sizes.block * GATHER_FACTOR >= sizes.samples
+
+
+def _ordered(sizes: Sizes, norms: int) -> int:
+    """Words of samples and norms in another order, of this order, and of what steps leave to later ones."""
+    samples, block, steps = sizes.samples, sizes.block, min(sizes.s, sizes.block)
+    transposed = _transpose(sizes) // WORD if 0 < sizes.features <= FEW_FEATURES else 0
+    rows = samples * sizes.features + transposed + norms + _function(sizes)
+    order = 3 * samples + steps * (block + 1)
+    places = sizes.rows + min(block, sizes.rows)
+    return rows + order + places + 3 * samples + min(PUSHED_TILE, samples) + 4 * block
 
 
 def _staging(sizes: Sizes) -> int:

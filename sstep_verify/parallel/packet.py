@@ -80,6 +80,8 @@ class Packet:
         Largest payload.
     timed : bool
         Whether the time word travels too, where there are several ranks.
+    room : ndarray, optional
+        Memory to use if it is large enough, whatever it holds: that of an earlier packet.
 
     Attributes
     ----------
@@ -97,10 +99,13 @@ class Packet:
         Whether a reduction told that the windows watched took too long.
     """
 
-    def __init__(self, communicator: Communicator, words: int, timed: bool = False):
+    def __init__(
+        self, communicator: Communicator, words: int, timed: bool = False, room: np.ndarray | None = None
+    ):
         self._communicator = communicator
         self._trailer = TIMED_TRAILER if timed and communicator.size > 1 else TRAILER
-        self._flat = np.zeros(words + self._trailer)
+        enough = room is not None and room.size >= words + self._trailer
+        self._flat = room if enough and room is not None else np.zeros(words + self._trailer)
         self._squares: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._matrices: dict[tuple[int, int], np.ndarray] = {}
         self.failure: Exception | None = None
@@ -116,6 +121,11 @@ class Packet:
         All ranks come to know in the same window: what has passed travels where there is no time to tell.
         """
         self.late, self._begun, self._limit = False, perf_counter_ns(), limit * self._communicator.size
+
+    @property
+    def room(self) -> np.ndarray:
+        """All words of the buffer."""
+        return self._flat
 
     def payload(self, words: int) -> np.ndarray:
         """The first `words` words of the buffer."""

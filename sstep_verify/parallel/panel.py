@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
 from sstep_verify.parallel.kernel_functions import KernelFunction, distance_function_of, kernel_function_of
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.products import DenseProducts, SparseProducts, products_of
+from sstep_verify.parallel.products import RangedProducts, SparseProducts, products_of
 from sstep_verify.problems import Kernel
+
+if TYPE_CHECKING:
+    from sstep_verify.parallel.ordered_panel import OrderedPanel
 
 
 class Panel:
@@ -40,8 +45,9 @@ class Panel:
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
         self.samples, self.words = data.shape[0], data.size
-        self._sums, self._function, _ = sums_of(data, kernel, rbf, rows, packet)
-        self.ranged = isinstance(self._sums, DenseProducts)
+        self._sums, self._function, self._norms = sums_of(data, kernel, rbf, rows, packet)
+        self._kernel = kernel
+        self.ranged = isinstance(self._sums, RangedProducts)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
         """Write this rank's share of the sums for the rows of `columns`, into `panel`, shape (c, m)."""
@@ -49,15 +55,22 @@ class Panel:
 
     def part(self, panel: np.ndarray, columns: np.ndarray, first: int, last: int) -> None:
         """The same with samples first, ..., last - 1 only, shape (c, last - first); where `ranged`."""
-        assert isinstance(self._sums, DenseProducts)
+        assert isinstance(self._sums, RangedProducts)
         self._sums.into(panel, columns, first, last)
+
+    def ordered(self) -> OrderedPanel:
+        """The same with entries in another order; where `ranged`."""
+        from sstep_verify.parallel.ordered_panel import OrderedPanel
+
+        assert isinstance(self._sums, RangedProducts)
+        return OrderedPanel(self._sums, self._kernel, self._norms, self.samples)
 
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Kernel values of the sums, in place; panel (c, k) holds samples first, ..., first + k - 1."""
         self._function.apply(panel, columns, first)
 
 
-Sums = DenseProducts | SparseProducts | DenseDifferences | SparseDifferences
+Sums = RangedProducts | SparseProducts | DenseDifferences | SparseDifferences
 """What forms a rank's share of the sums of whole rows."""
 
 
@@ -68,7 +81,7 @@ def sums_of(
 
     Returns
     -------
-    sums : DenseProducts, SparseProducts, DenseDifferences or SparseDifferences
+    sums : DenseProducts, FewFeatures, SparseProducts, DenseDifferences or SparseDifferences
         Forms the sums.
     function : KernelFunction
         The function of them.

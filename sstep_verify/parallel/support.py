@@ -20,7 +20,7 @@ import numpy as np
 from sstep_verify.compiled import compiled
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panel import Sums, sums_of
-from sstep_verify.parallel.products import DenseProducts
+from sstep_verify.parallel.products import DenseProducts, FewFeatures
 from sstep_verify.problems import Kernel
 
 ROWS_AT_ONCE = 8
@@ -85,6 +85,9 @@ class SupportPanel:
     def __init__(self, data, kernel: Kernel, rbf: str, rows: int, packet: Packet):
         self.samples = data.shape[0]
         sums, self._function, norms = sums_of(data, kernel, rbf, rows, packet)
+        if isinstance(sums, FewFeatures):
+            # What lies side by side changes from window to window: BLAS needs it in one order alone.
+            sums = DenseProducts(data, rows)
         # The function has the norms of the first places, in the array of those of all samples.
         self._norms = None if norms is None else (norms.copy(), norms)
         self._sums: PlacedSums

@@ -14,7 +14,7 @@ from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ridge_window, windows
+from sstep_verify.solvers.production import ridge_steps, ridge_window, windows
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 
@@ -64,7 +64,10 @@ def counting(tally: Tally, solves: list[int]):
                 }
                 if uncompiled:
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
-        stack.enter_context(mock.patch.object(ridge_window, "solve_in_place", solve))
+        for owner, name in (
+            (ridge_window, "solve_in_place"), (ridge_window, "solve_long"), (ridge_steps, "solve_long"),
+        ):  # fmt: skip
+            stack.enter_context(mock.patch.object(owner, name, solve))
         stack.enter_context(mock.patch.object(windows.Coherent, "sign"))
         stack.enter_context(mock.patch.object(clock, "perf_counter", now))
         yield
@@ -96,8 +99,9 @@ def formula_flops(request: RunRequest, log: np.ndarray, rank: int, ranks: int, o
         samples * (rank + 1) // ranks - samples * rank // ranks if exchange == "reduce-scatter" else samples
     )
     differences = problem.kernel.of_distance and options.get("rbf") == "difference"
+    alone = ranks == 1 and not options.get("separate_timers", False)
     method = Method(
-        exchange, problem.kernel, problem.is_svm, options.get("update") == "frozen", differences
+        exchange, problem.kernel, problem.is_svm, options.get("update") == "frozen", differences, alone
     )
     total, values = Flops(), np.zeros(samples) if request.initial is None else request.initial.copy()
     initial = values.copy()

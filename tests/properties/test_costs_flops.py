@@ -12,6 +12,7 @@ from counted_runs import as_measured, formula_flops, measured_flops, together
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from sstep_verify.costs import flops
 from sstep_verify.costs.flops import Held, Method, panel_flops
 from sstep_verify.costs.simulated import SimulatedCommunicator
 from sstep_verify.parallel.kernel_functions import Power
@@ -19,6 +20,7 @@ from sstep_verify.parallel.partition import column_nonzeros, local_columns, part
 from sstep_verify.parallel.products import SparseProducts
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ridge_window as production_window
 from sstep_verify.solvers.production.recurrences import RidgeRecurrence
 
 
@@ -57,6 +59,23 @@ def test_flops_of_every_term(drawn):
     if options["exchange"] == "allreduce":
         found, expected = together(found), together(expected)
     assert found == expected
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    ("block", "s", "iterations"), [(3, 3, 8), (4, 2, 3), (5, 5, 7), (2, 3, 3), (4, 1, 2)]
+)
+@pytest.mark.parametrize("density", [0.5, 1.0])
+def test_flops_of_long_blocks(density, block, s, iterations, kernel):
+    """Blocks that are called long here: made step by step, and their increments pushed if dense and s <= b."""
+    problem = made_problem("krr", kernel, 12, 3, density)
+    request = RunRequest(problem, IndexStream("uniform", 12, block, iterations, 4), s, iterations, log=True)
+    with mock.patch.object(production_window, "LONG_BLOCK", 2), mock.patch.object(flops, "LONG_BLOCK", 2):
+        found, log = measured_flops(request, SimulatedCommunicator(0, 1))
+        expected = as_measured(formula_flops(request, log, 0, 1, {}))
+    assert together(found) == together(expected)
+    usual = as_measured(formula_flops(request, log, 0, 1, {}))
+    assert together(expected) != together(usual)
 
 
 @pytest.mark.parametrize("exchange", ["allreduce", "reduce-scatter", "gram"])

@@ -101,6 +101,23 @@ def test_every_byte_that_is_held(drawn):
     assert held(run, request) == resident(exchange, sizes_of(request, communicator, rbf)).total
 
 
+@pytest.mark.parametrize("density", [0.5, 1.0])
+@pytest.mark.parametrize("features", [1, 5, 16, 17, 90])
+@pytest.mark.parametrize(
+    ("samples", "block", "s"), [(97, 96, 2), (150, 96, 1), (220, 100, 120), (4200, 96, 3)]
+)
+def test_every_byte_of_long_blocks(samples, block, s, features, density):
+    """One rank: the samples also lie in the order in which a window's steps draw them last."""
+    for kernel in KERNELS:
+        problem = made_problem("krr", kernel, samples, features, density)
+        request = RunRequest(problem, IndexStream("cyclic", samples, block, s), s, s)
+        run = made_run(request, SimulatedCommunicator(0, 1), "allreduce")
+        assert (
+            held(run, request)
+            == resident("allreduce", sizes_of(request, SimulatedCommunicator(0, 1), "")).total
+        )
+
+
 def sparse_request(samples: int, s: int) -> RunRequest:
     problem = made_problem("svm-l1", KERNELS[0], samples, 5, 0.5)
     problem = replace(problem, data=sp.csr_array(np.ones((samples, 5))))

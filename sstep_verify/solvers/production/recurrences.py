@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
 from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production import ridge_window, svm_window
+
+if TYPE_CHECKING:
+    from sstep_verify.solvers.production.ridge_steps import RidgeSteps
 
 
 class SvmRecurrence:
@@ -141,6 +144,12 @@ class RidgeRecurrence:
         one = draws == block
         fresh = ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
         return block if long and (one or fresh) else 0
+
+    def steps(self) -> RidgeSteps:
+        """What makes windows of such steps from rows in another order of the samples."""
+        from sstep_verify.solvers.production.ridge_steps import RidgeSteps
+
+        return RidgeSteps(self.alpha, self._targets, self._system, self._rhs, self._penalty)
 
     def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
         """Make one step from the rows known by now; positions, block and log (b,)."""

@@ -27,8 +27,8 @@ def solve_long(system, vector):
 
     NaN where the system is not positive definite in float64.
     """
-    factor, failed = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
-    vector[:] = np.nan if failed else lapack.dpotrs(factor, vector, lower=1)[0]
+    _, solution, failed = lapack.dposv(system.T, vector, lower=1, overwrite_a=1, overwrite_b=1)
+    vector[:] = np.nan if failed else solution
 
 
 @compiled

@@ -21,7 +21,7 @@ from sstep_verify.parallel.partition import column_nonzeros, local_columns, part
 from sstep_verify.parallel.support import SupportPanel
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
-from sstep_verify.solvers.production.recurrences import recurrence_of
+from sstep_verify.solvers.production.recurrences import RidgeRecurrence, recurrence_of
 from sstep_verify.solvers.production.windows import (
     CachedWindows,
     Coherent,
@@ -54,6 +54,8 @@ class Run:
         A kept Gram matrix that an earlier run formed.
     tuned : bool
         Whether windows may be of any s up to the request's, and reductions carry the time word.
+    room : ndarray, optional
+        Memory of an earlier run's packet.
 
     Attributes
     ----------
@@ -70,6 +72,7 @@ class Run:
         request: RunRequest,
         gram: np.ndarray | None = None,
         tuned: bool = False,
+        room: np.ndarray | None = None,
     ):
         problem, self._request, self._options = request.problem, request, options
         samples, block = problem.samples, request.stream.block
@@ -80,7 +83,7 @@ class Run:
         most = min(self._width * block, samples)
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
-        self._packet = Packet(self._communicator, self._payload(most), tuned)
+        self._packet = Packet(self._communicator, self._payload(most), tuned, room)
         initial = np.zeros(samples) if request.initial is None else request.initial
         self.recurrence = recurrence_of(problem, initial, self._width, block, options.frozen)
         self.log = np.full((request.iterations, block), np.nan) if request.log else None
@@ -106,6 +109,11 @@ class Run:
         window = self._rows * samples if of_rows else most * most + most
         return max(window, norms)
 
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether kernel rows are kept from window to window."""
+        return self._options.keep_gram or self._options.cache > 0
+
     def _own_columns(self):
         data, size = self._request.problem.data, self._communicator.size
         if self._options.columns == "local" or size == 1:
@@ -119,8 +127,19 @@ class Run:
         return kind(data, kernel, self._options.rbf, self._rows, self._packet)
 
     def _allreduce(self) -> AllreduceExchange:
-        separate = self._options.separate_timers
-        return AllreduceExchange(self._panel(Panel), self._packet, self._communicator, self.clock, separate)
+        separate, recurrence, panel = self._options.separate_timers, self.recurrence, self._panel(Panel)
+        shared = panel, self._packet, self._communicator, self.clock
+        block = recurrence.step_of(self._width * self._request.stream.block)
+        alone = self._communicator.size == 1 and not separate and not self._keeps_rows
+        if alone and panel.ranged and self._width > 1 and block and isinstance(recurrence, RidgeRecurrence):
+            # Imported here: few trainings need it, and all would wait.
+            from sstep_verify.parallel.exchange_steps import StepsExchange
+
+            # More steps than a block has coordinates would round a term too often, see ridge_steps.
+            shape = min(self._width, block), block
+            steps, exposed = recurrence.steps(), self._request.expose_panels
+            return StepsExchange(*shared, panel.ordered(), steps, self._rows, shape, exposed)
+        return AllreduceExchange(*shared, separate)
 
     def _small_exchange(self, most: int) -> Exchange:
         """The exchange of a run in which no rank has whole rows."""

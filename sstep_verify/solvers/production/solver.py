@@ -34,6 +34,7 @@ class ProductionSolver:
         self._communicator = communicator or SelfCommunicator()
         self._options = Options(**options)
         self._gram: tuple[str, np.ndarray] | None = None
+        self._room: np.ndarray | None = None
         self.declaration = self._options.declaration(self._communicator.size)
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
@@ -51,7 +52,10 @@ class ProductionSolver:
             If the ranks no longer hold the same dual vector.
         """
         self._options.refuse(request.problem)
-        run = Run(self._options, self._communicator, request, self._kept_gram(request))
+        # The largest memory of a run is kept for the next: the system takes as long to give out new memory
+        # as a window takes to fill it.
+        room, self._room = self._room, None
+        run = Run(self._options, self._communicator, request, self._kept_gram(request), room=room)
         if self._options.keep_gram:
             assert run.gram is not None
             self._gram = (request.problem.digest, run.gram)
@@ -64,6 +68,7 @@ class ProductionSolver:
             if record.add(run, stops[place - 1] if place else stop, stop, observe):
                 stopped = "observer"
                 break
+        self._room = run.packet.room
         return record.trajectory(run, stopped)
 
     def _kept_gram(self, request: RunRequest) -> np.ndarray | None:

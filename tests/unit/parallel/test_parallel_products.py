@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.parallel import products
+from sstep_verify.parallel import few_features, products
+from sstep_verify.parallel.few_features import few_products
 from sstep_verify.parallel.kernel_functions import (
     Gaussian,
     Identity,
@@ -18,7 +19,13 @@ from sstep_verify.parallel.kernel_functions import (
     kernel_function_of,
     raise_entries,
 )
-from sstep_verify.parallel.products import DenseProducts, SparseProducts, products_of, scatter_columns
+from sstep_verify.parallel.products import (
+    DenseProducts,
+    FewFeatures,
+    SparseProducts,
+    products_of,
+    scatter_columns,
+)
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 
 U = unit_roundoff("float64")
@@ -46,16 +53,23 @@ def exact_products(data: np.ndarray, columns: np.ndarray) -> list[list[Fraction]
 COLUMNS = [np.array([3]), np.array([4]), np.array([0, 12, 3, 4, 7])]
 
 
+FORMS = {
+    "CSR": lambda data: SparseProducts(sp.csr_array(data)),
+    "BLAS": lambda data: DenseProducts(data, 5),
+    "few features": FewFeatures,
+}
+
+
 @pytest.mark.parametrize("columns", COLUMNS, ids=str)
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("tile", [1 << 19, 1])
-def test_products_are_within_gamma_of_exact(data, columns, sparse, tile, monkeypatch):
+def test_products_are_within_gamma_of_exact(data, columns, form, tile, monkeypatch):
     monkeypatch.setattr(products, "TILE_WORDS", tile)
-    local = products_of(sp.csr_array(data) if sparse else data, 5)
+    local = FORMS[form](data)
     panel = np.full((columns.size, 13), np.nan)
     local.into(panel, columns)
     absolute = np.abs(data)[columns] @ np.abs(data).T
-    if not sparse:
+    if form != "CSR":
         some = np.full((columns.size, 5), np.nan)
         local.into(some, columns, 7, 12)
         panel[:, 7:12] = some
@@ -74,6 +88,19 @@ def test_a_panel_larger_than_a_tile_equals_row_by_row_products(data):
     panel = np.empty((40, 40))
     local.into(panel, np.arange(40))
     assert np.array_equal(panel, whole @ whole.T)
+
+
+@pytest.mark.parametrize("function", [few_products, plain(few_products)], ids=["compiled", "plain"])
+@pytest.mark.parametrize("features", range(1, 14))
+def test_products_of_few_features_are_exact_where_nothing_rounds(features, function):
+    """Integers: rows that are left of the fours, features that are, and a second tile of samples."""
+    rng = np.random.default_rng(features)
+    samples, columns = few_features.TILE + 7, np.array([3, 900, 5, 5, 1030, 2, 0])
+    whole = rng.integers(-9, 10, (samples, features)).astype(float)
+    offset, width = (4, few_features.TILE + 2) if function is few_products else (1010, 18)
+    panel = np.full((columns.size, width), np.nan)
+    function(np.ascontiguousarray(whole.T), whole, columns, panel, offset)
+    assert np.array_equal(panel, whole[columns] @ whole[offset : offset + width].T)
 
 
 @pytest.mark.parametrize("count", [3, 4, 6])
@@ -98,8 +125,11 @@ def test_squared_norms(data, storage):
         assert abs(Fraction(norm) - exact) <= Fraction(gamma(6, U)) * exact
 
 
-def test_storage_decides_the_products(data):
-    assert isinstance(products_of(data, 2), DenseProducts)
+def test_storage_and_features_decide_the_products(data):
+    assert isinstance(products_of(data, 2), FewFeatures)
+    assert isinstance(products_of(np.ones((3, products.FEW_FEATURES)), 2), FewFeatures)
+    assert isinstance(products_of(np.ones((3, products.FEW_FEATURES + 1)), 2), DenseProducts)
+    assert isinstance(products_of(np.ones((3, 0)), 2), DenseProducts)
     assert isinstance(products_of(sp.csr_array(data), 2), SparseProducts)
 
 

@@ -8,11 +8,21 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sstep_reference import Rational
 
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, recurrences, ridge_window, svm_window
 from sstep_verify.solvers.production.ridge_window import row_products, solve_in_place
@@ -148,13 +158,18 @@ def test_plain_python_and_compiled_agree_to_the_last_bit(task, update, keep_gram
     assert moved >= 5
 
 
-@pytest.mark.parametrize("s", [1, 3])
-@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.25)], ids=lambda kernel: kernel.name)
-def test_long_blocks_step_by_step(kernel, s):
+@pytest.mark.parametrize("s", [1, 3, 5])
+@pytest.mark.parametrize("features", [5, 20])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "kernel", [LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.25)], ids=lambda kernel: kernel.name
+)
+def test_long_blocks_step_by_step(kernel, storage, features, s):
     """A rank alone forms rows as they are drawn: as many, and the values of kept rows up to rounding."""
     rng = np.random.default_rng(7)
-    problem = Problem("long", rng.standard_normal((130, 5)), rng.standard_normal(130), kernel, Ridge(1.0))
-    stream = IndexStream("uniform", 130, ridge_window.LONG_BLOCK, 7, seed=2)
+    data = rng.standard_normal((290, features)) / np.sqrt(features)
+    problem = Problem("long", storage(data), rng.standard_normal(290), kernel, Ridge(1.0))
+    stream = IndexStream("uniform", 290, ridge_window.LONG_BLOCK, 7, seed=2)
     request = RunRequest(problem, stream, s, 7, log=True, expose_panels=True, record=(s,))
     with mock.patch.object(AllreduceExchange, "rows", side_effect=AssertionError):
         found = ProductionSolver().run(request)

@@ -206,3 +206,15 @@ def test_a_run_is_gone_once_nobody_refers_to_it(options):
         assert gone() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("task", LOSSES)
+def test_a_solver_that_has_run_makes_the_same_run_again(task):
+    """Its memory of the run before is used as it was left, be it larger or too small."""
+    solver = ProductionSolver()
+    requests = [RunRequest(problem_of(task), stream_of(task), s, 12, log=True) for s in (2, 4, 1)]
+    for request in (*requests, *requests[::-1]):
+        found, fresh = solver.run(request), ProductionSolver().run(request)
+        assert np.array_equal(found.log, fresh.log)
+        assert np.array_equal(found.final, fresh.final)
+        assert found.counters == fresh.counters
