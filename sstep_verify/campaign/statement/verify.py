@@ -17,13 +17,13 @@ from sstep_verify.campaign.statement.make import Runs, make_statement
 from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.campaign.statement.recorded import MOST_BYTES as MOST_ARRAYS
 from sstep_verify.campaign.statement.recorded import RecordedRuns
-from sstep_verify.campaign.statement.two_digits import neighbours
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import shortened
 from sstep_verify.provenance import collect
 from sstep_verify.reporting.plain import plain
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.two_digits import neighbours
 from sstep_verify.specification import specification
 
 UNPROVED = ("environment", "solver.name", "solver.program")

@@ -1,4 +1,4 @@
-"""The numbers of a statement: two significant digits, rounded up."""
+"""Numbers that are promised: two significant digits, rounded up."""
 
 from __future__ import annotations
 
