@@ -13,6 +13,12 @@ def rounded_up(value: float | None) -> float | None:
     return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
 
 
+def promised(value: float | None) -> str:
+    """The same as text, such as ``1.3e-12``; none where there is no such number."""
+    up = rounded_up(value)
+    return "none" if up is None else f"{up:.2g}"
+
+
 def neighbours(value: float) -> tuple[float, float]:
     """The numbers of two significant digits beside one."""
     context, number = Context(prec=2), Decimal(repr(value))

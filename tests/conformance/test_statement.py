@@ -16,9 +16,10 @@ from stated import mended, stated_in
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.statement import two_digits, verify
+from sstep_verify.campaign.statement import verify
 from sstep_verify.campaign.statement.form import statement_from
 from sstep_verify.campaign.statement.verify import StatementError, read_statement
+from sstep_verify.reporting import two_digits
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.production import ProductionSolver
 

@@ -12,6 +12,7 @@ from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
+from sstep_verify.reporting.two_digits import promised
 from sstep_verify.verdict import Status, Verdict
 
 WORDS = (
@@ -146,10 +147,9 @@ def _detectable(verdicts: Sequence[Verdict]) -> str:
     found = sorted(best.values())
     if not found:
         return ""
-    worst = f"{found[-1]:.0e}" if found[-1] < math.inf else "none"
     return (
-        f"relative errors in the kernel correction that would have been seen: {found[len(found) // 2]:.0e} "
-        f"(median over the runs), {worst} (worst)"
+        "relative errors in the kernel correction that would have been seen: "
+        f"{promised(found[len(found) // 2])} (median over the runs), {promised(found[-1])} (worst)"
     )
 
 

@@ -15,6 +15,7 @@ from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument,
 from sstep_verify.reporting.sensitivity.document import OURS, Sensitivity
 from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitRow, LimitsDocument
 from sstep_verify.reporting.sensitivity.limits import RivalRow as RivalLimit
+from sstep_verify.reporting.two_digits import promised
 
 RIVALS = "rivals.md"
 """Table of the judges, as the README has it."""
@@ -135,7 +136,7 @@ def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
         refused = f"{counts.false_positive} of {counts.right}" if counts else "not measured"
         limit = "not measured"
         if row.limit:
-            limit = "none up to 1" if row.limit.limit is None else f"{row.limit.limit:.1g}"
+            limit = "none up to 1" if row.limit.limit is None else promised(row.limit.limit)
         name = f"**{row.name}**" if row.ours else row.name
         lines.append(f"| {name} | {found} | {refused} | {limit} |")
     return "\n".join(lines) + "\n"

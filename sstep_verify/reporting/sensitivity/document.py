@@ -48,14 +48,7 @@ class Sensitivity:
                 f"{counts.right} right solvers refused"
             )
         if self.limits:
-            limits = {row.quantity: row.limit for row in self.limits.overall if row.precision == "float64"}
-            told = [value for value in limits.values() if value]
-            if told:
-                kernel = limits.get("kernel-correction") or max(told)
-                yield (
-                    "relative errors seen in 95 % of the float64 runs in which they act, with 95 % "
-                    f"confidence: {kernel:.1g} in the kernel correction, {max(told):.1g} in any quantity"
-                )
+            yield from self.limits.sentences
         if self.alarms:
             yield (
                 f"{self.alarms.failed} false alarms in {self.alarms.judged:,} correct runs (at most "

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from sstep_verify.quantities import KERNEL
+from sstep_verify.reporting.two_digits import promised
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,23 @@ class LimitsDocument:
     switches_missed: int
     judged: int
     alarms: tuple[str, ...]
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """The float64 limits, rounded up: of the kernel correction, of the worst quantity, of switches."""
+        rows = [row for row in self.overall if row.precision == "float64"]
+        limits = {row.quantity: row.limit for row in rows if row.limit and not row.switch}
+        if limits:
+            worst = max(limits, key=lambda name: limits[name] or 0.0)
+            kernel = f"{promised(limits[KERNEL])} in the kernel correction, " if KERNEL in limits else ""
+            yield (
+                "relative errors seen in 95 % of the float64 runs in which they act, with 95 % confidence: "
+                f"{kernel}{promised(limits[worst])} in the worst quantity ({worst})"
+            )
+        if switches := [row for row in rows if row.switch and row.acted]:
+            names = " or ".join(row.quantity for row in switches)
+            seen, acted = sum(row.seen for row in switches), sum(row.acted for row in switches)
+            yield f"{names} left out: seen in {seen:,} of {acted:,}"
 
     @property
     def broken(self) -> tuple[str, ...]:
