@@ -98,7 +98,8 @@ class Summary:
     vacuous : tuple of str
         Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
     power : str
-        What the checks were measured to catch (`sstep_verify.power.statement`); empty where none judged.
+        What the checks were measured to catch (`sstep_verify.power.statement`); empty where no check
+        passed or failed steps.
     """
 
     sentence: str

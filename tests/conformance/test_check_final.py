@@ -57,7 +57,7 @@ def svm():
 def test_the_optimum_passes_and_what_it_reaches_is_said(run):
     code, told, found = run(ridge(), *RIDGE)
     assert code == 0, told
-    assert told.startswith("alpha-final: the optimum, relative error in [0, ")
+    assert told.startswith("alpha-final: the optimum to the stated tolerance, relative error in [0, ")
     assert [one["check"] for one in found["verdicts"]] == ["optimum"]
     assert "right for s" not in told
 

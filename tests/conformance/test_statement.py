@@ -102,6 +102,13 @@ def test_numbers_are_rounded_up(value, shown):
     assert two_digits.rounded_up(float("inf")) is None
 
 
+def test_what_is_promised_is_rounded_away_from_the_better():
+    assert two_digits.promised(1.2689e-12) == "1.3e-12"
+    assert two_digits.promised(float("inf")) == two_digits.promised(None) == "none"
+    assert two_digits.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
+    assert two_digits.enclosed(0.0, float("inf")) == "[0, inf]"
+
+
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):
     definition = profile_of("smoke", ProductionSolver(), Selection(s=(7,), tasks=("svm-l1",)), "again")
     found = []

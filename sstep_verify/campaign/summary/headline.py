@@ -12,7 +12,7 @@ from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
-from sstep_verify.reporting.two_digits import promised
+from sstep_verify.reporting.two_digits import enclosed, promised
 from sstep_verify.verdict import Status, Verdict
 
 WORDS = (
@@ -77,8 +77,9 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         name = "relative error" if case.task == "krr" else "gap over the optimal value"
         # Of a vector that is not finite nothing is known.
         over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
-        told = {Status.PASS: "the optimum", Status.FAIL: _wrong(found), Status.VACUOUS: "vacuous"}
-        reached = f"{name} in [{over[0]:.2g}, {over[1]:.2g}]"
+        optimum = "the optimum to the stated tolerance"
+        told = {Status.PASS: optimum, Status.FAIL: _wrong(found), Status.VACUOUS: "vacuous"}
+        reached = f"{name} in {enclosed(*over)}"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
 

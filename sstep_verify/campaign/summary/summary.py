@@ -140,8 +140,13 @@ def summarise(
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         counts=counted["counts"],
         coverage=counted["coverage"],
-        power=power_statement(),
+        power=power_statement() if _steps_decided(verdicts) else "",
     )
+
+
+def _steps_decided(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a primary check passed or failed a run: power was measured of campaigns in which one does."""
+    return any(one.check in PRIMARY and one.status in (Status.PASS, Status.FAIL) for one in verdicts)
 
 
 def steps_judged(verdicts: Sequence[Verdict]) -> int:

@@ -35,6 +35,8 @@ OUTCOMES = {
     1: ("FAIL", "At least one FAIL"),
     3: ("INCONCLUSIVE", "Something is inconclusive, or too little was executed"),
 }
+NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
+"""The same of a campaign of verdicts in which every case is VACUOUS."""
 PREDICTIONS = {
     0: ("PREDICTED", "Everything asked for is predicted; no solver was run, timed or judged"),
     3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
@@ -129,7 +131,7 @@ def write_html(
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
-        outcome=outcomes.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly")),
+        outcome=outcome_of(results, outcomes),
         only=results.campaign.parameters.get("only", ""),
         failures=wrong,
         failed=[case for case in results.cases if case.id in failed],
@@ -167,6 +169,13 @@ def _quantities(results: Results) -> dict[str, str]:
     """The quantities of a step that verdicts of the document speak of, with what they mean."""
     named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
     return {item.name: item.meaning for item in QUANTITIES if item.name in named}
+
+
+def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:
+    """The outcome of a campaign, and what it means."""
+    found = outcomes.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
+    seen = any(case.status != Status.VACUOUS for case in results.cases)
+    return found if outcomes is not OUTCOMES or found != OUTCOMES[0] or seen else NOTHING_SEEN
 
 
 def short(value) -> str:

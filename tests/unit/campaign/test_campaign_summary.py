@@ -176,10 +176,11 @@ def test_a_verdict_of_another_check_makes_no_s_right():
 
 
 def test_the_worst_detectable_stands_beside_the_median_and_the_best_does_not():
-    verdicts = [_verdict(Status.PASS, 2**k, "a", 10.0 ** (k - 13)) for k in range(5)]
+    verdicts = [_verdict(Status.PASS, 2**k, "a", 1.23 * 10.0 ** (k - 13)) for k in range(5)]
     sentence = _summed([_case(Status.PASS)], verdicts).sentence
-    assert "1e-11 (median over the runs), 1e-09 (worst)" in sentence
-    assert "1e-13" not in sentence
+    # Rounded up: what is told would have been seen.
+    assert "1.3e-11 (median over the runs), 1.3e-09 (worst)" in sentence
+    assert "e-13" not in sentence
     # A run that passed and would have seen no error of any size says so.
     blind = replace(verdicts[0], terms=(replace(verdicts[0].terms[0], detectable=math.inf),))
     assert "none (worst)" in _summed([_case(Status.PASS)], [blind, *verdicts[1:]]).sentence
@@ -212,3 +213,19 @@ def test_steps_judged_are_those_of_the_primary_check_that_judged_most():
     summary = _summed([_case(Status.PASS)], verdicts, steps=300)
     most = 100 if len(PRIMARY) > 1 else 10
     assert (summary.steps_judged, summary.steps) == (most + 7, 300)
+
+
+@pytest.mark.parametrize(
+    ("status", "check", "told"),
+    [
+        (Status.PASS, "window-replay", True),
+        (Status.FAIL, "step-replay", True),
+        (Status.VACUOUS, "window-replay", False),
+        (Status.INCONCLUSIVE, "step-replay", False),
+        (Status.PASS, "trajectory", False),
+        (Status.FAIL, "contract", False),
+    ],
+)
+def test_measured_power_is_told_only_where_steps_passed_or_failed(status, check, told):
+    verdicts = [replace(_verdict(status), check=check)]
+    assert bool(_summed([_case(status)], verdicts).power) == told

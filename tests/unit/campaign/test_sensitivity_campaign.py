@@ -19,7 +19,7 @@ from sstep_verify.campaign.sensitivity.kind import KIND
 from sstep_verify.campaign.sensitivity.sentence import exit_code, sentence
 from sstep_verify.errors import InputError
 from sstep_verify.power.corpus.listing import corpus
-from sstep_verify.power.statement import power_statement
+from sstep_verify.power.statement import power_statement, statement_of
 from sstep_verify.reporting import load, write_report
 from sstep_verify.reporting.page.sensitivity import RIVALS
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
@@ -117,7 +117,7 @@ def test_the_shipped_campaigns_have_every_study():
 
 @pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
 def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
-    assert power_statement() == "; ".join(load(REPORT).sensitivity.sentences), (
+    assert power_statement() == statement_of(load(REPORT)), (
         "run python -m sstep_verify.power.statement reports/sensitivity/results.json"
     )
 

@@ -200,6 +200,21 @@ def test_first_screen_says_outcome_sentence_and_what_is_missing(tmp_path):
         assert words in head
 
 
+@pytest.mark.parametrize(
+    ("statuses", "code", "outcome"),
+    [
+        ((Status.VACUOUS,), 0, "VACUOUS"),
+        ((Status.VACUOUS, Status.PASS), 0, "PASS"),
+        ((Status.VACUOUS,), 3, "INCONCLUSIVE"),
+        ((), 4, "ERROR"),
+    ],
+)
+def test_a_campaign_on_which_no_mistake_would_have_shown_is_no_pass(statuses, code, outcome):
+    results = document([case(str(place), status) for place, status in enumerate(statuses)], [])
+    results = replace(results, summary=replace(results.summary, exit_code=code))
+    assert html.outcome_of(results, html.OUTCOMES)[0] == outcome
+
+
 def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
     text = page_of(every_status(), tmp_path / "report").text
     for status in Status:
