@@ -23,7 +23,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.steps.chain import broken_chain
+from sstep_verify.checks.steps.chain import broken_chain, not_numbers
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.factors import Factor, off_by_a_factor
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
@@ -119,8 +119,10 @@ def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
     distance = worst.distance if worst.distance == worst.distance else math.inf
+    logged = trajectory.log[worst.iteration]
+    told = f" ({not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
     what = (
-        f"step {worst.iteration + 1}, {where}, logged {float(trajectory.log[worst.iteration, 0])!r}, "
+        f"step {worst.iteration + 1}, {where}, logged {float(logged[0])!r}{told}, "
         "against the judge's step from the same a"
     )
     return Finding(what, distance, distance, worst.bound)

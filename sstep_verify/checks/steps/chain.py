@@ -30,13 +30,35 @@ def broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ..
         ].ravel()  # of a repeated coordinate the last value stays
         position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
-            places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
-            undrawn = places[~np.isin(places, draws)]
-            place = int((undrawn if undrawn.size else places)[0])
-            why = "no step since the a before drew it" if undrawn.size else "it was not stored as logged"
-            words = (
-                f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
-                f"the run recorded {float(recorded[place])!r} there: {why}"
-            )
-            return words, (STREAM, WRITE_BACK) if undrawn.size else ("step log",)
+            return _broken_at(iteration, alpha, recorded, draws, log)
     return "", ()
+
+
+def not_numbers(log: np.ndarray) -> str:
+    """How many entries of a log are NaN, and the first step of them; empty where none is."""
+    missing = np.isnan(log)
+    if not missing.any():
+        return ""
+    first = int(np.flatnonzero(missing.any(axis=1))[0])
+    return (
+        f"{int(missing.sum())} of the {log.shape[0]} x {log.shape[1]} entries of the step log are NaN, as "
+        f"an entry is that was never written; the first is of step {first + 1}"
+    )
+
+
+def _broken_at(
+    iteration: int, alpha: np.ndarray, recorded: np.ndarray, draws: np.ndarray, log: np.ndarray
+) -> tuple[str, tuple[str, ...]]:
+    """What is told of the first recorded a that the log does not lead to, and the signs of it."""
+    places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
+    undrawn = places[~np.isin(places, draws)]
+    place = int((undrawn if undrawn.size else places)[0])
+    words = (
+        f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
+        f"the run recorded {float(recorded[place])!r} there"
+    )
+    if undrawn.size:
+        return f"{words}: no step since the a before drew it", (STREAM, WRITE_BACK)
+    if np.isnan(alpha[place]):
+        return f"{words}: {not_numbers(log)}", ("no step log",)
+    return f"{words}: it was not stored as logged", ("step log",)
