@@ -79,6 +79,8 @@ def test_a_function_fills_its_log():
     problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
 
     def classical(problem, blocks, s, a0, log):
+        assert (log.shape, log.dtype) == (blocks.shape, np.float64)
+        assert np.isnan(log).all()
         run = ReferenceSolver(form="classical")
         request = RunRequest(problem, stream, s, len(blocks), initial=a0, log=True)
         made = run.run(request)
