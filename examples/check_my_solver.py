@@ -39,7 +39,7 @@ def my_solver(correction: float = 1.0):
 
 
 def verdict_on(function):
-    """The verdict of the check step-replay on a function."""
+    """The verdict of the check step-replay on a function; of the contract, if that is broken."""
     generator = np.random.Generator(np.random.PCG64(0))
     data = generator.standard_normal((SAMPLES, 3))
     labels = np.where(generator.random(SAMPLES) < 0.5, -1.0, 1.0)
@@ -47,8 +47,7 @@ def verdict_on(function):
     stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
     # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
     solver = CallableSolver(function, Declaration(name="mine", clamped=True, log=True))
-    contract, steps = judge(solver, problem, stream, S)
-    return contract if contract.status == "FAIL" else steps
+    return judge(solver, problem, stream, S)[-1]  # a broken contract comes alone
 
 
 def main() -> None:

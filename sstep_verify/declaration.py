@@ -87,7 +87,8 @@ class Declaration:
         coordinates, being one that has no whole rows (``Panel.among``).
     log : bool
         Whether a run that is asked for it writes down the new value of each drawn coordinate
-        (``Trajectory.log``).
+        (``Trajectory.log``). The function of a `CallableSolver` then gets an array for it as its fifth
+        argument.
     probes : bool
         Whether a run that is asked for it writes down the kernel rows, gradient, curvature and increment of
         every step (``Trajectory.probes``).

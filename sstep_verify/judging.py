@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError, require
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from sstep_verify.solver import RunRequest, Solver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def judge(
@@ -36,7 +42,7 @@ def judge(
     stream : IndexStream
         The coordinates drawn, H x b.
     s : int
-        Iterations per window, >= 1.
+        Iterations per window, a whole number >= 1.
     iterations : int, optional
         Iterations of the run; the whole stream if absent.
     checks : sequence of str, optional
@@ -47,13 +53,16 @@ def judge(
     Returns
     -------
     list of Verdict
-        The verdict of the check contract, then those of the others; only the first where a run is not
-        what was asked for, for nothing can be said of such a run.
+        The verdict of the check contract, then those of the others. Only the first, a FAIL, where a run is
+        not what was asked for: the solver raised an error (its reason quotes it), returned no
+        `Trajectory`, a vector of another shape or a value that is not finite, or changed its inputs.
+        Nothing else can be said of such a run.
 
     Raises
     ------
     InputError
-        If a check, s or the number of iterations cannot be used, or the solver returns no `Trajectory`.
+        If a check, s or the number of iterations cannot be used, the solver has no `declaration` or `run`,
+        or it refuses the input (``RefusedError``).
     MissingExtraError
         If exact arithmetic (extra ``exact``) is not installed.
     """
@@ -67,9 +76,18 @@ def judge(
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
     from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
     from sstep_verify.verdict import Status
 
-    declared = solver.declaration
+    if not is_whole(s) or s < 1:
+        raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")
+    if iterations is not None and (not is_whole(iterations) or iterations < 0):
+        raise InputError(
+            f"iterations = {iterations!r:.40}, but a run makes a whole number of them, up to the "
+            f"{stream.length} blocks of the stream; leave it out for all of these"
+        )
+    foreign = ForeignSolver(checked_solver(solver, "solver"))
+    declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
     wanted = tuple(checks) or (STEPS if declared.log else ends,)
     first, *others = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
@@ -77,7 +95,7 @@ def judge(
     case = Case(problem.name, problem, stream, (s,), length, declared)
 
     def made(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
-        return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
+        return {key: make_run(foreign, request) for key, request in merge_requests(requests).items()}
 
     oracle = Oracle(problem)
     runs = made(check.runs(case) for check in (first, *others))

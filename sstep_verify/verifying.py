@@ -7,11 +7,11 @@ import html
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sstep_verify.errors import FailedError, InputError, require
+from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -96,12 +96,16 @@ def verify(
     shrink: float = 0.0,
     out: str | Path | None = None,
 ) -> Report:
-    """Verify a solver on a profile of problems, as ``sstep-verify check`` does, in this process.
+    """Verify a solver on a profile of problems, as ``sstep-verify check`` does.
 
     Parameters
     ----------
     solver : Solver or str
-        A solver, ``module:object``, or the path of a program file (docs/adapters.md).
+        A solver, ``module:object``, or the path of a program file (docs/adapters.md). A solver runs in
+        this process, and may take as long as it does: one that hangs or ends the process does so to the
+        caller too. One given as ``module:object`` runs in a process of its own, 600 s a run at most: a
+        run that takes longer, or ends that process, is not judged. A script calls this under
+        ``if __name__ == "__main__":`` then, as that process imports it. One that raises is a FAIL.
     profile : {"smoke", "ci", "nightly", "deep"}
         Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded; 87
         problems of four shapes.
@@ -109,8 +113,10 @@ def verify(
         Iterations per window; those of the profile if empty.
     ranks : sequence of int
         Numbers of ranks, of a program that takes them (``{np}``), as ``--np``.
-    tasks, kernels : sequence of str
-        svm-l1, svm-l2, krr, and linear, polynomial, rbf; all if empty.
+    tasks : sequence of {"svm-l1", "svm-l2", "krr"}
+        Tasks that the solver is for; all of the profile if empty.
+    kernels : sequence of {"linear", "polynomial", "rbf"}
+        Kernels that the solver is for; all of the profile if empty.
     data : str
         A data set or LIBSVM file instead of the profile's.
     only : str
@@ -141,7 +147,7 @@ def verify(
 
     given: Sequence[Any] = s
     for one in given:
-        if isinstance(one, bool) or not isinstance(one, Integral):
+        if not is_whole(one):
             raise InputError(f"s = {list(given)!r:.80}: {one!r:.40} is no whole number, as 4 is")
     definition = _definition(
         solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks), level, shrink
@@ -168,8 +174,12 @@ def parametrize_with_checks(
     ----------
     solvers : sequence
         Solvers, as `verify` takes them.
-    profile, tasks, kernels
-        As `verify` takes them.
+    profile : {"smoke", "ci", "nightly", "deep"}
+        Problems, as of `verify`.
+    tasks : sequence of {"svm-l1", "svm-l2", "krr"}
+        Tasks that the solvers are for; all of the profile if empty.
+    kernels : sequence of {"linear", "polynomial", "rbf"}
+        Kernels that the solvers are for; all of the profile if empty.
     """
     import pytest
 
@@ -205,10 +215,11 @@ def _definition(
     shrink: float = 0.0,
 ) -> Definition:
     from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.solvers.adapters.foreign import checked_solver
 
     return profile_of(
         profile,
-        solver,
+        solver if isinstance(solver, str) else checked_solver(solver, "solver"),
         Selection(ranks, s, data, tasks, kernels, level, shrink),
         f"verify(solver, {profile!r})",
     )

@@ -23,6 +23,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
+from sstep_verify.checks.steps.chain import broken_chain, not_numbers
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.factors import Factor, off_by_a_factor
 from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
@@ -31,7 +32,7 @@ from sstep_verify.checks.steps.own_step import own_step
 from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import STREAM, WRITE_BACK, core
+from sstep_verify.quantities import core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
@@ -71,7 +72,7 @@ def _judge_run(
     case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
 ) -> Verdict:
     units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
-    broken, signs = _broken_chain(case, trajectory)
+    broken, signs = broken_chain(case, trajectory)
     if broken:
         return verdict_on(
             CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
@@ -109,39 +110,6 @@ def _judge_run(
     )  # fmt: skip
 
 
-def _broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ...]]:
-    """How the log fails to lead to what was recorded, and the signs of it; empty where it does."""
-    log, block = trajectory.log, case.stream.block
-    if log is None:
-        return "the run was asked for its step log and declares to keep one, but left none", (
-            "no step log",
-        )
-    if log.shape != (trajectory.length, block):
-        words = (
-            f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
-        )
-        return words, ("no step log",)
-    alpha = np.array(trajectory.alphas[0])
-    position = 0
-    for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
-        draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
-        alpha[draws.ravel()] = log[
-            position:iteration
-        ].ravel()  # of a repeated coordinate the last value stays
-        position = iteration
-        if not np.array_equal(alpha, recorded, equal_nan=True):
-            places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
-            undrawn = places[~np.isin(places, draws)]
-            place = int((undrawn if undrawn.size else places)[0])
-            why = "no step since the a before drew it" if undrawn.size else "it was not stored as logged"
-            words = (
-                f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
-                f"the run recorded {float(recorded[place])!r} there: {why}"
-            )
-            return words, (STREAM, WRITE_BACK) if undrawn.size else ("step log",)
-    return "", ()
-
-
 def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
     drawn = case.stream.blocks(trajectory.start + worst.iteration, trajectory.start + worst.iteration + 1)[
         0
@@ -151,8 +119,10 @@ def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
     distance = worst.distance if worst.distance == worst.distance else math.inf
+    logged = trajectory.log[worst.iteration]
+    told = f" ({not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
     what = (
-        f"step {worst.iteration + 1}, {where}, logged {float(trajectory.log[worst.iteration, 0])!r}, "
+        f"step {worst.iteration + 1}, {where}, logged {float(logged[0])!r}{told}, "
         "against the judge's step from the same a"
     )
     return Finding(what, distance, distance, worst.bound)

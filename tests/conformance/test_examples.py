@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -18,3 +20,9 @@ def test_the_example_passes_the_right_solver_and_fails_the_wrong_one():
     )
     verdicts = [line for line in made.stdout.splitlines() if not line.startswith(" ")]
     assert [line.split(": ")[1].split(",")[0] for line in verdicts] == ["PASS", "FAIL"]
+
+
+def test_the_example_tells_of_a_solver_that_is_no_number():
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    verdict = runpy.run_path(str(EXAMPLE))["verdict_on"](lambda problem, blocks, s, a0, log: a0 * math.nan)
+    assert (verdict.check, verdict.status) == ("contract", "FAIL")

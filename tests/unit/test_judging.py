@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from sstep_verify import (
     ReferenceSolver,
     Ridge,
     judge,
+    verify,
 )
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
@@ -67,3 +70,66 @@ def test_checks_are_chosen_by_id():
     assert {verdict.check for verdict in verdicts} == {"contract", "determinism", "window-replay"}
     with pytest.raises(InputError, match="'determinsm' is unknown"):
         judge(ReferenceSolver(), PROBLEM, STREAM, 2, checks=["determinsm"])
+
+
+def raises(problem, blocks, s, a0):
+    raise KeyError("planted")
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (raises, "the solver raised KeyError: 'planted'"),
+        (lambda *given: np.zeros(3), r"the function returned an array of shape \(3,\)"),
+    ],
+    ids=["an error", "another shape"],
+)
+def test_a_solver_that_raises_fails_its_contract(function, words):
+    (verdict,) = judge(solver_of(function), PROBLEM, STREAM, s=4)
+    assert (verdict.check, verdict.status) == ("contract", "FAIL")
+    assert re.search(words, verdict.reason)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"s": 0}, "s = 0, but .* such as s = 4"),
+        ({"s": 1.5}, "s = 1.5, but a window holds a whole number"),
+        ({"s": True}, "s = True"),
+        ({"s": 4, "iterations": 2.5}, "iterations = 2.5, but .* up to the 12 blocks"),
+        ({"s": 4, "iterations": -1}, "iterations = -1"),
+        ({"s": 4, "iterations": 13}, "needs 13 drawn blocks, but the index stream has 12"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused(asked, words):
+    with pytest.raises(InputError, match=words):
+        judge(ReferenceSolver(), PROBLEM, STREAM, **asked)
+
+
+def test_a_number_of_numpy_is_a_whole_number():
+    assert {one.status for one in judge(ReferenceSolver(), PROBLEM, STREAM, np.int64(4))} == {"PASS"}
+
+
+class Undeclared(ReferenceSolver):
+    """A solver whose declaration is none."""
+
+    def __init__(self):
+        self.declaration = "mine"
+
+
+@pytest.mark.parametrize(
+    ("solver", "what"),
+    [
+        (classical, "is a function"),
+        (ReferenceSolver, "is the class ReferenceSolver"),
+        (Undeclared(), "is a Undeclared"),
+    ],
+    ids=["a function", "a class", "no declaration"],
+)
+def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
+    words = rf"solver {what}; needed is .*CallableSolver\(function, Declaration\(\.\.\.\)\)"
+    with pytest.raises(InputError, match=words):
+        judge(solver, PROBLEM, STREAM, s=4)
+    with pytest.raises(InputError, match=words):
+        verify(solver, "smoke")

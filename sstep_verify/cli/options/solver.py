@@ -51,9 +51,7 @@ def definition_of_solver(solver, command_line, given):
     if command_line is not None:
         solver = _program(command_line, given)
     elif unused := [name for name, value in options_of_a_program(given).items() if value]:
-        raise InputError(
-            f"{unused[0]} is for --exec; a program file and a Python solver say this themselves"
-        )
+        raise InputError(f"{unused[0]} is for --exec; {_said_by(solver, unused[0])}")
     level = given.get("level")
     chosen = Selection(
         given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"],
@@ -78,6 +76,24 @@ def require_program(command_line: str) -> None:
             f"--exec {command_line!r}: {word!r} cannot be started: it is no executable file here, nor the "
             "name of one on PATH; give its path"
         )
+
+
+def _said_by(solver: str, option: str) -> str:
+    """How a program file or a Python solver says what an option says of a command."""
+    from sstep_verify.solvers.adapters.program import is_program
+
+    if is_program(solver):
+        key = option.removeprefix("--").replace("-", "_")
+        where = "the table [declaration]" if key == "declare" else f"the key {key} under [program]"
+        return f"a program file says this itself, by {where} (docs/adapters.md)"
+    if option == "--declare":
+        return "a Python solver says this itself, by its declaration (docs/api.md)"
+    if option == "--time-limit":
+        return (
+            "a run of a Python solver may take 600 s; the key time_limit of a family in a campaign file "
+            "sets another limit (docs/campaigns.md)"
+        )
+    return "a Python solver has no such thing"
 
 
 def _program(command_line: str, given):

@@ -13,26 +13,33 @@ from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory
 
 Function = Callable[..., np.ndarray]
-"""``function(problem, blocks, s, a0) -> a``: blocks (H, b) of int64, a0 and a of shape (m,).
-
-With ``Declaration.log`` it is called with a fifth argument, an array (H, b) to be filled with the new value
-of each drawn coordinate.
-"""
+"""``function(problem, blocks, s, a0) -> a``, and ``function(problem, blocks, s, a0, log) -> a`` where a log
+is declared; the arguments are described at `CallableSolver`."""
 
 
 class CallableSolver:
-    """A solver of level L1 made of one Python function that returns its final a only.
+    """A solver of level L1 made of one Python function that returns its final a, and fills a log if it can.
 
-    A window of such a solver is what lies between its results for H = ks and for H = (k+1)s, so every
-    recorded iteration costs a run from the start vector, and the function must give the same result
-    for the same arguments.
+    With ``Declaration(log=True)`` every step is judged, from what the function writes down of it. Without,
+    a window of such a solver is what lies between its results for H = ks and for H = (k+1)s. Every
+    recorded iteration costs a run from the start vector, and the function must give the same result for
+    the same arguments.
+
+    No time limit is set here. `judge`, and `verify` of an object, wait for as long as the function takes.
+    As ``module:object``, in ``sstep-verify check`` and `verify`, a run is ended after 600 s; another limit
+    is the key ``time_limit`` of a family in a campaign file (docs/campaigns.md).
 
     Parameters
     ----------
     function : callable
-        ``function(problem, blocks, s, a0)`` makes the iterations whose blocks are the rows of
-        `blocks` (int64, shape (H, b); b = 1 for a K-SVM) from `a0` and returns a, shape (m,). It gets
-        copies of its own of both arrays.
+        ``function(problem, blocks, s, a0)``, or ``function(problem, blocks, s, a0, log)`` where
+        `declaration` declares a log. It makes the iterations whose blocks are the rows of `blocks`
+        (int64, shape (H, b); b = 1 for a K-SVM) from `a0` (shape (m,)) and returns a, shape (m,).
+        `log` is an array of float64, shape (H, b), handed out full of NaN: into ``log[k, j]`` the function
+        writes the value of a that iteration k, counted from 0 in every call, left in coordinate
+        ``blocks[k, j]``, for each of the H iterations from the first, also where the value did not
+        change. It is the new value and not the increment, exactly as a then holds it. `blocks`, `a0` and
+        `log` are arrays of its own in every call.
     declaration : Declaration
         What the function is; the bounds are computed for exactly this. Its level is lowered to 1.
 

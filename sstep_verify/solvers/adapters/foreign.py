@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import os
 import sys
@@ -14,6 +15,12 @@ from typing import Any
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Declaration, Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
+
+NEEDED = (
+    "needed is a solver, an object with a Declaration as declaration and a method run(request, observe); "
+    "wrap a function in CallableSolver(function, Declaration(...))"
+)
+"""What is told of an object that is no solver."""
 
 
 def is_foreign(name: str) -> bool:
@@ -78,6 +85,39 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
+def checked_solver(found: object, where: str) -> Solver:
+    """An object that is a solver.
+
+    Parameters
+    ----------
+    found : object
+        What was handed in.
+    where : str
+        What it is, for messages.
+
+    Raises
+    ------
+    InputError
+        If it has no Declaration as `declaration` or no `run`, or is a class and no object of it.
+    """
+    if isinstance(found, type):
+        raise InputError(f"{where} is the class {found.__name__}; {NEEDED}")
+    if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
+        raise InputError(f"{where} is a {type(found).__name__}; {NEEDED}")
+    return found
+
+
+def _makes_one(found: object) -> bool:
+    """Whether an object can be called without arguments, as far as can be known before it is."""
+    try:
+        inspect.signature(found).bind()  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    except ValueError:  # Some built-in objects have no signature.
+        return callable(found)
+    return True
+
+
 def load_solver(name: str) -> Solver:
     """The solver that a Python object is, or makes when called without arguments.
 
@@ -102,15 +142,15 @@ def load_solver(name: str) -> Solver:
     try:
         for attribute in path.split("."):
             found = getattr(found, attribute)
-        if not isinstance(found, Solver) or isinstance(found, type):
-            found = found()
+        is_maker = not isinstance(found, Solver) or isinstance(found, type)
+        if is_maker and _makes_one(found):
+            found, is_maker = found(), False
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise InputError(f"{where} cannot be had: {_told(error)}") from error
-    if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
+    if is_maker:
         raise InputError(
-            f"{where} is a {type(found).__name__}; needed is a solver, with a Declaration as "
-            "declaration and run(request, observe), or what returns one when called without arguments"
+            f"{where} is a {type(found).__name__} that cannot be called without arguments; {NEEDED}"
         )
-    return ForeignSolver(found)
+    return ForeignSolver(checked_solver(found, where))

@@ -64,5 +64,9 @@ def factory():
     return Spoiled()
 
 
+def broken_factory():
+    raise TypeError("planted")
+
+
 def leaves():
     os._exit(0)

@@ -47,9 +47,14 @@ def test_an_object_a_class_and_a_factory_are_solvers(name):
     [
         ("no_such_module:solver", "ModuleNotFoundError: No module named 'no_such_module'"),
         (f"{MODULE}:nothing", "AttributeError: .*nothing"),
-        (f"{MODULE}:number", "TypeError"),
-        (f"{MODULE}:Spoiled.run", "TypeError"),
-        (f"{MODULE}:Spoiled.__name__", "TypeError"),
+        (f"{MODULE}:number", "is a int that cannot be called"),
+        (
+            f"{MODULE}:classical",
+            r"is a function that cannot be called .*; wrap a function in CallableSolver",
+        ),
+        (f"{MODULE}:Spoiled.run", "is a function that cannot be called"),
+        (f"{MODULE}:Spoiled.__name__", "is a str that cannot be called"),
+        (f"{MODULE}:broken_factory", "cannot be had: TypeError: planted"),
         ("collections:OrderedDict", "is a OrderedDict; needed is a solver"),
         (":solver", "module:object"),
         ("module:", "module:object"),

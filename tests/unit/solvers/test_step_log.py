@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from production_runs import FORMS, KERNELS, problem_of, stream_of
 
+from sstep_verify import judge
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
@@ -76,6 +79,8 @@ def test_a_function_fills_its_log():
     problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
 
     def classical(problem, blocks, s, a0, log):
+        assert (log.shape, log.dtype) == (blocks.shape, np.float64)
+        assert np.isnan(log).all()
         run = ReferenceSolver(form="classical")
         request = RunRequest(problem, stream, s, len(blocks), initial=a0, log=True)
         made = run.run(request)
@@ -85,6 +90,32 @@ def test_a_function_fills_its_log():
     tested = CallableSolver(classical, Declaration("function", log=True, rbf="difference"))
     run = tested.run(RunRequest(problem, stream, 4, 30, record=(8, 12), log=True))
     assert all(map(np.array_equal, followed(run, stream), run.alphas))
+
+
+@pytest.mark.parametrize(
+    ("left", "words", "sentence"),
+    [
+        (range(50), "50 of the 50 x 1 entries .* never written; the first is of step 1. Breaks", "S-5.2"),
+        ([30, 49], "2 of the 50 x 1 entries .* never written; the first is of step 31. Breaks", "S-5.2"),
+        ([0], "logged nan .1 of the 50 x 1 entries .* the first is of step 1.,", "S-3.1"),
+    ],
+    ids=["all", "the last among them", "one that is drawn again"],
+)
+def test_a_log_that_is_not_filled_is_told_so(left, words, sentence):
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
+
+    def forgets(problem, blocks, s, a0, log):
+        made = ReferenceSolver().run(RunRequest(problem, stream, s, len(blocks), initial=a0, log=True))
+        log[:] = made.log
+        log[[step for step in left if step < len(log)]] = np.nan
+        return made.final
+
+    tested = CallableSolver(forgets, Declaration("forgets", log=True))
+    steps = judge(tested, problem, stream, s=50, iterations=50)[-1]
+    assert (steps.check, steps.status) == ("step-replay", "FAIL")
+    assert re.search(words, steps.reason)
+    assert sentence in steps.sentences
 
 
 def test_a_run_that_the_observer_ends_has_the_log_of_what_it_made():
