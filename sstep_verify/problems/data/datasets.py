@@ -237,7 +237,7 @@ def _data_set(
         try:
             targets, mapping = two_classes(targets)
         except InputError as error:
-            where = name if name == source else f"{name} ({source})"
+            where = source if Path(source).name == name else f"{name} ({source})"
             raise InputError(f"{where}: {error}") from error
         notes.append(describe_mapping(mapping))
         classes = classes or tuple(mapping)
