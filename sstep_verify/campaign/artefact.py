@@ -252,7 +252,8 @@ def _compare_digests(path: Path) -> None:
         if name not in recorded or name not in (*NEEDED, STREAM):
             listed = "does not list" if name not in recorded else "lists the unknown file"
             raise InputError(
-                f"{path / SUMS}: {listed} {name}; the artefact was changed after it was written"
+                f"{path / SUMS}: {listed} {name or '(a line without a name)'}; the artefact was "
+                "changed after it was written"
             )
         if not os.path.lexists(path / name):
             raise InputError(f"{path / name}: is missing, but {SUMS} lists it (SHA-256 {recorded[name]})")

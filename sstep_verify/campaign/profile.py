@@ -111,8 +111,8 @@ def profile_of(
     )
     if not families:
         raise InputError(
-            f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; see "
-            "sstep-verify check --list --profile for what it has"
+            f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; leave "
+            "these out and add --list to see what it has"
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")

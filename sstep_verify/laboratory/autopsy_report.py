@@ -56,7 +56,8 @@ def sentence(found: Autopsy) -> str:
         f"{told('panel')} is a {product} panel product, which one rank without a message has as well; "
         f"{told('messages')} is left for fewer messages ({told('messages_first')} if these are counted "
         f"first, and then {told('panel_last')} for the product). Over the strong classical baseline it is "
-        f"{told('over_strong')}."
+        f"{told('over_strong')}. Factors are of the median times, and multiply; in brackets are the "
+        "quartiles of the same factors in every repeat, between which they need not lie."
     )
 
 

@@ -112,12 +112,9 @@ class Study:
         return self.predicted(s, delay) / self.cells[s, delay].seconds - 1.0
 
     def speedup(self, s: int, delay: Delay) -> tuple[float, float, float]:
-        """Classical over s-step: of the medians, between the quartiles of the repeats' own."""
+        """Classical over s-step of every repeat: lower quartile, median, upper quartile."""
         classical, own = self.cells[1, delay], self.cells[s, delay]
-        low, _, high = quartiles(
-            [a / b for a, b in zip(classical.all_seconds, own.all_seconds, strict=True)]
-        )
-        return low, classical.seconds / own.seconds, high
+        return quartiles([a / b for a, b in zip(classical.all_seconds, own.all_seconds, strict=True)])
 
     def predicted_speedup(self, s: int, delay: Delay) -> float:
         """The same, predicted."""

@@ -17,7 +17,10 @@ COLUMNS = (
     "speed-up, lower quartile", "speed-up, upper quartile", "predicted speed-up", "collectives", "words",
 )  # fmt: skip
 
-UNITS = "us: microseconds of an iteration, median [quartiles] of the repeats"
+UNITS = (
+    "us: microseconds of an iteration, median [quartiles] of the repeats; speed-up: the same of the "
+    "ratio in each repeat"
+)
 
 
 def rows(found: Study) -> Iterator[dict[str, Any]]:

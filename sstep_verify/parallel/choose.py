@@ -80,7 +80,8 @@ def choose_exchange(
         )  # fmt: skip
     return Choice(
         "allreduce", 0, panel,
-        f"{panel} panel entries a window on {ranks} rank(s): too few for a second collective to pay",
+        f"{panel} panel entries a window on {ranks} rank{'s' * (ranks > 1)}: too few for a second "
+        "collective to pay",
     )  # fmt: skip
 
 

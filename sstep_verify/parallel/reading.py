@@ -240,6 +240,6 @@ def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
     try:
         labels, mapping = two_classes(local.targets)
     except InputError as error:
-        raise InputError(f"{path.name} ({path}): {error}") from error
+        raise InputError(f"{path}: {error}") from error
     notes = tuple(filter(None, [cut, describe_mapping(mapping)]))
     return replace(local, targets=labels, task=task, notes=notes, classes=tuple(mapping))

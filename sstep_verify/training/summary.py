@@ -29,7 +29,8 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     """Say what was done, what it took, and how it ended."""
     problem, local, decided, trained = outcome.problem, outcome.local, outcome.decided, outcome.trained
     trajectory, options, timers = trained.trajectory, decided.options, outcome.timers
-    yield f"{problem.label}: {problem.samples} samples, {local.features} features, {len(timers)} rank(s)"
+    ranks = f"{len(timers)} rank{'s' * (len(timers) > 1)}"
+    yield f"{problem.label}: {problem.samples} samples, {local.features} features, {ranks}"
     yield from _shares(local.partition, timers)
     yield from local.notes
     kept = "; all kernel rows kept" if options.keep_gram else ""

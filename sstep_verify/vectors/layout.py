@@ -41,6 +41,11 @@ def is_id(name: str) -> bool:
     return len(name) <= LONGEST_ID and ID.fullmatch(name) is not None
 
 
+def is_ours(name: str) -> bool:
+    """Whether a name in a folder of vectors is one that we write there."""
+    return name in (INDEX_NAME, README_NAME) or is_id(name)
+
+
 def write_problem(request: RunRequest, folder: Path) -> None:
     """Write the problem into an existing folder."""
     write_folder(request, folder, log=False)

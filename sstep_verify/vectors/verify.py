@@ -62,7 +62,7 @@ def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda pr
     Raises
     ------
     InputError
-        If the folder is not there.
+        If the folder is not there, or holds nothing that is of vectors.
     VectorError
         If a file is missing, foreign, malformed or wrong; the first one at fault is named.
     MissingExtraError
@@ -72,6 +72,11 @@ def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda pr
     place = Path(folder)
     if not os.path.isdir(place):
         raise InputError(f"{shortened(place)}: is no folder; name one that sstep-verify vectors wrote")
+    names = {*os.listdir(place)} - {layout.README_NAME}
+    if not any(map(layout.is_ours, names)):
+        raise InputError(
+            f"{shortened(place)}: holds no vectors; name a folder that sstep-verify vectors wrote"
+        )
     index = _index(place)
     wanted = {entry.id: True for entry in index.vectors}
     listed(place, wanted | {layout.INDEX_NAME: False, layout.README_NAME: False}, "")

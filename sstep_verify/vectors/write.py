@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from sstep_verify.errors import InputError, require
@@ -47,12 +48,10 @@ def write_vectors(
     if not 1 <= count <= MOST_VECTORS:
         raise InputError(f"{count} vectors asked for; there are 1 to {MOST_VECTORS}")
     require("flint", "exact")
+    if os.path.isdir(folder):  # Before --force is advised, which is refused then.
+        _refuse_foreign(Path(folder))
     with claim([Output("DIR", folder, replace, folder=True)]) as (target,):
-        for foreign in _foreign(target):
-            raise InputError(
-                f"DIR {shortened(target)} holds {shortened(foreign)!r}, which is no part of vectors; "
-                "writing them would remove it. Name another folder"
-            )
+        _refuse_foreign(target)
         with whole_folder(target) as partial:
             entries = []
             for number in range(count):
@@ -76,12 +75,11 @@ def write_vector(number: int, parent: Path) -> Entry:
     return layout.entry(chosen.request, expected, files)
 
 
-def _foreign(target: Path) -> Iterator[str]:
-    """Names in a folder, if it is there, that are none of ours."""
-    known = {layout.INDEX_NAME, layout.README_NAME}
-    if target.is_dir():
-        yield from sorted(
-            entry.name
-            for entry in target.iterdir()
-            if entry.name not in known and not layout.is_id(entry.name)
+def _refuse_foreign(target: Path) -> None:
+    """Raise InputError if a folder, where it is there, holds anything that is not ours."""
+    names = [entry.name for entry in target.iterdir()] if target.is_dir() else []
+    if foreign := sorted(name for name in names if not layout.is_ours(name)):
+        raise InputError(
+            f"DIR {shortened(target)} holds {shortened(foreign[0])!r}, which is no part of vectors; "
+            "writing them would remove it. Name another folder"
         )

@@ -168,7 +168,7 @@ def piped(folder: Path) -> None:
 
 NOT_MADE = [
     (shutil.rmtree, "was not exported"),
-    (spoil("exit", None), "exported, but not made"),
+    (spoil("exit", None), "is written out, but not made"),
     (spoil("exit", b"fine"), "holds 'fine', which is no exit code"),
     (spoil("targets.bin", None), "targets.bin is missing: the folder was copied half"),
     (spoil("values.bin", b"\0" * 8), "values.bin is not what was exported"),

@@ -123,7 +123,7 @@ def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
     done = _run(folder, "--out", "report")
     assert done.returncode == 2
     line = done.stderr.splitlines()[-1]
-    for word in (f"{len(kept)} finished problems", "--resume", "--force"):
+    for word in (f"{len(kept)} finished problem", "--resume", "--force"):
         assert word in line
     assert _kept(folder) == kept
     assert _run(folder, "--out", "report", "--force").returncode == 0

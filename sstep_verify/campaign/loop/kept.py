@@ -18,6 +18,9 @@ from sstep_verify.reporting.write import ARTEFACTS
 
 Outcome = TypeVar("Outcome")
 
+CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
+"""Words of a message for what decides which problems there are, and how each is run."""
+
 
 def identity(definition: Definition, directory: str | None) -> dict[str, object]:
     """What must be the same for an outcome to be read back, besides the data of its own problem.
@@ -36,7 +39,7 @@ def identity(definition: Definition, directory: str | None) -> dict[str, object]
     """
     made = collect()
     return {
-        "content or path of the campaign file": digest(repr(definition)),
+        CAMPAIGN: digest(repr(definition)),
         "folder of data (--data)": str(directory) if directory else None,
         "version of sstep-verify": made["package"],
         "commit of the checkout": made["git"],
@@ -70,9 +73,8 @@ def read_outcome(
     """
     document = json.loads(outcome_path(folder, key).read_text("utf-8"))
     found = document["identity"]
-    for name, value in json.loads(json.dumps(wanted)).items():
-        if found.get(name) != value:
-            raise InputError(f"other {name}: {found.get(name)!r:.80}, now {value!r:.80}")
+    if other := _other(found, wanted):
+        raise InputError(other)
     text = json.dumps(document["outcome"])
     if digest(text) != document["sha256"]:
         raise InputError("it was changed after it was written: its SHA-256 differs")
@@ -80,6 +82,33 @@ def read_outcome(
         if not (folder / ARTEFACTS / name).is_dir():
             raise InputError(f"its artefact {name} is not there")
     return convert(document["outcome"], kind, "outcome"), text
+
+
+def of_another_run(path: Path, wanted: Mapping[str, object]) -> str:
+    """Why a kept outcome, whichever it is, cannot be of this campaign; empty if it can, or cannot be read.
+
+    Parameters
+    ----------
+    path : Path
+        Its file.
+    wanted : mapping
+        From `identity`.
+    """
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        other, command = _other(document["identity"], wanted), document.get("command")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    return f"{other}; they were made by: {command}" if other and command else other
+
+
+def _other(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
+    """What differs first, in words; empty if nothing does."""
+    for name, value in json.loads(json.dumps(wanted)).items():
+        if found.get(name) != value:
+            shown = "" if name == CAMPAIGN else f": {found.get(name)!r:.80}, now {value!r:.80}"
+            return f"other {name}{shown}"
+    return ""
 
 
 def outcome_path(folder: Path, key: str) -> Path:

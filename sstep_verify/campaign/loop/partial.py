@@ -16,7 +16,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.loop.kept import Outcome, artefact_names, digest, outcome_path, read_outcome
+from sstep_verify.campaign.loop.kept import (
+    Outcome,
+    artefact_names,
+    digest,
+    of_another_run,
+    outcome_path,
+    read_outcome,
+)
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output, claim, write_text
 from sstep_verify.reporting.write import ARTEFACTS
@@ -62,6 +69,7 @@ class Partial:
         self._finished: set[str] = set()
         self._named: set[str] = set()
         self._writable = True
+        self._command = ""
         self._held: contextlib.ExitStack | None = None
 
     @property
@@ -70,7 +78,11 @@ class Partial:
         return self._folder / ARTEFACTS
 
     def open(
-        self, kind: type[Outcome], common: Mapping[str, object], data: Mapping[str, str]
+        self,
+        kind: type[Outcome],
+        common: Mapping[str, object],
+        data: Mapping[str, str],
+        command: str = "",
     ) -> dict[str, Outcome]:
         """Take the folder over, and read back what an earlier run finished if this one resumes it.
 
@@ -83,6 +95,8 @@ class Partial:
         data : mapping of str to str
             Key of every problem that is asked for, to the SHA-256 of its data (empty if generated). Kept
             outcomes of other problems stay where they are.
+        command : str
+            The command that was given, for a later run that cannot take its outcomes.
 
         Returns
         -------
@@ -93,8 +107,10 @@ class Partial:
         ------
         InputError
             If the folder cannot be used, holds anything else or finished problems that are neither to be
-            resumed nor discarded, or another run is writing there.
+            resumed nor discarded, or nothing but problems of another campaign where it is to be resumed, or
+            another run is writing there.
         """
+        self._command = command
         self._identities = {key: {**common, "content of the data": sha} for key, sha in data.items()}
         there = self._refuse_foreign()
         held = contextlib.ExitStack()
@@ -103,12 +119,13 @@ class Partial:
         self._folder.mkdir(parents=True, exist_ok=True)
         found: dict[str, Outcome] = {}
         if self._resume:
+            self._refuse_another_run(there, common)
             found = self._read_all(kind)
-            self._say(f"{len(found)} of {len(self._identities)} problems are taken from {self._folder}")
+            self._say(self._taken(len(found), len(there)))
         elif there and not self._force:
             self._let_go()
             raise InputError(
-                f"{self._folder} holds {len(there)} finished problems of an earlier run; go on by "
+                f"{self._folder} holds {_problems(len(there))} of an earlier run; go on by "
                 "--resume, or discard them by --force"
             )
         else:
@@ -123,7 +140,9 @@ class Partial:
         text = json.dumps(asdict(outcome), default=lambda value: value.tolist())  # NumPy's numbers
         self._named |= artefact_names(text)
         if self._writable:
-            document = {"identity": self._identities[key], "sha256": digest(text)}
+            document = {
+                "identity": self._identities[key], "sha256": digest(text), "command": self._command,
+            }  # fmt: skip
             try:
                 write_text(self._path(key), json.dumps({**document, "outcome": json.loads(text)}) + "\n")
             except InputError as error:
@@ -156,7 +175,8 @@ class Partial:
         shutil.rmtree(self._folder / COPIED, ignore_errors=True)
         count = len(self._outcome_files())
         if count and not self._stays:
-            self._say(f"{count} finished problems are kept in {self._folder}: go on with --resume")
+            are = "is" if count == 1 else "are"
+            self._say(f"{_problems(count)} {are} kept in {self._folder}: go on with --resume")
         elif not self._stays:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._let_go()
@@ -181,6 +201,26 @@ class Partial:
                     "this folder; move it, or name another --out"
                 )
         return self._outcome_files()
+
+    def _refuse_another_run(self, there: list[Path], common: Mapping[str, object]) -> None:
+        """Raise InputError if all that was finished is of another campaign, and lost by going on."""
+        why = [of_another_run(path, common) for path in there]
+        if why and all(why):
+            self._let_go()
+            raise InputError(
+                f"{self._folder} holds {_problems(len(there))} that --resume cannot take: {why[0]}. Go on "
+                "with the command that made them, discard them by --force, or name another --out"
+            )
+
+    def _taken(self, found: int, there: int) -> str:
+        """Line on what is taken over."""
+        if not there:
+            return f"--resume: there is nothing to go on from in {self._folder}, so all is run"
+        asked = len(self._identities)
+        others = "" if found else f", which holds {_problems(there)}, but none of those asked for"
+        return (
+            f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {self._folder}{others}"
+        )
 
     def _read_all(self, kind: type[Outcome]) -> dict[str, Outcome]:
         found = {}
@@ -209,3 +249,7 @@ class Partial:
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 entry.unlink(missing_ok=True)
+
+
+def _problems(count: int) -> str:
+    return f"{count} finished problem{'s' * (count > 1)}"

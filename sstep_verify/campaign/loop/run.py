@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -113,7 +114,10 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
             key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
         }
         found: dict[str, Any] = plan.partial.open(
-            plan.kind.outcome, identity(plan.definition, plan.directory), digests
+            plan.kind.outcome,
+            identity(plan.definition, plan.directory),
+            digests,
+            shlex.join(plan.command),
         )
         kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()

@@ -63,7 +63,8 @@ class Shard:
         parts = enough(units, self.count)
         if self.count > len(parts):
             raise InputError(
-                f"--shard {self.words}: the campaign has {len(parts)} problems, so at most that many shards"
+                f"--shard {self.words}: the campaign has {len(parts)} problem{'s' * (len(parts) > 1)}, so "
+                "at most that many shards"
             )
         return parts[self.index - 1 :: self.count]
 

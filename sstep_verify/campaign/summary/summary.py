@@ -105,10 +105,12 @@ def summarise(
     met = meet(definition.expected, cases, verdicts, state)
     incomplete = [line for line in too_few if not any(f", {case}, s = " in line for case in met.cases)]
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in met.cases])
-    if len(cases) + met.not_judged < planned_cases:
-        incomplete.append(f"{planned_cases - len(cases)} of {planned_cases} problems not finished")
-    if met.refused:
-        incomplete.insert(0, f"{REFUSED}: {met.refused[0]}")
+    missing = planned_cases - len(cases)
+    unfinished = f"{missing} of {planned_cases} problem{'s' * (planned_cases > 1)} not finished"
+    if met.refused:  # These are the problems that are missing, so they are no reason of their own.
+        incomplete.insert(0, f"{REFUSED}: {met.refused[0]}" + f" ({unfinished})" * (missing > 0))
+    elif missing > met.not_judged:
+        incomplete.append(unfinished)
     if state.internal:
         code = 4
     elif Status.FAIL in met.statuses or met.stale:
@@ -126,7 +128,8 @@ def summarise(
         more = f" and {len(met.stale) - 1} more" if met.stale[1:] else ""
         sentence += f"; expected, but not met: {met.stale[0]}{more}"
     if incomplete:
-        more = f" and {len(incomplete) - 1} more" if incomplete[1:] else ""
+        others = len(incomplete) - 1
+        more = f" (and {others} other reason{'s' * (others > 1)})" if others else ""
         sentence += f"; incomplete: {incomplete[0]}{more}"
     if count := len(state.internal):
         sentence += f"; {count} internal error{'s' if count > 1 else ''}"

@@ -46,7 +46,8 @@ def command(folder, only, solver, command_line, **options):
     cut = definition.cut
     with threadpool_limits(1):
         batch = export(Batch(cut.profile, cut.selection, only, described), Path(folder))
-    click.echo(f"{len(batch.runs)} runs written to {folder}; make them by: sh {folder}/solve.sh")
+    runs = f"{len(batch.runs)} run{'s' * (len(batch.runs) > 1)}"
+    click.echo(f"{runs} written to {folder}; make them by: sh {folder}/solve.sh")
     click.echo(f"then: sstep-verify judge {folder}")
 
 

@@ -40,8 +40,8 @@ def command(folder, out, jobs, xfails, write_xfails):
     if left := unmade(batch, place):
         new = len(batch.runs) - len(before.runs)
         click.echo(
-            f"{len(left)} runs are not made yet, {new} of them asked for only now: sh "
-            f"{folder}/solve.sh makes them; then judge again",
+            f"{len(left)} {'runs are' if len(left) > 1 else 'run is'} not made yet, {new} of them asked "
+            f"for only now: sh {folder}/solve.sh makes what is missing; then judge again",
             err=True,
         )
     asked = Asked(out=out, only=batch.only, jobs=jobs, force=True, xfails=xfails, write_xfails=write_xfails)

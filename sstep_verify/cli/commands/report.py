@@ -22,9 +22,9 @@ def command(results, out):
     from sstep_verify.reporting import check_destination, load, write_report
     from sstep_verify.reporting.write import ARTEFACTS
 
+    document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     source = Path(results).resolve().parent
     folder = check_destination(out or source)
-    document = load(results)
     with tempfile.TemporaryDirectory() as place:
         copied = Path(place, ARTEFACTS)  # a copy: the old report stays whole until the new one is
         if (source / ARTEFACTS).is_dir():

@@ -25,7 +25,7 @@ def command(small, **options):
     Judges the labelled solvers, right and wrong, with the shipped campaigns, and lets rivals
     (numpy.allclose, the objective, LAPACK's ratio, ...) look at the same runs; finds limits of detection on
     drawn problems and holds them against doses; runs correct solvers on drawn problems, none of which may
-    fail. Less than an hour on two cores. Progress and messages call the pieces of it problems.
+    fail. About twenty minutes on two cores. Progress and messages call the pieces of it problems.
 
     It is what sstep-verify run sensitivity does. Seeds and sizes stand in the campaign file: for others
     give sstep-verify run a file of your own.

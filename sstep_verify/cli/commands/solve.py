@@ -78,7 +78,9 @@ class OrAuto(click.ParamType):
     help="Under mpiexec: end the job when no rank makes progress for so long; 0: never.",
 )  # fmt: skip
 @click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
-@click.option("--out", metavar="FILE", required=True, help="File of the result (.npz).")
+@click.option(
+    "--out", metavar="FILE", required=True, help="File of the result: NumPy's .npz, whatever its name."
+)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint beside --out, if there is one.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--test", metavar="FILE", help="LIBSVM file of samples to predict.")

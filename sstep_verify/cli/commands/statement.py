@@ -80,10 +80,11 @@ def _lines(statement) -> list[str]:
     for one in statement.sentences:
         counts.setdefault(one.outcome, []).append(one.number)
     ranks = ", ".join(map(str, statement.asked.selection.ranks))
+    problems = "problems" if len(statement.problems) > 1 else "problem"
     lines = [
         f"{statement.solver.name}: {statement.outcome} by specification {statement.specification}, profile "
         f"{statement.asked.profile}, P = {ranks}",
-        f"every one of {len(statement.problems)} problems right for s <= {statement.largest_s}"
+        f"every one of {len(statement.problems)} {problems} right for s <= {statement.largest_s}"
         if statement.largest_s
         else "not every problem is right, for whichever s",
         *(

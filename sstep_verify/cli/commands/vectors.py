@@ -50,7 +50,8 @@ def _write(folder, count, force, as_json) -> None:
     if as_json:
         click.echo(json.dumps({"vectors": len(entries), "folder": str(folder)}))
     else:
-        click.echo(f"{len(entries)} vectors written to {folder}; README.md there says how to use them")
+        vectors = f"{len(entries)} vector{'s' * (len(entries) > 1)}"
+        click.echo(f"{vectors} written to {folder}; README.md there says how to use them")
 
 
 def _verify(folder, as_json) -> None:

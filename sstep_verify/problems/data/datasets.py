@@ -237,7 +237,8 @@ def _data_set(
         try:
             targets, mapping = two_classes(targets)
         except InputError as error:
-            raise InputError(f"{name} ({source}): {error}") from error
+            where = source if Path(source).name == name else f"{name} ({source})"
+            raise InputError(f"{where}: {error}") from error
         notes.append(describe_mapping(mapping))
         classes = classes or tuple(mapping)
     matrix = _dense_or_sparse(data)

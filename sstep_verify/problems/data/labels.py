@@ -41,9 +41,11 @@ def two_classes(targets: np.ndarray) -> tuple[np.ndarray, dict[float, int]]:
     if values.size != 2:
         shown = ", ".join(f"{value:.17g}" for value in values[:_SHOWN]) or "none"
         raise InputError(
-            f"two classes are needed, but the targets hold {values.size} distinct values: {shown}"
+            f"two classes are needed, but the targets hold {values.size} distinct "
+            f"value{'s' * (values.size != 1)}: {shown}"
             f"{', ...' if values.size > _SHOWN else ''}; "
-            "choose two of the classes, or use a regression task (krr)"
+            "keep the samples of two classes in the file, write others as one class, or use krr, which "
+            "takes any numbers"
         )
     smaller, larger = (float(value) for value in values)
     return np.where(targets == smaller, -1.0, 1.0), {smaller: -1, larger: +1}

@@ -143,7 +143,8 @@ def require_content(path: str | Path, lines: int, samples: int, stored: int) -> 
         With the numbers of lines and samples read.
     """
     if samples == 0:
-        raise LineError(Path(path), 1, f"no sample in {lines} lines; {FORM}")
+        where = f"in {lines} line{'s' * (lines > 1)}" if lines else "there, for the file is empty"
+        raise LineError(Path(path), 1, f"no sample {where}; {FORM}")
     if stored == 0:
         raise LineError(Path(path), 1, f"{samples} targets but not one feature; {FORM}")
 

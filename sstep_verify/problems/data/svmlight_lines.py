@@ -82,7 +82,7 @@ def line_fault(line: bytes, largest: int) -> str | None:
         # Longer than any index allowed; int() itself refuses thousands of digits.
         number = int(index) if len(index) <= 18 else largest + 1
         if not 1 <= number <= largest:
-            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}{_why(largest)}"
+            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}{_why(number, largest)}"
         if number == previous:
             return f"index {number} occurs twice, the second time in {_show(pair)}"
         if number < previous:
@@ -104,7 +104,9 @@ def line_samples(line: bytes) -> list[Samples]:
     ]
 
 
-def _why(largest: int) -> str:
+def _why(number: int, largest: int) -> str:
+    if number < 1:
+        return ": indices count from 1"
     if largest < LARGEST_INDEX:
         return ""
     return " (one number for each feature would take more than 1 GiB: number the features without gaps)"

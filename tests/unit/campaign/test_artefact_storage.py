@@ -145,6 +145,9 @@ def test_a_list_of_digests_that_names_other_files_is_refused(path, tmp_path):
     sums.write_text(f"{whole}{_digest(tmp_path / 'outside')}  ../outside\n", encoding="ascii")
     with pytest.raises(InputError, match=r"unknown file \.\./outside"):
         read_artefact(path)
+    sums.write_text(f"{whole}rubbish\n", encoding="ascii")
+    with pytest.raises(InputError, match=r"unknown file \(a line without a name\);"):
+        read_artefact(path)
     sums.write_text("".join(line for line in whole.splitlines(True) if "problem" not in line), "ascii")
     with pytest.raises(InputError, match=r"does not list problem\.npz"):
         read_artefact(path)

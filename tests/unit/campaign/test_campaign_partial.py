@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.loop.kept import identity
+from sstep_verify.campaign.loop.kept import CAMPAIGN, identity
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.stability.units import UnitOutcome
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
@@ -51,7 +52,7 @@ class Folder:
 
     def interrupted(self, *outcomes) -> None:
         partial = self.partial(resume=False)
-        partial.open(CaseOutcome, COMMON, DATA)
+        partial.open(CaseOutcome, COMMON, DATA, "my 'long command'")
         for one in outcomes:
             partial.keep(one.case.id, one)
         partial.close()
@@ -80,7 +81,7 @@ def test_an_outcome_comes_back_as_it_was(folder):
     assert found["first"].verdicts[0].status is Status.INCONCLUSIVE
     assert folder.said == [
         f"1 of 2 problems are taken from {folder.path}",
-        f"1 finished problems are kept in {folder.path}: go on with --resume",
+        f"1 finished problem is kept in {folder.path}: go on with --resume",
     ]
 
 
@@ -132,17 +133,41 @@ def test_what_cannot_be_read_is_ignored_with_one_line(folder, damage):
     assert not folder.path.exists()
 
 
+def test_an_outcome_of_other_data_is_ignored_with_one_line(folder):
+    folder.interrupted(outcome("first"), outcome("second"))
+    assert set(folder.resumed(COMMON, {**DATA, "first": "cc"})) == {"second"}
+    assert ["other content of the data" in line for line in folder.said if "(first)" in line] == [True]
+
+
 @pytest.mark.parametrize(
-    ("common", "data", "words"),
+    ("common", "words"),
     [
-        ({"version of sstep-verify": {"version": "2"}}, DATA, "other version of sstep-verify"),
-        (COMMON, {**DATA, "first": "cc"}, "other content of the data"),
+        (
+            {"version of sstep-verify": {"version": "2"}},
+            r"other version of sstep-verify: .*'1'.*, now .*'2'",
+        ),
+        ({CAMPAIGN: "a digest"}, re.escape(f"other {CAMPAIGN}; they were made by: my 'long command'")),
     ],
 )
-def test_an_outcome_of_another_identity_is_ignored_with_one_line(folder, common, data, words):
+@pytest.mark.parametrize("asked", [DATA, {"third": ""}])
+def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folder, common, words, asked):
     folder.interrupted(outcome("first"), outcome("second"))
-    assert set(folder.resumed(common, data)) == ({"second"} if common is COMMON else set())
-    assert [words in line for line in folder.said if "(first)" in line] == [True]
+    kept = sorted(folder.path.iterdir())
+    with pytest.raises(InputError, match=f"holds 2 finished problems .*cannot take: {words}.*--force"):
+        folder.resumed(common, asked)
+    assert sorted(folder.path.iterdir()) == kept
+    assert set(folder.resumed()) == set(DATA)
+
+
+def test_where_nothing_is_taken_it_is_said_what_there_is(folder):
+    assert folder.resumed() == {}
+    assert folder.said == [f"--resume: there is nothing to go on from in {folder.path}, so all is run"]
+    folder.interrupted(outcome("first"))
+    assert folder.resumed(data={"other": "aa"}) == {}
+    assert folder.said[0].endswith(
+        f"0 of 1 problem is taken from {folder.path}, which holds 1 finished problem, but none of those "
+        "asked for"
+    )
 
 
 def test_the_identity_changes_with_campaign_file_path_of_data_and_solver_options(tmp_path):
@@ -173,7 +198,7 @@ def test_the_identity_changes_with_campaign_file_path_of_data_and_solver_options
 
 def test_what_is_there_is_refused_unless_it_is_resumed_or_discarded(folder):
     folder.interrupted(outcome("first"))
-    with pytest.raises(InputError, match=r"holds 1 finished problems .*--resume.*--force"):
+    with pytest.raises(InputError, match=r"holds 1 finished problem .*--resume.*--force"):
         folder.partial(resume=False).open(CaseOutcome, COMMON, DATA)
     assert folder.said == []
     assert set(folder.resumed()) == {"first"}

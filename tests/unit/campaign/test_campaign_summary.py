@@ -105,6 +105,18 @@ def test_exit_code(statuses, changes, code):
     assert _summary(statuses, **changes).exit_code == code
 
 
+def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_there_are():
+    refused = _summary([], planned_cases=1, state=_erred(REFUSED)).sentence
+    assert refused.endswith("; incomplete: not judged: x (1 of 1 problem not finished)")
+    refused = _summary([Status.PASS], planned_cases=5, state=_erred(REFUSED)).sentence
+    assert refused.endswith("; incomplete: not judged: x (4 of 5 problems not finished)")
+    few = _summary([Status.PASS], planned_cases=2, too_few=["0 made, 1 needed"] * 2).sentence
+    assert few.endswith("; incomplete: 0 made, 1 needed (and 2 other reasons)")
+    assert _summary([Status.PASS], planned_cases=2).sentence.endswith(
+        "incomplete: 1 of 2 problems not finished"
+    )
+
+
 def _summed(cases, verdicts, definition=None, steps=0):
     return summarise(
         definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), steps=steps,

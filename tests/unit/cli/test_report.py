@@ -47,5 +47,15 @@ def test_a_folder_with_other_files_and_a_missing_document_are_refused(folder, tm
     (folder / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match=r"thesis\.tex"):
         run(folder / "results.json")
-    with pytest.raises(InputError, match=r"none\.json: cannot be read"):
+    with pytest.raises(InputError, match=r"none\.json: cannot be read .*: No such file"):
         run(tmp_path / "none.json", "--out", tmp_path / "new")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["collected", "report"]
+
+
+def test_what_is_no_results_document_is_refused_as_that_whatever_its_folder_holds(tmp_path):
+    (tmp_path / "README.md").write_text("# Words")
+    for name, words in (
+        ("none.json", "No such file"), ("README.md", "not strict JSON"), (".", "not a regular file"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            run(tmp_path / name)

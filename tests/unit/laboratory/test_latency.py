@@ -65,6 +65,16 @@ def test_the_prediction_is_exact_where_its_assumptions_hold():
     assert found.best(LATE) == found.predicted_best(LATE) == 64
 
 
+def test_a_speed_up_is_the_median_of_the_ratios_whose_quartiles_stand_beside_it():
+    def cell(*seconds):
+        return Cell(tuple(Sample(each, 1.0, 1.0) for each in seconds))
+
+    cells = {(1, NONE): cell(10.0, 20.0, 30.0), (4, NONE): cell(2.0, 5.0, 2.0)}
+    found = Study("made up", "a problem", Plan((1, 4), (NONE,), 2, 3, 0.1), cells, {})
+    # Ratios 5, 4 and 15; that of the medians, 20 / 2, is none of them.
+    assert found.speedup(4, NONE) == pytest.approx((4.5, 5.0, 10.0))
+
+
 def test_what_the_prediction_does_not_know_shows_as_its_error():
     found = studied(MadeUp(extra=1e-3))
     assert found.error(1, LATE) < -0.5

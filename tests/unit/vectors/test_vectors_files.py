@@ -125,8 +125,9 @@ def test_what_is_there_is_replaced_only_where_it_is_vectors_and_that_is_asked_fo
     write_vectors(folder, 2, replace=True)
     assert len(verify_vectors_index(folder)) == 2
     (folder / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds 'thesis.tex', which is no part of vectors"):
-        write_vectors(folder, 1, replace=True)
+    for replace in (False, True):
+        with pytest.raises(InputError, match=r"holds 'thesis.tex', which is no part of vectors"):
+            write_vectors(folder, 1, replace=replace)
     assert (folder / "thesis.tex").read_text() == "years of work"
     assert [one.name for one in tmp_path.iterdir()] == ["some"]
 

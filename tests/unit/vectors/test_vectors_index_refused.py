@@ -101,6 +101,9 @@ def test_the_command_names_what_is_at_fault(vectors, tmp_path):
     assert told["proved"] is False
     assert told["where"] == f"{SHORTEST}/bounds64.txt"
     assert told["reason"] in result.stderr
+    (tmp_path / "README.md").write_text("of something else")
+    with pytest.raises(InputError, match="holds no vectors"):
+        CliRunner().invoke(command, [str(tmp_path), "--verify"], catch_exceptions=False)
     with pytest.raises(InputError, match="is no folder"):
         CliRunner().invoke(command, [str(tmp_path / "none"), "--verify"], catch_exceptions=False)
     for words in (["--count", "3"], ["--force"]):

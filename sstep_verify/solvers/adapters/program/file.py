@@ -129,7 +129,9 @@ class ProgramFile:
         known = [item.name for item in fields(Declaration) if item.name not in FOLLOWS]
         for name in self.declaration:
             if name not in known:
-                raise InputError(f"{where}: {name!r} is unknown{closest(name, known)}")
+                raise InputError(
+                    f"{where}: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
+                )
         counted = str(self.declaration.get("exchange", PER_WINDOW if given.witness else ""))
         if counted not in ("", PER_WINDOW):
             raise InputError(

@@ -120,7 +120,7 @@ class StoredProgramSolver(ProgramSolver):
         if not os.path.lexists(stored / EXIT):
             if self._collect is not None:
                 raise NotMadeYetError(f"the run {name} was not made yet")
-            raise NotMadeError(f"the run {name} was exported, but not made: its folder has no file exit")
+            raise NotMadeError(f"the run {name} is written out, but not made: its folder has no file exit")
         ended = _ended(stored, self._program.time_limit, tail)
         _take_results(stored, folder)
         return ended

@@ -28,7 +28,7 @@ def test_any_two_values_map_in_order(values, flags):
     ("targets", "found"),
     [
         ([1, 2, 3], "3 distinct values: 1, 2, 3"),
-        ([2, 2], "1 distinct values: 2"),
+        ([2, 2], "1 distinct value: 2; keep the samples of two classes in the file"),
         ([], "0 distinct values: none"),
         (range(29), "29 distinct values: 0, 1, 2, 3, 4, 5, ..."),
         ([0.1, 0.2, 0.30000000000000004], "0.30000000000000004"),

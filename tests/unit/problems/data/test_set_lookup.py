@@ -117,7 +117,7 @@ def test_the_task_follows_from_the_targets_unless_told(tmp_path):
     path = tmp_path / "mine"
     path.write_bytes(TEXT + b"7.5 1:1\n")
     assert datasets.load(path).task == "regression"
-    with pytest.raises(InputError, match=r"mine .*3 distinct values: 2, 4, 7\.5"):
+    with pytest.raises(InputError, match=r"mine: two classes .*3 distinct values: 2, 4, 7\.5"):
         datasets.load(path, task="classification")
     with pytest.raises(InputError, match="'ranking' is unknown"):
         datasets.load(path, task="ranking")

@@ -62,6 +62,7 @@ BAD_LINES = {
     "dangling sign": (b"1 1:-\n", "'-'"),
     "dangling index": (b"1 1:2 3\n", "'3'"),
     "dangling colon": (b"1 1:2 3:\n", "''"),
+    "index 0": (b"1 0:5\n", "index '0' in '0:5' is outside 1..134217728: indices count from 1"),
     "largest C int": (b"1 2147483647:5\n", "outside 1..134217728 (one number for each feature"),
 }
 
@@ -95,12 +96,19 @@ def test_a_long_token_is_shortened(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"# only a comment\n"])
-def test_a_file_without_samples_is_refused(tmp_path, content, suffix):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ", line 1: no sample there, for the file is empty;"),
+        (b"\n\n", ", line 1: no sample in 2 lines;"),
+        (b"# only a comment\n", ", line 1: no sample in 1 line;"),
+    ],
+)
+def test_a_file_without_samples_is_refused(tmp_path, content, words, suffix):
     path = write(tmp_path, COMPRESS[suffix](content), "empty" + suffix)
-    with pytest.raises(DataError, match="line 1: no sample in") as caught:
+    with pytest.raises(DataError) as caught:
         read_svmlight(path)
-    assert str(path) in str(caught.value)
+    assert str(caught.value).startswith(f"{path}{words}")
 
 
 def test_targets_without_any_feature_are_refused(tmp_path):
