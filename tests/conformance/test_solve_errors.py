@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -107,7 +108,10 @@ def test_an_error_of_one_rank_ends_all_and_names_it(folder, place, error, code, 
         folder, "points", "--task", "svm-l1", "--kernel", "rbf", "--out", "r", "--cache", "0", ranks=3,
         program=program,
     )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
+    # A job that one rank ends has the code of the rank that mpiexec hears of last: its own, or that of one
+    # which mpiexec has killed meanwhile.
+    aborted = "MPI_Abort" in done.stderr
+    assert done.returncode in ({code, signal.SIGKILL} if aborted else {code}), done.stdout + done.stderr
     assert done.stderr.count(words) == 1
     assert time.monotonic() - begin < 60
     assert not (folder / "r").exists()
