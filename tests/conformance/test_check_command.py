@@ -129,6 +129,8 @@ def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
         (["--exec", "./x {dir}", "--data", "small", "--task", "krr"], "no problem of it goes with"),
         (["--exec", "./x {dir}", "--setup", "false"], "setup ['false'] failed, exit code 1"),
         (["--exec", "./x {dir}", "--only", "nothing"], "nothing"),
+        (["--exec", "./x {dir}"], "'./x' is no executable file here"),
+        (["--exec", "./x {dir}", "--setup", "true"], "'./x' is no executable file here"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, told):

@@ -8,12 +8,7 @@ from sstep_verify.campaign.shipped import LEVELS, PROFILES
 from sstep_verify.cli.options.completion import complete
 from sstep_verify.cli.options.expected import expected_options
 from sstep_verify.cli.options.numbers import Numbers
-from sstep_verify.cli.options.solver import (
-    command_again,
-    definition_of_solver,
-    options_of_a_program,
-    require_program,
-)
+from sstep_verify.cli.options.solver import command_again, definition_of_solver, options_of_a_program
 from sstep_verify.cli.options.vector import definition_of_vector, final_options, refuse_options_of_a_vector
 from sstep_verify.launch.interposer import NEMESES
 
@@ -167,8 +162,6 @@ def _definition(solver, command_line, given):
     """The campaign of the profile with this solver, or that of a vector."""
     if given["final"] is None:
         refuse_options_of_a_vector(given)
-        if command_line is not None:
-            require_program(command_line)
         return definition_of_solver(solver, command_line, given)
     ranks = given["ranks"] if given["ranks"] != (1,) else ()
     runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 
 OF_A_PROGRAM = {
@@ -58,24 +57,6 @@ def definition_of_solver(solver, command_line, given):
         level=int(level[1]) if level else None, shrink=given.get("shrink") or 0.0,
     )  # fmt: skip
     return profile_of(given["profile"], solver, chosen, command_again())
-
-
-def require_program(command_line: str) -> None:
-    """Refuse a command whose program is not there: nothing could be said of a solver.
-
-    Raises
-    ------
-    InputError
-        If it is no executable file, nor the name of one on PATH.
-    """
-    from sstep_verify.errors import InputError
-
-    word = next(iter(words_of("--exec", command_line)), "")
-    if "{" not in word and shutil.which(word) is None:
-        raise InputError(
-            f"--exec {command_line!r}: {word!r} cannot be started: it is no executable file here, nor the "
-            "name of one on PATH; give its path"
-        )
 
 
 def _said_by(solver: str, option: str) -> str:

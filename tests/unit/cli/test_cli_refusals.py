@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from sstep_verify.cli import main
-from sstep_verify.cli.commands import check, oracle, run
+from sstep_verify.cli.commands import oracle, run
 from sstep_verify.cli.telling import spaced_lines
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import SIZE_VARIABLES
@@ -82,8 +82,3 @@ def test_lines_are_spaced_and_only_said_where_wanted(monkeypatch, capsys):
         told.say(f"at {now:g}")
         silent.say("never")
     assert capsys.readouterr().err.split("\n") == ["at 31", "at 62", ""]
-
-
-@pytest.mark.parametrize("line", ["./nothere {dir}", "no-such-program-anywhere {dir}", ""])
-def test_a_program_that_is_not_there_is_no_failure_of_a_solver(line):
-    assert "cannot be started" in refusal(check.command, "--exec", line)

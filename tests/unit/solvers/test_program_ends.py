@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from program_cases import ending, request
 
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.errors import RefusedError
+from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
@@ -23,6 +24,7 @@ from sstep_verify.solvers.adapters.program import (
     Program,
     ProgramFile,
     ProgramSolver,
+    set_up,
 )
 from sstep_verify.solvers.adapters.program.results import (
     ProgramError,
@@ -107,6 +109,14 @@ def test_a_program_that_cannot_be_started_says_so():
         ProgramError, match=r"exit code 127; its last words: \./no-such-program: cannot be started"
     ):
         missing.run(request())
+
+
+def test_a_program_may_come_of_its_set_up(tmp_path):
+    place = str(tmp_path / "built")
+    set_up(Program("p", (place, "{dir}"), setup=("install", "-m", "755", sys.executable, place)))
+    with pytest.raises(InputError, match="elsewhere' is no executable file"):
+        set_up(Program("p", (str(tmp_path / "elsewhere"),)))
+    set_up(Program("p", ("{dir}/program",)))  # Known with the folder of a run only.
 
 
 def test_a_hang_ends_with_everything_that_was_started(tmp_path):

@@ -174,20 +174,23 @@ def _tail(path: Path, most: int) -> str:
 
 
 def set_up(program: Program) -> None:
-    """Run a program's set-up command, if it has one.
+    """Run a program's set-up command, if it has one; the program is there afterwards.
 
     Raises
     ------
     InputError
-        If it fails; with its last words.
+        If the command fails, with its last words; if there is no program to start, of which nothing could
+        be said.
     """
-    if not program.setup:
-        return
-    ended = execute(program.setup, SETUP_LIMIT)
-    if ended.reason:
+    where, word = f"program {program.name!r}: its", program.command[0]
+    if program.setup and (ended := execute(program.setup, SETUP_LIMIT)).reason:
         told = f": {ended.told}" if ended.told else ""
-        where = f"program {program.name!r}: its setup {list(program.setup)}"
-        raise InputError(f"{where} failed, {ended.reason}{told}")
+        raise InputError(f"{where} setup {list(program.setup)} failed, {ended.reason}{told}")
+    if "{" not in word and shutil.which(word) is None:
+        raise InputError(
+            f"{where} command cannot be started: {word!r} is no executable file here, nor the name of one "
+            "on PATH; give its path, or what builds it (setup)"
+        )
 
 
 def digests(program: Program) -> dict[str, str]:
