@@ -12,6 +12,7 @@ from sstep_reference import InvalidInputError, SingularSystemError
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.checks.steps.chain import broken_chain
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
@@ -86,7 +87,7 @@ def test_no_step_of_a_correct_run_exceeds_its_bound(precision, record_property):
                 case, run, found = judged_run(scenario, tested)
             except SingularBlockError:
                 continue
-            assert step_replay._broken_chain(case, run) == ("", ())
+            assert broken_chain(case, run) == ("", ())
             assert found.first_wrong is None, (scenario.id, tested.declaration, found.first_wrong)
             assert found.judged == found.steps
             steps += found.decided

@@ -54,8 +54,8 @@ def test_right_sparse_panels_pass():
         (RBFKernel(0.3), kernel_functions, "own + norms[column] - 2.0", "0.0 - 2.0", ""),
         (RBFKernel(0.3), kernel_functions, "norms[column] - 2.0", "norms[column] - 1.9999999", ""),
         (PolynomialKernel(3, 0.5), kernel_functions, "range(degree - 1)", "range(degree)", ""),
-        (LinearKernel(), products, "np.matmul(sampled, data.T,",
-         "np.matmul(sampled[:, :2], data.T[:2],", "features lost in the reduction"),
+        (LinearKernel(), products, "few_products(self._by_feature, self._data,",
+         "few_products(self._by_feature[:2], self._data[:, :2].copy(),", "features lost in the reduction"),
     ],
 )  # fmt: skip
 def test_a_planted_defect_fails_with_a_reason(kernel, module, old, new, named):

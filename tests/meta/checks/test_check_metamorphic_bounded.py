@@ -69,13 +69,13 @@ PLANTED = {
     "divided by the number of features": (
         Hinge(0.5), products,
         (
-            "np.matmul(sampled, data.T, out=panel)",
-            "panel[:] = np.matmul(sampled, data.T) / sampled.shape[1]",
+            "few_products(self._by_feature, self._data, columns, panel, first)",
+            "few_products(self._by_feature, self._data / self._data.shape[1], columns, panel, first)",
         ),
         {"zero-columns"},
     ),
     "last feature lost": (
-        Ridge(0.05), products, ("self._data = np.ascontiguousarray(data)", "self._data = data * (np.arange(data.shape[1]) + 1 < data.shape[1])"),
+        Ridge(0.05), products, ("self._by_feature = np.ascontiguousarray(self._data.T)", "self._by_feature = np.ascontiguousarray(self._data.T) * (np.arange(data.shape[1]) + 1 < data.shape[1])[:, None]"),
         {"zero-columns", "features"},
     ),
 }  # fmt: skip

@@ -77,7 +77,7 @@ def test_a_program_is_as_late_as_its_collectives(started):
 )
 def test_a_program_that_cannot_be_compared_is_refused(places, given, said):
     with pytest.raises(InputError, match=said):
-        SomeProgram(described(("./plain", "{data}", *places), **given), problem())
+        SomeProgram(described(("true", "{data}", *places), **given), problem())
 
 
 @pytest.mark.parametrize(
@@ -87,27 +87,27 @@ def test_a_program_that_cannot_be_compared_is_refused(places, given, said):
 )
 def test_a_program_that_would_solve_another_problem_is_refused(fixed):
     with pytest.raises(InputError, match="leaves no room"):
-        SomeProgram(described(("./plain", "{s}", "{H}"), fixed), problem())
+        SomeProgram(described(("true", "{s}", "{H}"), fixed), problem())
 
 
 def test_what_is_fixed_as_the_problem_has_it_is_no_hindrance():
     fixed = {"task": "svm-l1", "kernel": "linear", "C": 1.0, "b": 1, "m": 12, "n": 4}
-    assert SomeProgram(described(("./plain", "{s}", "{H}"), fixed), problem()).name == "plain"
+    assert SomeProgram(described(("true", "{s}", "{H}"), fixed), problem()).name == "plain"
 
 
 def test_a_program_without_ranks_cannot_run_on_two():
-    program = SomeProgram(described(("./plain", "{s}", "{H}")), problem())
+    program = SomeProgram(described(("true", "{s}", "{H}")), problem())
     with pytest.raises(InputError, match="how many ranks"):
         program.sample(2, 2, Delay(), 0.1)
 
 
 def test_a_program_whose_mpi_has_no_compiler_is_refused():
-    program = SomeProgram(described(("./plain", "{s}", "{H}"), witness="no-such-mpicc"), problem())
+    program = SomeProgram(described(("true", "{s}", "{H}"), witness="no-such-mpicc"), problem())
     with pytest.raises(InputError, match="no-such-mpicc"):
         program.sample(2, 1, Delay(), 0.1)
 
 
 def test_known_s_are_kept():
-    program = SomeProgram(described(("./plain", "{s}", "{H}"), s=(1, 8)), problem())
+    program = SomeProgram(described(("true", "{s}", "{H}"), s=(1, 8)), problem())
     assert program.knows(8)
     assert not program.knows(4)
