@@ -131,10 +131,11 @@ def _of_any_ranks(name: str) -> str:
 def _right(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     largest = [right_up_to(case, verdicts) for case in cases]
     reached = sorted(set(largest) - {0})
+    problems = f"{len(cases)} problem{'s' * (len(cases) != 1)}"
     if not reached:
-        return f"right on none of {len(cases)} problems"
+        return f"right on none of {problems}"
     counts = [(s, sum(one >= s for one in largest)) for s in reached]
-    first = f"right for s <= {counts[0][0]} on {counts[0][1]} of {len(cases)} problems"
+    first = f"right for s <= {counts[0][0]} on {counts[0][1]} of {problems}"
     return ", ".join([first, *(f"s <= {s} on {count}" for s, count in counts[1:])])
 
 

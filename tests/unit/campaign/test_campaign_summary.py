@@ -151,7 +151,7 @@ def test_vacuous_cases_are_tolerated_by_id_and_listed():
 def test_a_case_that_is_right_up_to_some_s_is_vacuous_beyond_it_only():
     verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
     sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
-    assert sentence.startswith("right for s <= 1 on 1 of 1 problems, vacuous for s > 1 on 1 (a);")
+    assert sentence.startswith("right for s <= 1 on 1 of 1 problem, vacuous for s > 1 on 1 (a);")
 
 
 def test_the_sentence_says_what_was_shown():
@@ -161,7 +161,7 @@ def test_the_sentence_says_what_was_shown():
         "right for s <= 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
-    assert _summary([Status.FAIL]).sentence.startswith("right on none of 1 problems, wrong on 1")
+    assert _summary([Status.FAIL]).sentence.startswith("right on none of 1 problem, wrong on 1")
 
 
 def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
@@ -184,7 +184,7 @@ def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
 
 def test_a_verdict_of_another_check_makes_no_s_right():
     verdicts = [replace(_verdict(Status.PASS), check="trajectory")]
-    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right on none of 1 problems")
+    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right on none of 1 problem")
 
 
 def test_the_worst_detectable_stands_beside_the_median_and_the_best_does_not():
