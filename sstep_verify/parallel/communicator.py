@@ -174,6 +174,11 @@ class CountingCommunicator:
         self.collectives = self.words = 0
         self.allgather, self.barrier = inner.allgather, inner.barrier
 
+    def count(self, collectives: int, words: int) -> None:
+        """Count reductions that a rank alone leaves out, for they change nothing."""
+        self.collectives += collectives
+        self.words += words
+
     def allreduce(self, buffer: np.ndarray) -> None:
         """Count and sum."""
         self.collectives += 1

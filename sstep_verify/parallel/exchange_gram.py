@@ -8,6 +8,9 @@ formed anew every some windows without any message.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -61,6 +64,7 @@ class GramExchange:
         self._packet, self._communicator = packet, communicator
         self._clock, self._separate = clock, separate
         self._recompute, self._before = recompute, before
+        self._plain = communicator.size == 1 and not separate and not recompute
         self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
         self.weights = np.zeros(data.shape[1])
         self.columns = 0
@@ -79,6 +83,26 @@ class GramExchange:
         ended = self._before + self._packet.window + 1
         if self._recompute and ended % self._recompute == 0:
             self.restart(recurrence.vector)
+        self._clock.stop(RECURRENCE)
+
+    def together(self, most: int) -> bool:
+        """Whether windows of so many samples at most may be made by one call of `many`."""
+        return self._plain and self._local.together(most)
+
+    def many(
+        self,
+        loop: Callable[..., None],
+        columns: np.ndarray,
+        positions: np.ndarray,
+        counts: np.ndarray,
+        state: tuple[Any, ...],
+        log: np.ndarray,
+    ) -> None:
+        """Make many windows of a rank that is alone, timed as updates; parameters as of `svm_windows`."""
+        self._clock.start()
+        room, weights = self._packet.room, self.weights
+        loop(self._local.rows, room, columns, positions, counts, weights, state, log)
+        self.columns += int(counts.sum())
         self._clock.stop(RECURRENCE)
 
     def restart(self, vector: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
 
 SHORT, NARROW = 32, 40
@@ -34,9 +34,20 @@ class DenseLocal:
         self._data = np.ascontiguousarray(data)
         width, copied = features_at_once(self._data, rows), rows if rows > FEW else 0
         self._sampled = np.empty(copied * width)
-        self._part = np.empty((copied + 1) * copied if width < data.shape[1] else 0)
+        # Room for sums over some features, or for the products of all samples: never both at once.
         every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
-        self._square, self._every = np.empty((every, every)), np.empty(every)
+        part = (copied + 1) * copied if width < data.shape[1] else 0
+        self._part = np.empty(max(part, (every + 1) * every))
+
+    def together(self, most: int) -> bool:
+        """Whether windows of so many samples need no more than `rows_among` and `rows_move`."""
+        few = most <= SHORT or self._data.shape[1] <= NARROW
+        return few and not forms_all(self._data, most, NEARLY_ALL)
+
+    @property
+    def rows(self) -> tuple[np.ndarray | None, ...]:
+        """The last arguments of `rows_among` and `rows_move`."""
+        return self._data, self._sampled, self._part, None, None, None
 
     def among(
         self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
@@ -46,14 +57,16 @@ class DenseLocal:
             dense_among(self._data, columns, weights, gram, products)
             return
         if forms_all(self._data, columns.size, NEARLY_ALL):
-            np.dot(self._data, self._data.T, out=self._square)
-            np.dot(self._data, weights, out=self._every)
-            take_among(self._square, self._every, columns, gram, products)
+            every = self._data.shape[0]
+            square, sums = self._part[: every * every].reshape(every, every), self._part[-every:]
+            np.dot(self._data, self._data.T, out=square)
+            np.dot(self._data, weights, out=sums)
+            take_among(square, sums, columns, gram, products)
             return
         if columns.size <= SHORT or weights.size <= NARROW:
             dense_runs(self._data, columns, weights, self._sampled, self._part, gram, products)
             return
-        if not self._part.size:
+        if self._sampled.size >= columns.size * weights.size:
             sampled = self._sampled[: columns.size * weights.size].reshape(columns.size, -1)
             np.take(self._data, columns, axis=0, out=sampled, mode="clip")
             np.dot(sampled, sampled.T, out=gram)
@@ -97,6 +110,15 @@ class SparseLocal:
         self._rows = (data.indptr.astype(np.uint64), unsigned(data.indices), data.data)
         self._scratch = np.zeros(data.shape[1])
 
+    def together(self, most: int) -> bool:
+        """As of `DenseLocal`: always."""
+        return True
+
+    @property
+    def rows(self) -> tuple[np.ndarray | None, ...]:
+        """The last arguments of `rows_among` and `rows_move`."""
+        return None, self._scratch, None, *self._rows
+
     def among(
         self, columns: np.ndarray, weights: np.ndarray, gram: np.ndarray, products: np.ndarray
     ) -> None:
@@ -113,6 +135,30 @@ class SparseLocal:
         sparse_move(*self._rows, np.arange(vector.size), vector, weights)
 
 
+@compiled_borrowing
+def rows_among(columns, weights, gram, products, data, scratch, part, indptr, indices, values):
+    """The same as `among`, of dense data where they go `together`, or of CSR data; the others are None.
+
+    The compiler leaves out what asks for None, hence the two questions.
+    """
+    if indptr is not None:
+        sparse_among(indptr, indices, values, columns, weights, scratch, gram, products)
+    if data is not None:
+        if columns.size <= FEW:
+            dense_among(data, columns, weights, gram, products)
+        else:
+            dense_runs(data, columns, weights, scratch, part, gram, products)
+
+
+@compiled_borrowing
+def rows_move(columns, change, weights, data, scratch, part, indptr, indices, values):
+    """The same as `move`; arguments as of `rows_among`."""
+    if indptr is not None:
+        sparse_move(indptr, indices, values, columns, change, weights)
+    if data is not None:
+        dense_move(data, columns, change, weights)
+
+
 @compiled
 def take_among(square, every, columns, gram, products):
     """Take the entries among `columns` of products of all samples, and their products with the weights."""
@@ -123,7 +169,7 @@ def take_among(square, every, columns, gram, products):
             gram[place, other] = row[columns[other]]
 
 
-@compiled
+@compiled_borrowing
 def dense_among(data, columns, weights, gram, products):
     """Inner products among a few dense rows, pair by pair, and with the weights.
 
@@ -145,12 +191,14 @@ def dense_among(data, columns, weights, gram, products):
             gram[place, other] = gram[other, place] = np.dot(row, data[columns[other]])
 
 
-@compiled
+@compiled_borrowing
 def copy_run(data, columns, left, sampled):
     """Copy a run of features, from `left` on, of some rows side by side into `sampled`, shape (c, run)."""
     right = left + sampled.shape[1]
     for place in range(columns.size):
-        sampled[place] = data[columns[place], left:right]
+        row = data[columns[place], left:right]
+        for feature in range(row.size):
+            sampled[place, feature] = row[feature]
 
 
 @compiled
@@ -183,7 +231,7 @@ def dense_runs(data, columns, weights, sampled, part, gram, products):
                 gram[place, other] += square[place, other]
 
 
-@compiled
+@compiled_borrowing
 def dense_move(data, columns, change, weights):
     """Add multiples of dense rows to the weights."""
     for place in range(columns.size):
@@ -194,7 +242,7 @@ def dense_move(data, columns, change, weights):
                 weights[feature] += factor * row[feature]
 
 
-@compiled
+@compiled_borrowing
 def sparse_among(indptr, indices, values, columns, weights, scratch, gram, products):
     """Inner products among sparse rows, one spread out at a time; `scratch` is zero on entry and exit."""
     for place in range(columns.size):
@@ -214,7 +262,7 @@ def sparse_among(indptr, indices, values, columns, weights, scratch, gram, produ
             scratch[indices[entry]] = 0.0
 
 
-@compiled
+@compiled_borrowing
 def sparse_move(indptr, indices, values, columns, change, weights):
     """Add multiples of sparse rows to the weights."""
     for place in range(columns.size):

@@ -78,16 +78,42 @@ def plant(module: ModuleType, *edits: tuple[str, str]) -> Iterator[ModuleType]:
     """
     planted = edited_module(module, list(edits))
     replaced = {id(original): vars(planted)[name] for name, original in _own(module).items()}
-    restore = []
-    for name, holder in list(sys.modules.items()):
-        if not isinstance(holder, ModuleType) or name.partition(".")[0] not in PROJECT:
-            continue
-        for attribute, value in list(vars(holder).items()):
-            if id(value) in replaced:
-                restore.append((holder, attribute, value))
-                setattr(holder, attribute, replaced[id(value)])
+    restore: list[tuple[ModuleType, str, object]] = []
     try:
+        while replaced:
+            changed = []
+            for holder, attribute, value in _held():
+                if id(value) in replaced:
+                    changed.append((holder, attribute, value))
+                    setattr(holder, attribute, replaced[id(value)])
+            restore += changed
+            replaced = _callers({(id(vars(holder)), attribute) for holder, attribute, _ in changed})
         yield planted
     finally:
-        for holder, attribute, value in restore:
+        for holder, attribute, value in reversed(restore):
             setattr(holder, attribute, value)
+
+
+def _held() -> list[tuple[ModuleType, str, object]]:
+    """All that the project's modules hold, with the name under which they do."""
+    return [
+        (holder, attribute, value)
+        for name, holder in list(sys.modules.items())
+        if isinstance(holder, ModuleType) and name.partition(".")[0] in PROJECT
+        for attribute, value in list(vars(holder).items())
+    ]
+
+
+def _callers(changed: set[tuple[int, str]]) -> dict[int, object]:
+    """Compiled functions that call what was changed, and what they were compiled from.
+
+    A compiled function goes on calling what stood there when it was compiled.
+    """
+    found = {}
+    for _, _, value in _held():
+        source = getattr(value, "py_func", None)
+        if inspect.isfunction(source):
+            own = id(source.__globals__)
+            if any((own, name) in changed for name in source.__code__.co_names):
+                found[id(value)] = source
+    return found

@@ -33,6 +33,8 @@ class SvmRecurrence:
         The dual vector.
     vector : ndarray, shape (m,)
         What kernel rows are multiplied with: a times the labels.
+    small_state : tuple
+        The last arguments of `svm_small_window`.
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
@@ -43,6 +45,10 @@ class SvmRecurrence:
         self._slots = np.empty(width, dtype=np.int64)
         self._delta, self._local = np.zeros(problem.samples), np.empty((4, min(width, problem.samples)))
         self._constants = (problem.hinge.shift, problem.hinge.upper, frozen)
+        self.small_state = (
+            self._labels, self.alpha, self.vector, self._local, self._gradient, self._delta,
+            *self._constants,
+        )  # fmt: skip
 
     def step_of(self, draws: int) -> int:
         """No window goes step by step: one coordinate a step is too little."""
@@ -92,10 +98,7 @@ class SvmRecurrence:
         log: np.ndarray,
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
-        svm_window.svm_small_window(
-            gram, stale, columns, positions, self._labels, self.alpha, self.vector, self._local,
-            self._gradient, self._delta, *self._constants, log,
-        )  # fmt: skip
+        svm_window.svm_small_window(gram, stale, columns, positions, log, *self.small_state)
         return self._local[3, : columns.size]
 
 
@@ -119,6 +122,8 @@ class RidgeRecurrence:
     ----------
     alpha, vector : ndarray, shape (m,)
         The dual vector, under both names: kernel rows are multiplied with it as it is.
+    small_state : tuple
+        The last arguments of `ridge_small_window`.
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool):
@@ -132,6 +137,10 @@ class RidgeRecurrence:
         self._touched = np.zeros((2, samples), dtype=np.int32)
         self._system, self._rhs = np.empty((block, block)), np.empty(block)
         self._penalty, self._frozen = problem.ridge.penalty, frozen
+        self.small_state = (
+            self._targets, self.alpha, self._local, self._stale, self._delta, self._touched, self._system,
+            self._rhs, self._penalty, self._frozen,
+        )  # fmt: skip
 
     def step_of(self, draws: int) -> int:
         """Coordinates of a step (b) where a window of so many draws may go step by step, else 0.
@@ -201,10 +210,7 @@ class RidgeRecurrence:
         log: np.ndarray,
     ) -> np.ndarray:
         """Make one window from gram (c, c) and stale (c,); returns the changes of `vector`, (c,)."""
-        ridge_window.ridge_small_window(
-            gram, stale, columns, positions, self._targets, self.alpha, self._local, self._stale,
-            self._delta, self._touched, self._system, self._rhs, self._penalty, self._frozen, log,
-        )  # fmt: skip
+        ridge_window.ridge_small_window(gram, stale, columns, positions, log, *self.small_state)
         return self._local[2, : columns.size]
 
 

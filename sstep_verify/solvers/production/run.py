@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.parallel.clock import Clock
 from sstep_verify.parallel.column_cache import ColumnCache
 from sstep_verify.parallel.columns import WindowColumns
-from sstep_verify.parallel.communicator import Communicator, CountingCommunicator
+from sstep_verify.parallel.communicator import Communicator, CountingCommunicator, SelfCommunicator
 from sstep_verify.parallel.exchange import Exchange
 from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
 from sstep_verify.parallel.exchange_gram import GramExchange
@@ -20,6 +20,7 @@ from sstep_verify.parallel.panel import Panel
 from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.parallel.support import SupportPanel
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.gram_windows import LoneGramWindows
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 from sstep_verify.solvers.production.recurrences import RidgeRecurrence, recurrence_of
 from sstep_verify.solvers.production.windows import (
@@ -77,6 +78,8 @@ class Run:
         problem, self._request, self._options = request.problem, request, options
         samples, block = problem.samples, request.stream.block
         self._communicator = CountingCommunicator(communicator)
+        # No subclass: one may look at every reduction.
+        self._alone = type(communicator) is SelfCommunicator
         self._order: np.ndarray | None = None
         self._width = max(min(request.s, request.iterations), 1)
         self.clock = Clock()
@@ -156,7 +159,10 @@ class Run:
         draws = self._width * self._request.stream.block
         windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
         columns = WindowColumns(self._request.problem.samples, draws, windows, narrow)
-        return ExchangedWindows(self._exchange, self.recurrence, columns, self._coherent(), self._request.s)
+        shared = self.recurrence, columns, self._coherent(), self._request.s
+        if self._alone and isinstance(self._exchange, GramExchange):
+            return LoneGramWindows(self._exchange, *shared, self._communicator)
+        return ExchangedWindows(self._exchange, *shared)
 
     def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> Windows:
         """How windows are made where every rank has whole rows, which it may keep."""

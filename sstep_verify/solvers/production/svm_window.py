@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, compiled_borrowing
 
 
-@compiled
+@compiled_borrowing
 def svm_updates(rows, row_of, draws, labels, alpha, weighted, gradient, delta, shift, upper, frozen, log):
     """Make the updates of one window from the stale products in `gradient`.
 
@@ -119,10 +119,10 @@ def svm_kept_windows(
         )  # fmt: skip
 
 
-@compiled
+@compiled_borrowing
 def svm_small_window(
-    gram, stale, columns, positions, labels, alpha, weighted, local, gradient, delta, shift, upper, frozen,
-    log,
+    gram, stale, columns, positions, log, labels, alpha, weighted, local, gradient, delta, shift, upper,
+    frozen,
 ):  # fmt: skip
     """One window from the kernel entries among its distinct coordinates.
 
@@ -136,11 +136,13 @@ def svm_small_window(
         The coordinates.
     positions : ndarray of int64, shape (s,)
         Place of each draw's coordinate among them.
+    log : ndarray, shape (s,)
+        Out: the new value of the drawn coordinate after each step.
     labels, alpha, weighted : ndarray, shape (m,)
         Labels, dual vector (updated), and their product (updated).
     local : ndarray, shape (4, >= c)
         Scratch; out: row 3 holds the changes of `weighted` at `columns`.
-    gradient, delta, shift, upper, frozen, log
+    gradient, delta, shift, upper, frozen
         As in `svm_updates`, `delta` of >= c values.
     """
     count = columns.size

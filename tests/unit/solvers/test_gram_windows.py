@@ -1,0 +1,113 @@
+"""Many windows of exchange "gram" in one call: the bits, records and counts are those of one by one."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from plant import plant
+from production_runs import LOSSES
+
+from sstep_verify.parallel import gram_local
+from sstep_verify.parallel.communicator import SelfCommunicator
+from sstep_verify.parallel.exchange_gram import GramExchange
+from sstep_verify.parallel.gram_local import FEW, NARROW, SHORT, DenseLocal
+from sstep_verify.problems import IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+
+ITERATIONS, S = 95, (1, 4, FEW + 1, SHORT, SHORT + 5)
+"""Several chunks of windows, and a last one that is cut."""
+
+SHAPES = {
+    "few features": (70, 5),
+    "features in runs": (45, 300),
+    "most of the samples": (20, 400),
+    "CSR": (60, 90),
+}
+
+
+def request_of(shape: str, task: str, block: int, s: int, **options) -> RunRequest:
+    """A run on drawn data."""
+    generator = np.random.default_rng(17)
+    samples, features = SHAPES[shape]
+    data = generator.standard_normal((samples, features))
+    if shape == "CSR":
+        data = sp.csr_array(np.where(np.abs(data) < 1.2, 0.0, data))
+    targets = np.where(generator.random(samples) < 0.5, 1.0, -1.0)
+    problem = Problem(shape, data, targets, LinearKernel(), LOSSES[task])
+    stream = IndexStream("uniform", samples, block, ITERATIONS, seed=5)
+    return RunRequest(problem, stream, s, ITERATIONS, **options)
+
+
+class Another(SelfCommunicator):
+    """One process too, but nothing is known of it: windows go one by one."""
+
+
+@pytest.mark.parametrize("update", ["in-place", "frozen"])
+@pytest.mark.parametrize("s", S)
+@pytest.mark.parametrize(("task", "block"), [("svm-l1", 1), ("svm-l2", 1), ("krr", 1), ("krr", 3)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_bits_are_those_of_window_by_window(shape, task, block, s, update):
+    start = np.full(SHAPES[shape][0], 0.01)
+    request = request_of(
+        shape, task, block, s, record=(s, 2 * s), initial=start, expose_panels=True, log=True
+    )
+    together, apart = (
+        ProductionSolver(communicator, exchange="gram", update=update).run(request)
+        for communicator in (SelfCommunicator(), Another())
+    )
+    for one, other in (
+        (together.alphas, apart.alphas),
+        (together.log, apart.log),
+        (together.state["weights"], apart.state["weights"]),
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert together.counters == apart.counters
+    assert together.panels.keys() == apart.panels.keys()
+    for begin, panel in together.panels.items():
+        np.testing.assert_array_equal(panel.entries, apart.panels[begin].entries)
+
+
+@pytest.mark.parametrize(
+    ("options", "communicator", "one_by_one"),
+    [
+        ({}, SelfCommunicator(), False),
+        ({}, Another(), True),
+        ({"separate_timers": True}, SelfCommunicator(), True),
+        ({"recompute": 2}, SelfCommunicator(), True),
+    ],
+    ids=["alone", "another communicator", "separate timers", "weights formed anew"],
+)
+def test_only_a_plain_run_of_a_rank_alone_goes_in_one_call(options, communicator, one_by_one):
+    request = request_of("few features", "svm-l1", 1, 4)
+    solver = ProductionSolver(communicator, exchange="gram", **options)
+    with mock.patch.object(GramExchange, "window", autospec=True) as window:
+        solver.run(request)
+    assert window.call_count == (24 if one_by_one else 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "most", "expected"),
+    [
+        ((70, NARROW), 70, True),
+        ((70, NARROW + 1), SHORT, True),
+        ((70, NARROW + 1), SHORT + 1, False),
+        ((20, 400), 18, True),
+        ((20, 400), 20, False),
+    ],
+)
+def test_windows_go_together_where_no_product_of_a_matrix_saves_more(shape, most, expected):
+    assert DenseLocal(np.ones(shape), most).together(most) is expected
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+def test_a_defect_planted_in_an_inner_loop_acts_in_them_too(task):
+    request = request_of("few features", task, 1, 4)
+    right = ProductionSolver(exchange="gram").run(request).final
+    old = "weights[feature] += factor * row[feature]"
+    with plant(gram_local, (old, f"{old} * 1.5")):
+        assert not np.array_equal(ProductionSolver(exchange="gram").run(request).final, right)
+    np.testing.assert_array_equal(ProductionSolver(exchange="gram").run(request).final, right)
