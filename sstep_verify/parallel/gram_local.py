@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
 
-SHORT, NARROW = 32, 40
-"""Samples, or features of a rank, up to which inner products are formed in one compiled call: what NumPy's
-matrix product saves by symmetry is less than its several calls cost."""
+SMALL, NARROW = 1 << 19, 40
+"""Features of a rank times squared samples, or features alone, up to which inner products are formed in one
+compiled call: what NumPy's matrix product saves by symmetry is less than its several calls cost."""
 
 FEW = 6
 """Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
@@ -41,8 +41,12 @@ class DenseLocal:
 
     def together(self, most: int) -> bool:
         """Whether windows of so many samples need no more than `rows_among` and `rows_move`."""
-        few = most <= SHORT or self._data.shape[1] <= NARROW
-        return few and not forms_all(self._data, most, NEARLY_ALL)
+        return most <= FEW or (self._small(most) and not forms_all(self._data, most, NEARLY_ALL))
+
+    def _small(self, count: int) -> bool:
+        """Whether the inner products among so many samples are formed in one compiled call."""
+        features = self._data.shape[1]
+        return features <= NARROW or count * count * features <= SMALL
 
     @property
     def rows(self) -> tuple[np.ndarray | None, ...]:
@@ -63,7 +67,7 @@ class DenseLocal:
             np.dot(self._data, weights, out=sums)
             take_among(square, sums, columns, gram, products)
             return
-        if columns.size <= SHORT or weights.size <= NARROW:
+        if self._small(columns.size):
             dense_runs(self._data, columns, weights, self._sampled, self._part, gram, products)
             return
         if self._sampled.size >= columns.size * weights.size:

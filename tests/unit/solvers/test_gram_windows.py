@@ -13,17 +13,17 @@ from production_runs import LOSSES
 from sstep_verify.parallel import gram_local
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.gram_local import FEW, NARROW, SHORT, DenseLocal
+from sstep_verify.parallel.gram_local import FEW, NARROW, SMALL, DenseLocal
 from sstep_verify.problems import IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
-ITERATIONS, S = 95, (1, 4, FEW + 1, SHORT, SHORT + 5)
+ITERATIONS, S = 95, (1, 4, FEW + 1, 32, 37)
 """Several chunks of windows, and a last one that is cut."""
 
 SHAPES = {
     "few features": (70, 5),
-    "features in runs": (45, 300),
+    "features in runs": (45, 600),
     "most of the samples": (20, 400),
     "CSR": (60, 90),
 }
@@ -93,8 +93,9 @@ def test_only_a_plain_run_of_a_rank_alone_goes_in_one_call(options, communicator
     ("shape", "most", "expected"),
     [
         ((70, NARROW), 70, True),
-        ((70, NARROW + 1), SHORT, True),
-        ((70, NARROW + 1), SHORT + 1, False),
+        ((70, SMALL // 16**2), 16, True),
+        ((70, SMALL // 16**2), 17, False),
+        ((5, 1000), FEW, True),
         ((20, 400), 18, True),
         ((20, 400), 20, False),
     ],
