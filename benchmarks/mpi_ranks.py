@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from mpi_pieces import Case, Pieces, Timed
 
 from sstep_verify.parallel.communicator import communicator_of
+from sstep_verify.parallel.products import FEW_FEATURES
 from sstep_verify.parallel.reading import LocalData, load_local
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.solver import RunRequest
@@ -22,9 +23,9 @@ from sstep_verify.solvers.production.run import Run
 
 SEED = 20
 
-VECTORS = 8
+VECTORS = 6
 """Vectors of m words that a run holds beside data and panel: targets, dual vector, its product with the
-labels or the window's increments, squared norms, marks of coordinates, two recorded dual vectors."""
+labels or the window's increments, marks of increments, squared norms, marks of coordinates."""
 
 _held: dict[str, Any] = {}
 """The data, and the last problem made of them: kept between calls."""
@@ -148,24 +149,27 @@ def measure(comm, case: Case, repeats: int, seconds: float) -> dict[str, Any]:
 def memory(comm, case: Case) -> dict[str, int]:
     """Bytes of arrays of this rank in a run: what it holds of the data, and the most that the run adds.
 
-    The formula is ``f m n / P + s b m`` (f words a value: 1 dense, 3 in both sparse orders), with the
-    exchange's own panels; what the vectors take is given apart.
+    The formula is ``f m n / P + s b m`` (f words a value: 1 dense, 2 where panels are formed of so few
+    features that the solver holds them in both orders, 3 in both sparse orders), with the exchange's own
+    panels; what the vectors take is given apart.
     """
     problem = _problem(case)
     stream = IndexStream("uniform", problem.samples, case.b, 4 * case.s, SEED)
     request = RunRequest(problem, stream, case.s, 4 * case.s)
-    solver = ProductionSolver(communicator_of(comm), exchange=case.exchange, columns="local")
-    # What a first run leaves behind, compiled functions and modules, is no array of a run.
-    solver.run(request)
+    options = Options(exchange=case.exchange, columns="local")
+    # What a first run leaves behind, compiled functions and modules, is no array of a run; nor is what a
+    # caller has recorded, hence not through the solver.
+    Run(options, communicator_of(comm), request).advance(0, stream.length)
     gc.collect()
     tracemalloc.start()
-    solver.run(request)
+    Run(options, communicator_of(comm), request).advance(0, stream.length)
     added = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     data, most = problem.data, min(case.s * case.b, problem.samples)
     parts = (data.data, data.indices, data.indptr) if sp.issparse(data) else (data,)
     held = sum(part.nbytes for part in (*parts, problem.targets))
-    words = 3 * data.nnz if sp.issparse(data) else data.size
+    both = case.exchange != "gram" and data.shape[1] <= FEW_FEATURES
+    words = 3 * data.nnz if sp.issparse(data) else (1 + both) * data.size
     panel, small_words = most * problem.samples, most * most + most
     words += {
         "allreduce": panel,

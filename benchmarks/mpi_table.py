@@ -47,7 +47,7 @@ LEGEND = """\
 Medians of the slowest rank, wall-clock microseconds per iteration. ratio: time over the floor (product,
 kernel function and collective, each alone in the same run), median and quartiles; cpu: the same of
 processor times. memory: array bytes of a rank over f m n / P + s b m or the exchange's formula; vectors:
-over that and 8 vectors of m words. * more ranks than cores.
+over that and 6 vectors of m words. * more ranks than cores.
 """
 
 HEADER = (

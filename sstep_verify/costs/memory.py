@@ -199,7 +199,7 @@ def _gram_scratch(sizes: Sizes) -> int:
     copied, width = sizes.rows if sizes.rows > FEW else 0, features_at_once(sizes, sizes.rows)
     part = copied * (copied + 1) if width < features else 0
     square = samples * samples + samples if forms_all(sizes, NEARLY_ALL) else 0
-    return WORD * (features + copied * width + part + square)
+    return WORD * (features + copied * width + max(part, square))
 
 
 def forms_all(sizes: Sizes, share: float) -> bool:

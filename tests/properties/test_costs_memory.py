@@ -118,6 +118,17 @@ def test_every_byte_of_long_blocks(samples, block, s, features, density):
         )
 
 
+@pytest.mark.parametrize("s", [8, 17, 18, 19, 20, 64])
+@pytest.mark.parametrize("features", [300, 320, 900])
+def test_every_byte_of_few_samples_with_many_features(features, s):
+    """Exchange gram: products of all samples and sums over some features take turns in one room."""
+    problem = made_problem("svm-l1", KERNELS[0], 20, features, 1.0)
+    request = RunRequest(problem, IndexStream("cyclic", 20, 1, 2 * s), s, 2 * s)
+    communicator = SimulatedCommunicator(0, 1)
+    run = made_run(request, communicator, "gram")
+    assert held(run, request) == resident("gram", sizes_of(request, communicator, "")).total
+
+
 def sparse_request(samples: int, s: int) -> RunRequest:
     problem = made_problem("svm-l1", KERNELS[0], samples, 5, 0.5)
     problem = replace(problem, data=sp.csr_array(np.ones((samples, 5))))
