@@ -72,3 +72,15 @@ def half_interval(times: Sequence[float]) -> float:
     if count <= len(EARLY):
         return EARLY[count - 1] * level
     return max(FLOOR * level, 3 * spread_of(times) / math.sqrt(count))
+
+
+def beside(one: Candidate, best: Candidate) -> bool:
+    """Whether a candidate is a neighbour of the best, and may only seem worse."""
+    return one.exchange == best.exchange and one.s in (best.s // 2, best.s, 2 * best.s)
+
+
+def expected_next(answers: Sequence[float]) -> float:
+    """Time per iteration expected of the next s of a walk: it grows as it did last, at most twofold."""
+    if len(answers) < 2:
+        return answers[-1] if answers else 0.0
+    return answers[-1] * min(max(answers[-1] / answers[-2], 1.0), 2.0)

@@ -23,7 +23,9 @@ disturbed. Exploring ends when one is left, or all that are left are within `ALI
 there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and the
 other way only if that was in vain; the walk ends at `NEAR` times the best. Without such a cause the
 neighbours are tried again after `AGAIN` windows, of a batch at most `COUNTED`, then after twice as many,
-and so on, unless one of them was better. Where times rose meanwhile, exploring goes on as after an alarm.
+and so on, unless one of them was better. With them goes the best of the others, if it took at most `NEAR`
+times as long when last tried: products are formed in ways that change with s, so more than one s may be a
+least. Where times rose meanwhile, exploring goes on as after an alarm.
 
 Batches are as many whole windows as are expected to take a `quantum`, by the s beside where a candidate was
 never tried; while exploring less where little is left to be made. They are to be cut after `FAR` quanta.
@@ -40,6 +42,8 @@ from sstep_verify.costs.timings import (
     Batch,
     Candidate,
     Tried,
+    beside,
+    expected_next,
     half_interval,
     middle,
     powers_of_two,
@@ -198,6 +202,8 @@ class Tuner:
                 yield from self._walk(exchange, begin, direction, far, reach)
                 if far == NEAR and reach > 1 and self._leader(start) != start:
                     break
+        if reach == 1:
+            yield from self._other(start)
         if self._asked not in self._times:
             yield self._leader(start)  # The last answer is late.
         for _ in range(NEAR_ROUNDS if far == NEAR else ROUNDS):
@@ -214,7 +220,7 @@ class Tuner:
         while 0 <= place < len(self._sizes) and len(seen) <= reach:
             candidate = Candidate(exchange, self._sizes[place])
             answers = [middle(self._times[one]) for one in seen if one in self._times]
-            if direction > 0 and not self._affordable(candidate, _expected_next(answers)):
+            if direction > 0 and not self._affordable(candidate, expected_next(answers)):
                 if sure:
                     return
                 sure = True
@@ -229,6 +235,19 @@ class Tuner:
                 return
             place += direction
 
+    def _other(self, start: Candidate) -> Iterator[Candidate]:
+        """The best beyond the neighbours, as it was when last tried, if it was not far behind."""
+        known = {
+            one: last for one, (_, last) in self._totals.items()
+            if one.exchange == start.exchange and not beside(one, start)
+        }  # fmt: skip
+        if known:
+            other = min(known, key=known.__getitem__)
+            near = known[other] <= NEAR * self._fastest(math.inf)
+            if near and self._affordable(other, known[other]):
+                self._asked = other
+                yield other
+
     def _left(self) -> list[Candidate]:
         """Candidates that are not out; the best alone where the others are alike."""
         bounds = {one: (middle(times), half_interval(times)) for one, times in self._times.items()}
@@ -236,7 +255,7 @@ class Tuner:
         level = bounds[best][0] + bounds[best][1]
         left = [
             one for one, (time, half) in bounds.items()
-            if time - half <= level or (len(self._times[one]) == 1 and _beside(one, best))
+            if time - half <= level or (len(self._times[one]) == 1 and beside(one, best))
         ]  # fmt: skip
         known = all(len(self._times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
@@ -284,15 +303,3 @@ class Tuner:
 
     def _begin(self, why: str, directions: Sequence[int], reach: int = 64) -> None:
         self._plan = self._explore(why, [self._best.exchange], directions, NEAR, reach)
-
-
-def _beside(one: Candidate, best: Candidate) -> bool:
-    """Whether a candidate is a neighbour of the best, and may only seem worse."""
-    return one.exchange == best.exchange and one.s in (best.s // 2, best.s, 2 * best.s)
-
-
-def _expected_next(answers: Sequence[float]) -> float:
-    """Time per iteration expected of the next s of a walk: it grows as it did last, at most twofold."""
-    if len(answers) < 2:
-        return answers[-1] if answers else 0.0
-    return answers[-1] * min(max(answers[-1] / answers[-2], 1.0), 2.0)
