@@ -7,6 +7,7 @@ gives an infinity or a NaN, as IEEE says, and not an exception.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -53,7 +54,40 @@ def _made(function: Function, *, counted: bool) -> Function:
     cacheable = os.path.exists(function.__code__.co_filename)
     # Numba has no public name for it. It is said either way: a function takes after the one that calls it.
     references: dict[str, Any] = {"_nrt": counted} if hasattr(DefaultOptions, "_nrt") else {}
-    made = numba.njit(
+    decorate = numba.njit(
         cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
     )
-    return cast(Function, made(function))
+    made = decorate(function)
+    if cacheable:
+        _forget_if_older(made, function)
+    return cast(Function, made)
+
+
+_CALLED: dict[str, frozenset[str]] = {}
+"""Other files whose compiled functions those of a file may call, and the files that these may call."""
+
+
+def _called_files(function: Callable[..., Any]) -> frozenset[str]:
+    """The entry of a function's file, made for its first compiled function: what is imported is there."""
+    own = function.__code__.co_filename
+    if own not in _CALLED:
+        sources = (getattr(value, "py_func", None) for value in function.__globals__.values())
+        files = {source.__code__.co_filename for source in sources if source is not None} - {own}
+        _CALLED[own] = frozenset(files).union(*(_CALLED.get(file, ()) for file in files))
+    return _CALLED[own]
+
+
+def _forget_if_older(made: Any, function: Callable[..., Any]) -> None:
+    """Remove what is kept of a function if a file whose functions it may call was written later.
+
+    Numba looks at a function's own file alone, and would go on with what it compiled of the others.
+    """
+    files = _called_files(function)
+    if not files:
+        return
+    own = os.path.basename(function.__code__.co_filename).removesuffix(".py")
+    newest = max(os.stat(file).st_mtime for file in files)
+    with contextlib.suppress(OSError):
+        for kept in os.scandir(made.stats.cache_path):
+            if kept.name.startswith(f"{own}.{function.__qualname__}-") and kept.stat().st_mtime <= newest:
+                os.unlink(kept)

@@ -1,7 +1,10 @@
-"""Functions compiled to borrow the arrays of their arguments."""
+"""Functions compiled to borrow the arrays of their arguments, and what is kept of compiled functions."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -73,3 +76,39 @@ def test_what_a_borrowing_function_calls_may_make_arrays():
     out = np.zeros(2)
     inner.compiled_borrowing(made(WITH_HELP, help=within))(np.array([1.0, 3.0]), out)
     assert out.tolist() == [2.0, 6.0]
+
+
+MODULE = "from sstep_verify.compiled import compiled\n"
+FIRST = MODULE + "@compiled\ndef first(x):\n    return x + {}\n"
+SECOND = MODULE + "from first import first\n@compiled\ndef second(x):\n    return first(x)\n"
+THIRD = MODULE + (
+    "from second import second\n"
+    "@compiled\ndef outer(x):\n    return third(x)\n"
+    "@compiled\ndef third(x):\n    return second(x)\n"
+    "if __name__ == '__main__':\n    from third import outer as again\n    print(again(1))\n"
+)
+
+
+def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(tmp_path):
+    """Numba itself looks at the file of the caller alone."""
+    for name, text in (("first", FIRST.format(1)), ("second", SECOND), ("third", THIRD)):
+        (tmp_path / f"{name}.py").write_text(text)
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+    }  # fmt: skip
+
+    def said() -> str:
+        command = [sys.executable, str(tmp_path / "third.py")]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    def kept() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("third.*")}
+
+    assert said() == "2\n"
+    before = kept()
+    assert before
+    assert said() == "2\n"
+    assert kept() == before
+    (tmp_path / "first.py").write_text(FIRST.format(5))
+    assert said() == "6\n"

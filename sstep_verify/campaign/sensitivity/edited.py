@@ -38,8 +38,8 @@ class HangError(Exception):
 def _copy() -> Path:
     """A copy of the package for this process, removed when it ends.
 
-    Compiled code is kept from edit to edit: numba compiles a file anew whenever its time or size changes,
-    and no compiled function of an edited file is called by one of another file.
+    Compiled code is kept from edit to edit: a file is compiled anew whenever it or one whose compiled
+    functions it calls has changed, see `sstep_verify.compiled`.
     """
     folder = Path(tempfile.mkdtemp(prefix="sstep-verify-edited-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
