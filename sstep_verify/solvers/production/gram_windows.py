@@ -2,6 +2,7 @@
 
 Nobody waits for a rank that is alone, so nothing is asked of Python between one window and the next. The
 operations are those of `GramExchange` window by window, in the same order, so that the bits are the same.
+There is a loop for each recurrence: one that is handed a function is compiled anew in every process.
 """
 
 from __future__ import annotations
