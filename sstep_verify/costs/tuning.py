@@ -13,7 +13,8 @@ MAD the median absolute deviation of its k batches, but at least `FLOOR`, and be
 *Exploring*, from a candidate on: first walks to larger s and to smaller ones, one batch of each, until
 `MISSES` in a row take `FAR` times as long as the best; the same with each further exchange from the best s
 so far. No trial is made whose window, slower by as much as the s before, would lose more than `SHARE` of
-what the rest of the training takes at its best, be it that a second batch of the s before says otherwise.
+what the rest of the training takes at its best, be it that a second batch of the s before says otherwise;
+and none is made again where all trials of its s since exploring began would lose more.
 Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
 interval lies above that of the best, one beside the best only after two batches, since one may have been
 disturbed. Exploring ends when one is left, or all that are left are within `ALIKE` of the best, or after
@@ -264,9 +265,9 @@ class Tuner:
         return sorted(left, key=lambda one: (self._exchanges.index(one.exchange), one.s))
 
     def _affordable(self, candidate: Candidate, each: float) -> bool:
-        """Whether a window that takes so long an iteration loses little of what is still to come."""
-        fastest = self._fastest(each)
-        return candidate.s * (each - fastest) <= SHARE * max(self._rest, 0.0) * fastest
+        """Whether windows that take so long an iteration, one a batch, lose little of what is to come."""
+        fastest, batches = self._fastest(each), 1 + len(self._times.get(candidate, ()))
+        return batches * candidate.s * (each - fastest) <= SHARE * max(self._rest, 0.0) * fastest
 
     def _leader(self, otherwise: Candidate) -> Candidate:
         return min(self._times, key=lambda one: middle(self._times[one]), default=otherwise)

@@ -94,7 +94,7 @@ class StepsExchange(AllreduceExchange):
         super().__init__(panel, packet, communicator, clock, separate=False)
         self._ordered, self._updates = ordered, steps
         self._order, self._starts = StepOrder(panel.samples, *shape), np.empty(most, dtype=np.int64)
-        self._multiples = np.arange(min(shape[1], most)) * panel.samples
+        self._multiples, self._words = np.arange(min(shape[1], most)) * panel.samples, most * panel.samples
         self._exposed = np.empty((most if exposed else 0, panel.samples))
         self._in_order = False
 
@@ -118,12 +118,12 @@ class StepsExchange(AllreduceExchange):
         order.arrange(blocks)
         self._ordered.arrange(order.order)
         self._updates.arrange(order.order)
-        words = self._packet.payload(columns.size * samples)
+        words = self._packet.payload(self._words)
         placed, logged = positions.reshape(shape), log.reshape(shape)
         known = used = 0
         for step, last in enumerate((np.maximum.accumulate(placed.max(axis=1)) + 1).tolist()):
             rows = placed[step]
-            # Behind all that is kept, and always in the same words, which so stay in cache.
+            # At the end of the buffer, in windows of every s: behind all that is kept, and in cache.
             base = words.size - (last - known) * samples
             fresh = words[base:].reshape(last - known, samples)
             if known < last:
@@ -138,7 +138,7 @@ class StepsExchange(AllreduceExchange):
             clock.stop(RECURRENCE)
             known = last
         # Nobody else has a share of the sums: what was used is what the reduction gives.
-        self._packet.reduce(words.size)
+        self._packet.reduce(columns.size * samples)
         clock.stop(TRANSFER)
         self.columns += columns.size
 

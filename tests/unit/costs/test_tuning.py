@@ -10,7 +10,7 @@ from tuned_clock import Machine, play
 
 from sstep_verify.costs.settled import JUMP, LATE, Settled
 from sstep_verify.costs.timings import Batch, Candidate, powers_of_two
-from sstep_verify.costs.tuning import Tuner
+from sstep_verify.costs.tuning import SHARE, Tuner
 
 MACHINES = list(itertools.product((5e2, 2e4, 1e5, 1e6), (1e3, 1e4, 1e5), (1.0, 20.0, 200.0)))
 
@@ -161,3 +161,23 @@ def test_a_trial_that_costs_more_than_is_left_is_not_made():
         part = play(tuner, machine, 1)
         played, made = played + part.windows, made + part.iterations
     assert max(one.s for one in played) <= 32
+
+
+class Wobbling(Machine):
+    """Half of the batches take twice as long, so that no interval is narrow; large s lose a fifth."""
+
+    def window(self, candidate: Candidate) -> float:
+        return candidate.s * 2e4 * (1.2 if candidate.s > 64 else 1.0)
+
+    def batch(self, candidate: Candidate, windows: int) -> float:
+        return windows * self.window(candidate) * (1.0 if self._drawn.random() < 0.5 else 2.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_trials_of_an_s_lose_little_of_what_is_left(seed):
+    machine, iterations = Wobbling(seed=seed), 20_000
+    tuner, lost = Tuner(["allreduce"], 256, iterations=iterations), dict.fromkeys(powers_of_two(256), 0.0)
+    while tuner.exploring:
+        for one in play(tuner, machine, 1, lag=1).windows:
+            lost[one.s] += machine.window(one) - one.s * 2e4
+    assert max(lost.values()) <= SHARE * iterations * 2e4
