@@ -16,8 +16,8 @@ so far. No trial is made whose window, slower by as much as the s before, would 
 what the rest of the training takes at its best, be it that a second batch of the s before says otherwise;
 and none is made again where all trials of its s since exploring began would lose more.
 Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
-interval lies above that of the best, one beside the best only after two batches, since one may have been
-disturbed. Exploring ends when one is left, or all that are left are within `ALIKE` of the best, or after
+interval lies above that of the best, one beside the best, and what was the best before, only after two
+batches, since one may have been disturbed. Exploring ends when one is left, or all that are left are within `ALIKE` of the best, or after
 `ROUNDS`.
 
 *Settled* on the best (see `settled`). When batches leave what is expected, exploring begins anew from
@@ -172,12 +172,17 @@ class Tuner:
         return self._settled.batch
 
     def _windows(self, candidate: Candidate) -> int:
-        """Windows that are expected to take a quantum, from what is known of it or of those beside it."""
+        """Windows that are expected to take a quantum, from what is known of it or of those beside it.
+
+        Where that is nothing since exploring began, as it was when last tried: of one window alone what a
+        batch costs once would be most.
+        """
         beside = (
             Candidate(candidate.exchange, s) for s in (candidate.s, candidate.s // 2, 2 * candidate.s)
         )
         known = next((self._times[one] for one in beside if one in self._times), None)
-        each = middle(known) if known else self._fastest(self._quantum)
+        before = self._totals.get(candidate, (0, self._fastest(self._quantum)))[1]
+        each = middle(known) if known else before
         rest = max(SHORT * self._rest * self._fastest(math.inf), LEAST_QUANTUM)
         return min(max(int(min(self._quantum, rest) / (each * candidate.s)), 1), MOST_WINDOWS)
 
@@ -256,7 +261,8 @@ class Tuner:
         level = bounds[best][0] + bounds[best][1]
         left = [
             one for one, (time, half) in bounds.items()
-            if time - half <= level or (len(self._times[one]) == 1 and beside(one, best))
+            if time - half <= level
+            or (len(self._times[one]) == 1 and (beside(one, best) or one == self._best))
         ]  # fmt: skip
         known = all(len(self._times[one]) >= 3 for one in left)
         if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
