@@ -24,6 +24,7 @@ have recorded (a at record points, a log, panels) is not counted.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,8 +39,9 @@ CHUNK_DRAWS = 512
 TILE_WORDS = 1 << 19
 """Words of a panel that one matrix product writes."""
 
-GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
-"""Sampled rows are copied side by side: one in so many of the data's words, within two limits."""
+GATHERED_SHARE, COPIED_SHARE, GATHERED_LEAST, GATHERED_MOST = 12, 8, 1 << 12, 1 << 17
+"""Sampled rows are copied side by side: one in so many of the data's words, for panels and for gram, within
+two limits."""
 
 LONG_BLOCK, GATHER_FACTOR, PUSHED_TILE = 96, 16, 1 << 12
 """When the steps of a rank alone push their increments: coordinates of a block, draws of a window for each
@@ -54,6 +56,9 @@ FEW_FEATURES = 16
 
 ROWS_AT_ONCE = 8
 """Whole rows of which exchange support takes a part."""
+
+SMALL, NARROW = 1 << 19, 40
+"""Squared samples times features, or features alone, up to which gram makes one compiled call."""
 
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS, LEAST_BLOCK, FEW = 4, 16, 8, 128, 6
 """When reduce-scatter forms rows in tiles, and when gram copies the samples of a window."""
@@ -185,10 +190,13 @@ def _product_scratch(sizes: Sizes) -> int:
         return _transpose(sizes)
     if sizes.sparse:
         return WORD * (samples + features + 2) + (WORD + 4) * sizes.nonzeros
-    tallest = min(sizes.rows, max(TILE_WORDS // samples, 32))
-    whole = features_at_once(sizes, tallest) >= features
-    square = samples * samples if forms_all(sizes, MOST) else 0
-    return WORD * ((tallest * features if whole else 0) + max(square, 0 if whole else tallest * samples))
+    square, tile = 0, max(TILE_WORDS // samples, 32)
+    if forms_all(sizes, MOST):
+        square, tile = samples * samples, max(int(MOST * samples), 1)
+    tallest = min(sizes.rows, tile)
+    width = features_at_once(sizes, tallest, GATHERED_SHARE)
+    part = tallest * samples if width < features else 0
+    return WORD * max(square, tallest * width + part)
 
 
 def _gram_scratch(sizes: Sizes) -> int:
@@ -196,10 +204,15 @@ def _gram_scratch(sizes: Sizes) -> int:
     samples, features = sizes.samples, sizes.features
     if sizes.sparse:
         return WORD * (samples + 1 + 2 * features)
-    copied, width = sizes.rows if sizes.rows > FEW else 0, features_at_once(sizes, sizes.rows)
-    part = copied * (copied + 1) if width < features else 0
+    copied, width = sizes.rows if sizes.rows > FEW else 0, features_at_once(sizes, sizes.rows, COPIED_SHARE)
+    few = min(copied, most_small(features)) if width < features else 0
     square = samples * samples + samples if forms_all(sizes, NEARLY_ALL) else 0
-    return WORD * (features + copied * width + max(part, square))
+    return WORD * (features + max(copied * width + few * (few + 1), square))
+
+
+def most_small(features: int) -> int:
+    """Samples of so many features whose inner products are formed by one compiled call."""
+    return math.isqrt(SMALL // features) if features > NARROW else 1 << 31
 
 
 def forms_all(sizes: Sizes, share: float) -> bool:
@@ -209,9 +222,9 @@ def forms_all(sizes: Sizes, share: float) -> bool:
     return wide and sizes.rows > share * samples
 
 
-def features_at_once(sizes: Sizes, rows: int) -> int:
+def features_at_once(sizes: Sizes, rows: int, share: int) -> int:
     """Features of which so many rows are copied at once."""
-    words = min(max(sizes.samples * sizes.features // GATHERED_SHARE, GATHERED_LEAST), GATHERED_MOST)
+    words = min(max(sizes.samples * sizes.features // share, GATHERED_LEAST), GATHERED_MOST)
     return max(-(-sizes.features // max(-(-rows * sizes.features // words), 1)), 1)
 
 

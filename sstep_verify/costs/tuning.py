@@ -17,8 +17,8 @@ what the rest of the training takes at its best, be it that a second batch of th
 and none is made again where all trials of its s since exploring began would lose more.
 Then *successive elimination*: rounds of one batch of each that is left; a candidate is out when its
 interval lies above that of the best, one beside the best, and what was the best before, only after two
-batches, since one may have been disturbed. Exploring ends when one is left, or all that are left are within `ALIKE` of the best, or after
-`ROUNDS`.
+batches, since one may have been disturbed. Exploring ends when one is left, or all that are left are within
+`ALIKE` of the best, or after `ROUNDS`.
 
 *Settled* on the best (see `settled`). When batches leave what is expected, exploring begins anew from
 there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and the
@@ -28,8 +28,9 @@ and so on, unless one of them was better. With them goes the best of the others,
 times as long when last tried: products are formed in ways that change with s, so more than one s may be a
 least. Where times rose meanwhile, exploring goes on as after an alarm.
 
-Batches are as many whole windows as are expected to take a `quantum`, by the s beside where a candidate was
-never tried; while exploring less where little is left to be made. They are to be cut after `FAR` quanta.
+Batches are as many whole windows as are expected to take a `quantum`: by the s beside where a candidate was
+not tried since exploring began, or as it was before; while exploring less where little is left to be made.
+They are to be cut after `FAR` quanta.
 """
 
 from __future__ import annotations

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import dgemv, dsyrk
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.parallel.products import features_at_once, forms_all, unsigned
+from sstep_verify.parallel.products import copy_run, features_at_once, forms_all, unsigned
 
 SMALL, NARROW = 1 << 19, 40
 """Features of a rank times squared samples, or features alone, up to which inner products are formed in one
@@ -15,8 +18,16 @@ compiled call: what NumPy's matrix product saves by symmetry is less than its se
 FEW = 6
 """Samples among which inner products are taken pair by pair, for less than three calls of BLAS cost."""
 
+COPIED_SHARE = 8
+"""One in so many of the data's words is copied at once: little room is needed for sums."""
+
 NEARLY_ALL = 0.9
 """Share of the samples above which the products of all of them are formed for those among some."""
+
+
+def most_small(features: int) -> int:
+    """Samples of so many features up to which the inner products are formed in one compiled call."""
+    return math.isqrt(SMALL // max(features, 1)) if features > NARROW else 1 << 31
 
 
 class DenseLocal:
@@ -32,12 +43,12 @@ class DenseLocal:
 
     def __init__(self, data: np.ndarray, rows: int):
         self._data = np.ascontiguousarray(data)
-        width, copied = features_at_once(self._data, rows), rows if rows > FEW else 0
-        self._sampled = np.empty(copied * width)
-        # Room for sums over some features, or for the products of all samples: never both at once.
+        width, copied = features_at_once(self._data, rows, COPIED_SHARE), rows if rows > FEW else 0
+        # Copied samples, and sums over some of their features; or the products of all samples.
+        few = min(copied, most_small(data.shape[1])) if width < data.shape[1] else 0
         every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
-        part = (copied + 1) * copied if width < data.shape[1] else 0
-        self._part = np.empty(max(part, (every + 1) * every))
+        self._scratch = np.empty(max(copied * width + (few + 1) * few, (every + 1) * every))
+        self._sampled, self._part = self._scratch[: copied * width], self._scratch[copied * width :]
 
     def together(self, most: int) -> bool:
         """Whether windows of so many samples need no more than `rows_among` and `rows_move`."""
@@ -45,8 +56,7 @@ class DenseLocal:
 
     def _small(self, count: int) -> bool:
         """Whether the inner products among so many samples are formed in one compiled call."""
-        features = self._data.shape[1]
-        return features <= NARROW or count * count * features <= SMALL
+        return count <= most_small(self._data.shape[1])
 
     @property
     def rows(self) -> tuple[np.ndarray | None, ...]:
@@ -62,7 +72,7 @@ class DenseLocal:
             return
         if forms_all(self._data, columns.size, NEARLY_ALL):
             every = self._data.shape[0]
-            square, sums = self._part[: every * every].reshape(every, every), self._part[-every:]
+            square, sums = self._scratch[: every * every].reshape(every, every), self._scratch[-every:]
             np.dot(self._data, self._data.T, out=square)
             np.dot(self._data, weights, out=sums)
             take_among(square, sums, columns, gram, products)
@@ -77,20 +87,15 @@ class DenseLocal:
             np.dot(sampled, weights, out=products)
             return
         count, width = columns.size, self._sampled.size // columns.size
-        square, sums = (
-            self._part[: count * count].reshape(count, count),
-            self._part[count * count :][:count],
-        )
+        products[:] = 0.0
         for left in range(0, weights.size, width):
-            run = slice(left, min(left + width, weights.size))
-            sampled = self._sampled[: count * (run.stop - left)].reshape(count, -1)
+            right = min(left + width, weights.size)
+            sampled = self._sampled[: count * (right - left)].reshape(count, -1)
             copy_run(self._data, columns, left, sampled)
-            first = left == 0
-            np.dot(sampled, sampled.T, out=gram if first else square)
-            np.dot(sampled, weights[run], out=products if first else sums)
-            if not first:
-                gram += square
-                products += sums
+            # Half of the products, added in place: NumPy's would need room for those of a run.
+            dsyrk(1.0, sampled.T, float(left > 0), gram.T, trans=1, lower=1, overwrite_c=1)
+            dgemv(1.0, sampled.T, weights[left:right], 1.0, products, trans=1, overwrite_y=1)
+        mirror(gram)
 
     def move(self, columns: np.ndarray, change: np.ndarray, weights: np.ndarray) -> None:
         """``weights += sum_p change[p] * sample(columns[p])``."""
@@ -195,14 +200,12 @@ def dense_among(data, columns, weights, gram, products):
             gram[place, other] = gram[other, place] = np.dot(row, data[columns[other]])
 
 
-@compiled_borrowing
-def copy_run(data, columns, left, sampled):
-    """Copy a run of features, from `left` on, of some rows side by side into `sampled`, shape (c, run)."""
-    right = left + sampled.shape[1]
-    for place in range(columns.size):
-        row = data[columns[place], left:right]
-        for feature in range(row.size):
-            sampled[place, feature] = row[feature]
+@compiled
+def mirror(gram):
+    """Copy what stands above the diagonal to below it."""
+    for place in range(gram.shape[0]):
+        for other in range(place):
+            gram[place, other] = gram[other, place]
 
 
 @compiled

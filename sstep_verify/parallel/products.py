@@ -7,13 +7,13 @@ from copy import copy
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.compiled import compiled
+from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.parallel.few_features import few_products
 
 TILE_WORDS = 1 << 19
 """Words of panel written per matrix product: few enough to stay in cache while BLAS writes them."""
 
-GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 8, 1 << 12, 1 << 17
+GATHERED_SHARE, GATHERED_LEAST, GATHERED_MOST = 12, 1 << 12, 1 << 17
 """Sampled rows are copied side by side: one in so many of the data's words at once, so that the copy is
 small beside the data, but not so few words that calls cost most, nor more than fit in cache."""
 
@@ -38,9 +38,9 @@ def forms_all(data: np.ndarray, rows: int, share: float) -> bool:
     return rows > share * samples and features >= WIDE * samples and samples * samples <= TILE_WORDS
 
 
-def features_at_once(data: np.ndarray, rows: int) -> int:
+def features_at_once(data: np.ndarray, rows: int, share: int) -> int:
     """Features, at least one, of which so many rows are copied at once, in runs of nearly equal length."""
-    words = min(max(data.size // GATHERED_SHARE, GATHERED_LEAST), GATHERED_MOST)
+    words = min(max(data.size // share, GATHERED_LEAST), GATHERED_MOST)
     return max(-(-data.shape[1] // max(-(-rows * data.shape[1] // words), 1)), 1)
 
 
@@ -58,13 +58,15 @@ class DenseProducts:
     def __init__(self, data: np.ndarray, width: int):
         self._data = self._source = np.ascontiguousarray(data)
         samples, features = data.shape
-        self._tile = max(TILE_WORDS // samples, 32)
+        square, self._tile = 0, max(TILE_WORDS // samples, 32)
+        if forms_all(self._data, width, MOST):
+            square, self._tile = samples * samples, max(int(MOST * samples), 1)
         tallest = min(width, self._tile)
-        self._run = features_at_once(self._data, tallest)
-        whole = self._run >= features
-        self._sampled = np.empty((tallest if whole else 0, features))
-        square = samples * samples if forms_all(self._data, width, MOST) else 0
-        self._part = np.empty(max(square, 0 if whole else tallest * samples))
+        self._run = features_at_once(self._data, tallest, GATHERED_SHARE)
+        # Copied samples, and sums over some of their features; or the products of all samples.
+        self._copied = tallest * self._run
+        part = tallest * samples if self._run < features else 0
+        self._scratch = np.empty(max(square, self._copied + part))
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
         """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
@@ -74,7 +76,7 @@ class DenseProducts:
             np.dot(data, self._data[columns[0]], out=panel[0])
             return
         if data.shape[0] == self._data.shape[0] and forms_all(data, columns.size, MOST):
-            square = self._part[: data.shape[0] ** 2].reshape(data.shape[0], -1)
+            square = self._scratch[: data.shape[0] ** 2].reshape(data.shape[0], -1)
             np.dot(data, data.T, out=square)
             np.take(square, columns, axis=0, out=panel, mode="clip")
             return
@@ -86,18 +88,19 @@ class DenseProducts:
     def _tile_into(self, panel: np.ndarray, columns: np.ndarray, data: np.ndarray) -> None:
         """The same for so few rows that the panel stays in cache, one run of features after another."""
         count, (samples, features) = columns.size, data.shape
-        if self._run >= features:
-            sampled = self._sampled[:count]
-            np.take(self._data, columns, axis=0, out=sampled, mode="clip")
-            np.matmul(sampled, data.T, out=panel)
-            return
+        if not features:
+            panel[:] = 0.0
+        sums = panel
+        if self._run < features:
+            sums = self._scratch[self._copied :][: count * samples].reshape(count, samples)
         for left in range(0, features, self._run):
-            run = slice(left, left + self._run)
-            part = self._part[: count * samples].reshape(count, samples) if left else panel
-            # Not take, which would copy a whole run of features first; not dot, which would its transpose.
-            np.matmul(self._data[:, run][columns], data[:, run].T, out=part)
+            run = slice(left, min(left + self._run, features))
+            sampled = self._scratch[: count * (run.stop - left)].reshape(count, -1)
+            copy_run(self._data, columns, left, sampled)
+            # Not dot, which would copy the transpose of a run.
+            np.matmul(sampled, data[:, run].T, out=sums if left else panel)
             if left:
-                panel += part
+                panel += sums
 
     def over(self, rows: np.ndarray) -> DenseProducts:
         """Products of other rows, shape (m, n_local), with the same scratch."""
@@ -192,6 +195,16 @@ def unsigned(indices: np.ndarray) -> np.ndarray:
     Compiled code then has no branch for negative ones, which count from the end: a third less time.
     """
     return indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)
+
+
+@compiled_borrowing
+def copy_run(data, columns, left, sampled):
+    """Copy a run of features, from `left` on, of some rows side by side into `sampled`, shape (c, run)."""
+    right = left + sampled.shape[1]
+    for place in range(columns.size):
+        row = data[columns[place], left:right]
+        for feature in range(row.size):
+            sampled[place, feature] = row[feature]
 
 
 @compiled

@@ -207,5 +207,6 @@ def test_what_an_s_took_before_says_how_many_windows_a_batch_has(lag):
         tuner.observe(
             batches[-1], batches[-1].windows, machine.batch(batches[-1].candidate, batches[-1].windows)
         )
-    assert batches[0].candidate.s == 1 and batches[0].windows > 100
+    assert batches[0].candidate.s == 1
+    assert batches[0].windows > 100
     assert tuner.best.s == 1
