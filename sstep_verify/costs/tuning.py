@@ -30,7 +30,9 @@ least. Where times rose meanwhile, exploring goes on as after an alarm.
 
 Batches are as many whole windows as are expected to take a `quantum`: by the s beside where a candidate was
 not tried since exploring began, or as it was before; while exploring less where little is left to be made.
-They are to be cut after `FAR` quanta.
+Those of an elimination that no alarm began take as long as the longest window that is left, or what loses
+as little as a short batch may: the first iterations after a change of s find other things in cache, and
+that is to weigh alike. Batches are to be cut after `FAR` times that.
 """
 
 from __future__ import annotations
@@ -38,23 +40,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from sstep_verify.costs.known import Known
 from sstep_verify.costs.settled import Settled
-from sstep_verify.costs.timings import (
-    MOST_WINDOWS,
-    Batch,
-    Candidate,
-    Tried,
-    beside,
-    expected_next,
-    half_interval,
-    middle,
-    powers_of_two,
-)
+from sstep_verify.costs.timings import Batch, Candidate, Tried, expected_next, middle, powers_of_two
 
-ALIKE = 0.02
 FAR, MISSES, ROUNDS = 4.0, 2, 4
-SHARE, SHORT, LEAST_QUANTUM = 0.004, 5e-4, 5e4
-"""Of what the rest of the training takes: the most that a trial may lose, and a batch; its least length."""
 NEAR, NEAR_ROUNDS = 1.25, 2
 """`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
 AGAIN, COUNTED, NEIGHBOURS = 128, 4, "neighbours again"
@@ -90,11 +80,9 @@ class Tuner:
         iterations: float = math.inf, quantum: float = 3e5, settled: float = 2e6,
     ):  # fmt: skip
         self._sizes, self._exchanges = powers_of_two(most), list(exchanges)
-        self._quantum, self._longer, self._rest = quantum, settled, iterations
+        self._known, self._longer = Known(exchanges, iterations, quantum), settled
         place = min(range(len(self._sizes)), key=lambda k: abs(math.log2(self._sizes[k] / start)))
         self._best = Candidate(self._exchanges[0], self._sizes[place])
-        self._times: dict[Candidate, list[float]] = {}
-        self._totals: dict[Candidate, tuple[int, float]] = {}
         self._warm: set[str] = set()
         self._unanswered, self._last = 0, Batch(self._best, 1, False)
         self._settled = Settled(self._best, [quantum], quantum, settled)
@@ -118,10 +106,8 @@ class Tuner:
 
     @property
     def tried(self) -> list[Tried]:
-        """All candidates that were ever tried, with the mean of their last times, by exchange and s."""
-        order = {name: place for place, name in enumerate(self._exchanges)}
-        found = sorted(self._totals.items(), key=lambda item: (order[item[0].exchange], item[0].s))
-        return [Tried(candidate, count, last) for candidate, (count, last) in found]
+        """All candidates that were ever tried, with their last times, by exchange and s."""
+        return self._known.tried
 
     def choose(self) -> Batch:
         """The next batch. At most two are under way without an answer; then the last one is made again."""
@@ -145,22 +131,19 @@ class Tuner:
             Time taken.
         """
         self._unanswered = 0
-        self._rest -= iterations
+        self._known.rest -= iterations
         candidate = batch.candidate
         if not batch.counted:
             self._warm.add(candidate.exchange)
             return
         each = max(nanoseconds, 1.0) / iterations
         if self._plan is not None:
-            self._times.setdefault(candidate, []).append(each)
-            self._note(candidate, middle(self._times[candidate]))
+            self._known.add(candidate, each)
         elif candidate == self._best:
             self._watch(each)
 
-    def _note(self, candidate: Candidate, each: float) -> None:
-        self._totals[candidate] = (self._totals.get(candidate, (0, 0.0))[0] + 1, each)
-
     def _next(self) -> Batch:
+        known = self._known
         if self._plan is not None:
             candidate = next(self._plan, None)
             if candidate is None and self._rose_meanwhile():
@@ -168,27 +151,9 @@ class Tuner:
                 candidate = next(self._plan)
             if candidate is not None:
                 counted = candidate.exchange in self._warm
-                return Batch(candidate, self._windows(candidate), counted, FAR * self._quantum)
+                return Batch(candidate, known.windows(candidate), counted, FAR * known.limit)
             self._settle()
         return self._settled.batch
-
-    def _windows(self, candidate: Candidate) -> int:
-        """Windows that are expected to take a quantum, from what is known of it or of those beside it.
-
-        Where that is nothing since exploring began, as it was when last tried: of one window alone what a
-        batch costs once would be most.
-        """
-        beside = (
-            Candidate(candidate.exchange, s) for s in (candidate.s, candidate.s // 2, 2 * candidate.s)
-        )
-        known = next((self._times[one] for one in beside if one in self._times), None)
-        before = self._totals.get(candidate, (0, self._fastest(self._quantum)))[1]
-        each = middle(known) if known else before
-        rest = max(SHORT * self._rest * self._fastest(math.inf), LEAST_QUANTUM)
-        return min(max(int(min(self._quantum, rest) / (each * candidate.s)), 1), MOST_WINDOWS)
-
-    def _fastest(self, otherwise: float) -> float:
-        return min((middle(times) for times in self._times.values()), default=otherwise)
 
     # Exploring
 
@@ -197,37 +162,40 @@ class Tuner:
     ) -> Iterator[Candidate]:
         """Candidates to be tried, one after the other; answers may come one late."""
         self.explored.append(why)
-        self._times = {}
-        start = self._best
+        known, start = self._known, self._best
+        known.times, known.longest = {}, 0.0
         for exchange in exchanges:
-            begin = self._sizes.index(self._leader(start).s)
+            begin = self._sizes.index(known.leader(start).s)
             first = Candidate(exchange, self._sizes[begin])
             while exchange not in self._warm:
                 yield first
             yield first
             for direction in directions:
                 yield from self._walk(exchange, begin, direction, far, reach)
-                if far == NEAR and reach > 1 and self._leader(start) != start:
+                if far == NEAR and reach > 1 and known.leader(start) != start:
                     break
         if reach == 1:
             yield from self._other(start)
-        if self._asked not in self._times:
-            yield self._leader(start)  # The last answer is late.
+        if self._asked not in known.times:
+            yield known.leader(start)  # The last answer is late.
         for _ in range(NEAR_ROUNDS if far == NEAR else ROUNDS):
-            left = self._left()
+            left = known.left(start)
             if len(left) == 1:
                 break
+            if self._alarm is None:  # Else there is no time to lose.
+                known.longest = max(one.s * middle(known.times[one]) for one in left)
             yield from left
 
     def _walk(
         self, exchange: str, begin: int, direction: int, far: float, reach: int
     ) -> Iterator[Candidate]:
         """Larger or smaller s, until two in a row are far from the best."""
+        known = self._known
         place, seen, sure = begin + direction, [Candidate(exchange, self._sizes[begin])], False
         while 0 <= place < len(self._sizes) and len(seen) <= reach:
             candidate = Candidate(exchange, self._sizes[place])
-            answers = [middle(self._times[one]) for one in seen if one in self._times]
-            if direction > 0 and not self._affordable(candidate, expected_next(answers)):
+            answers = known.answers(seen)
+            if direction > 0 and not known.affordable(candidate, expected_next(answers)):
                 if sure:
                     return
                 sure = True
@@ -236,68 +204,40 @@ class Tuner:
             seen.append(candidate)
             self._asked = candidate
             yield candidate
-            answers = [middle(self._times[one]) for one in seen if one in self._times]
-            last = answers[-MISSES:]
-            if len(last) == MISSES and min(last) > far * self._fastest(math.inf):
+            last = known.answers(seen)[-MISSES:]
+            if len(last) == MISSES and min(last) > far * known.fastest(math.inf):
                 return
             place += direction
 
     def _other(self, start: Candidate) -> Iterator[Candidate]:
         """The best beyond the neighbours, as it was when last tried, if it was not far behind."""
-        known = {
-            one: last for one, (_, last) in self._totals.items()
-            if one.exchange == start.exchange and not beside(one, start)
-        }  # fmt: skip
-        if known:
-            other = min(known, key=known.__getitem__)
-            near = known[other] <= NEAR * self._fastest(math.inf)
-            if near and self._affordable(other, known[other]):
+        known, far = self._known, self._known.others(start)
+        if far:
+            other = min(far, key=far.__getitem__)
+            if far[other] <= NEAR * known.fastest(math.inf) and known.affordable(other, far[other]):
                 self._asked = other
                 yield other
-
-    def _left(self) -> list[Candidate]:
-        """Candidates that are not out; the best alone where the others are alike."""
-        bounds = {one: (middle(times), half_interval(times)) for one, times in self._times.items()}
-        best = min(bounds, key=lambda one: bounds[one][0])
-        level = bounds[best][0] + bounds[best][1]
-        left = [
-            one for one, (time, half) in bounds.items()
-            if time - half <= level
-            or (len(self._times[one]) == 1 and (beside(one, best) or one == self._best))
-        ]  # fmt: skip
-        known = all(len(self._times[one]) >= 3 for one in left)
-        if known and all(bounds[one][0] <= bounds[best][0] * (1 + ALIKE) for one in left):
-            return [best]
-        left = [one for one in left if one == best or self._affordable(one, bounds[one][0])]
-        return sorted(left, key=lambda one: (self._exchanges.index(one.exchange), one.s))
-
-    def _affordable(self, candidate: Candidate, each: float) -> bool:
-        """Whether windows that take so long an iteration, one a batch, lose little of what is to come."""
-        fastest, batches = self._fastest(each), 1 + len(self._times.get(candidate, ()))
-        return batches * candidate.s * (each - fastest) <= SHARE * max(self._rest, 0.0) * fastest
-
-    def _leader(self, otherwise: Candidate) -> Candidate:
-        return min(self._times, key=lambda one: middle(self._times[one]), default=otherwise)
 
     # Settled
 
     def _rose_meanwhile(self) -> bool:
         """Whether times rose while only the neighbours were tried."""
-        return self.explored[-1] == NEIGHBOURS and self._fastest(0.0) > self._settled.usual[1]
+        return self.explored[-1] == NEIGHBOURS and self._known.fastest(0.0) > self._settled.usual[1]
 
     def _settle(self) -> None:
-        before, self._best = self._best, self._leader(self._best)
+        before, self._best = self._best, self._known.leader(self._best)
         if self._best != before:
             self._patience = AGAIN
         if self._alarm is not None:
             same = self._alarm == self._best
             self._caution, self._alarm = min(2 * self._caution, CAUTION) if same else 1, None
-        times = self._times.get(self._best, [self._quantum])
-        self._settled, self._plan = Settled(self._best, times, self._quantum, self._longer), None
+        quantum = self._known.quantum
+        times = self._known.times.get(self._best, [quantum])
+        self._settled, self._plan = Settled(self._best, times, quantum, self._longer), None
 
     def _watch(self, each: float) -> None:
         """Look at a settled batch; begin to explore where that is due."""
-        self._note(self._best, self._settled.expected)
+        self._known.note(self._best, self._settled.expected)
         side = self._settled.alarm(each, self._caution)
         if side:
             self._alarmed(side)
