@@ -21,7 +21,7 @@ from mpi_pieces import Case
 from mpi_table import HEADER, LEGEND, line, say, summarise, write
 
 from sstep_verify.launch import run
-from sstep_verify.parallel.partition import partition_of
+from sstep_verify.parallel.data.partition import partition_of
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"
 COUNTS = "news20.binary.colnnz.txt.xz"

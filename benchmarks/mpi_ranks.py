@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from mpi_pieces import Case, Pieces, Timed
 
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.products import FEW_FEATURES
-from sstep_verify.parallel.reading import LocalData, load_local
+from sstep_verify.parallel.data.reading import LocalData, load_local
+from sstep_verify.parallel.panels.products import FEW_FEATURES
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
@@ -61,7 +61,7 @@ def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
 
 def _drawn(comm, samples: int, features: int) -> LocalData:
     """Columns of a dense matrix of normal numbers, with labels drawn alike on all ranks."""
-    from sstep_verify.parallel.partition import partition_of
+    from sstep_verify.parallel.data.partition import partition_of
 
     partition = partition_of(np.full(features, samples), comm.size)
     part = partition.places(comm.rank)

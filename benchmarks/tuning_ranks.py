@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.costs.timings import powers_of_two
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.reading import load_local
+from sstep_verify.parallel.data.reading import load_local
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.schedule import Schedule, windows_of

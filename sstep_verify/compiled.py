@@ -86,8 +86,8 @@ def _forget_if_older(made: Any, function: Callable[..., Any]) -> None:
     if not files:
         return
     own = os.path.basename(function.__code__.co_filename).removesuffix(".py")
-    newest = max(os.stat(file).st_mtime for file in files)
     with contextlib.suppress(OSError):
+        newest = max(os.stat(file).st_mtime for file in files)
         for kept in os.scandir(made.stats.cache_path):
             if kept.name.startswith(f"{own}.{function.__qualname__}-") and kept.stat().st_mtime <= newest:
                 os.unlink(kept)

@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.laboratory.samples import Delay
 from sstep_verify.launch.interposer import forget_interposed_counts, interposed_counts, set_delay
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.reading import load_local, with_bias
+from sstep_verify.parallel.data.reading import load_local, with_bias
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss

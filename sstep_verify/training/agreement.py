@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.shares import Failure, failure_of
+from sstep_verify.parallel.data.shares import Failure, failure_of
 
 Value = TypeVar("Value")
 

@@ -10,7 +10,7 @@ from sstep_verify import __version__
 from sstep_verify.compiled import AVAILABLE
 from sstep_verify.costs.block_size import block_size
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.choose import choose_exchange
+from sstep_verify.parallel.exchanges.choose import choose_exchange
 from sstep_verify.problems import IndexStream, Ridge
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solvers.production.monitor import default_interval

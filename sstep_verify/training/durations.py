@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.parallel.reading import LocalData
+from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.problems.data.svmlight import SUFFIXES
 from sstep_verify.solvers.production.monitor import PANEL_WORDS
 from sstep_verify.solvers.production.options import GRAM_ROWS

@@ -15,7 +15,7 @@ import numpy as np
 
 from sstep_verify.outputs import claim, write_whole
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.reading import LocalData
+from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solvers.production.schedule import Schedule

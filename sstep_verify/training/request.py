@@ -10,7 +10,7 @@ from typing import Literal
 
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output
-from sstep_verify.parallel.partition import PARTITIONS
+from sstep_verify.parallel.data.partition import PARTITIONS
 from sstep_verify.problems import Kernel, Loss, Ridge
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.solvers.production.options import EXCHANGES

@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.partition import Partition
-from sstep_verify.parallel.reading import LocalData, load_local, with_bias
-from sstep_verify.parallel.redistribute import Entries
-from sstep_verify.parallel.shares import parse_shares
+from sstep_verify.parallel.data.partition import Partition
+from sstep_verify.parallel.data.reading import LocalData, load_local, with_bias
+from sstep_verify.parallel.data.redistribute import Entries
+from sstep_verify.parallel.data.shares import parse_shares
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data import embedded
@@ -75,7 +75,7 @@ def read(request: TrainingRequest, communicator: Communicator) -> Samples:
     Raises
     ------
     InputError, DataError, MissingExtraError
-        As `parallel.reading.load_local` does; on all ranks.
+        As `parallel.data.reading.load_local` does; on all ranks.
     ReadingError
         If a rank failed for another reason.
     """
@@ -114,7 +114,7 @@ def read_new_samples(
     Raises
     ------
     DataError
-        As `parallel.reading.read_local` does.
+        As `parallel.data.reading.read_local` does.
     ReadingError
         If a rank failed for another reason.
     """

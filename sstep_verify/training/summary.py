@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.parallel.clock import PANEL, PHASES
-from sstep_verify.parallel.partition import Partition
+from sstep_verify.parallel.data.partition import Partition
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training_plan import Measured, Trained

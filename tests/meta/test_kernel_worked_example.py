@@ -21,7 +21,7 @@ from sstep_verify.checks import kernel_entries, window_replay
 from sstep_verify.numerics import kernel_matrix as judges
 from sstep_verify.numerics.rounding import OUTWARD, gamma
 from sstep_verify.oracle.balls import kernel_balls as oracle
-from sstep_verify.parallel import kernel_functions as production
+from sstep_verify.parallel.panels import kernel_functions as production
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.problems.parameters import positive
 from sstep_verify.verdict import Status

@@ -7,9 +7,9 @@ from judged import judged, small_case
 from plant import plant
 
 from sstep_verify.checks import step_replay, window_replay
-from sstep_verify.parallel import step_order
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.exchange_steps import StepsExchange
+from sstep_verify.parallel.exchanges import step_order
+from sstep_verify.parallel.exchanges.steps import StepsExchange
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ridge_steps

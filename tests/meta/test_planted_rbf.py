@@ -11,7 +11,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import kernel_entries, message_count, window_replay
-from sstep_verify.parallel import differences, kernel_functions, panel
+from sstep_verify.parallel.panels import differences, kernel_functions, panel
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers import production
 from sstep_verify.verdict import Status

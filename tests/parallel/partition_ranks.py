@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.launch.interposer import Counted, forget_interposed_counts, interposed_counts
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.partition import Partition
+from sstep_verify.parallel.data.partition import Partition
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production import run as run_module
 

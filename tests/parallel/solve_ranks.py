@@ -7,7 +7,7 @@ import numpy as np
 
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.monitor import Monitor
@@ -119,7 +119,7 @@ def predicted(comm, problem, alpha, path):
 
 def failing_to_measure(comm, problem, guilty):
     """One rank has no memory for its share of a measurement."""
-    from sstep_verify.parallel.panel import Panel
+    from sstep_verify.parallel.panels.panel import Panel
 
     usual = Panel.partial
 

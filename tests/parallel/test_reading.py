@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sstep_verify.errors import DataError, InputError
 from sstep_verify.launch import RankError, run
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.partition import column_nonzeros, partition_of
-from sstep_verify.parallel.reading import load_local, scatter_local
+from sstep_verify.parallel.data.partition import column_nonzeros, partition_of
+from sstep_verify.parallel.data.reading import load_local, scatter_local
 from sstep_verify.problems.data import datasets
 from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_length
 

@@ -22,7 +22,7 @@ from sstep_verify.costs.messages import (
 from sstep_verify.costs.simulated import SimulatedCommunicator
 from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
 from sstep_verify.costs.windows import support_counts as panel_sizes
-from sstep_verify.parallel.partition import Partition, column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import Partition, column_nonzeros, local_columns, partition_of
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

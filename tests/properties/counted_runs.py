@@ -12,7 +12,7 @@ from sstep_verify.costs.counted import CountedNumber, Tally, counted
 from sstep_verify.costs.flops import Flops, Held, Method, window_flops
 from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ridge_steps, ridge_window, windows
 from sstep_verify.solvers.production.options import Options

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sstep_verify.costs import flops
 from sstep_verify.costs.flops import Held, Method, panel_flops
 from sstep_verify.costs.simulated import SimulatedCommunicator
-from sstep_verify.parallel.kernel_functions import Power
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.parallel.products import SparseProducts
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.panels.kernel_functions import Power
+from sstep_verify.parallel.panels.products import SparseProducts
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ridge_window as production_window

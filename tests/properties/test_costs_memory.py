@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from sstep_verify.costs.memory import Sizes, resident
 from sstep_verify.costs.simulated import SimulatedCommunicator
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
-from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchange_support import SupportExchange
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.gram import GramExchange
+from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchanges.support import SupportExchange
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options

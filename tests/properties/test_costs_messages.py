@@ -16,9 +16,10 @@ from hypothesis import event, given, settings
 from sstep_verify.costs.messages import repeated_words, stated_words, window_counts
 from sstep_verify.costs.simulated import ShapeError, SimulatedCommunicator
 from sstep_verify.costs.windows import distinct_counts, distinct_of
-from sstep_verify.parallel import exchange_allreduce, exchange_gram
+from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce
+from sstep_verify.parallel.exchanges import gram as exchange_gram
+from sstep_verify.parallel.exchanges.support_panel import Support
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.support import Support
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.solver import RunRequest

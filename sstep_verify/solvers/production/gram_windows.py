@@ -12,8 +12,8 @@ import numpy as np
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.parallel.columns import WindowColumns
 from sstep_verify.parallel.communicator import CountingCommunicator
-from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.gram_local import rows_among, rows_move
+from sstep_verify.parallel.exchanges.gram import GramExchange
+from sstep_verify.parallel.exchanges.gram_local import rows_among, rows_move
 from sstep_verify.parallel.packet import TRAILER
 from sstep_verify.solvers.production.recurrences import AnyRecurrence, SvmRecurrence
 from sstep_verify.solvers.production.ridge_window import ridge_small_window

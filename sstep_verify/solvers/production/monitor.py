@@ -14,9 +14,9 @@ import numpy as np
 
 from sstep_verify.parallel.clock import Clock
 from sstep_verify.parallel.communicator import Communicator, CountingCommunicator
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.panel import Panel
+from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.values import Values, norm, ridge_values, svm_values
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sstep_verify.compiled import AVAILABLE
 from sstep_verify.declaration import Distances, Update
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.partition import PARTITIONS
+from sstep_verify.parallel.data.partition import PARTITIONS
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 

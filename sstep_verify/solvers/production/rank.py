@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.parallel.communicator import Communicator, communicator_of
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver

@@ -1,10 +1,11 @@
 """Windows of long blocks for K-RR, step by step: every step pushes its increments to what later ones need.
 
 Source: Algorithm 4, lines 10-15, right-looking. The samples stand in the order of
-`sstep_verify.parallel.step_order`. When a coordinate is drawn first, its kernel row is new and in cache,
-and its product with the current a is taken whole. From then on each step adds the products of its rows with
-its increments to those of all coordinates that are drawn later, which stand at the first places. So a row
-that is drawn again is read no further than these, and no product of whole rows is taken from memory.
+`sstep_verify.parallel.exchanges.step_order`. When a coordinate is drawn first, its kernel row is new and
+in cache, and its product with the current a is taken whole. From then on each step adds the products of
+its rows with its increments to those of all coordinates that are drawn later, which stand at the first
+places. So a row that is drawn again is read no further than these, and no product of whole rows is taken
+from memory.
 
 The products of a step are summed apart before they are added: in a window of no more steps than a block has
 coordinates no term is then rounded more often than once for each coordinate drawn before
@@ -65,7 +66,7 @@ class RidgeSteps:
         ahead: int,
         log: np.ndarray,
     ) -> None:
-        """Make one step; parameters as of `sstep_verify.parallel.exchange_steps.Steps`."""
+        """Make one step; parameters as of `sstep_verify.parallel.exchanges.steps.Steps`."""
         write_equations(
             words, starts, fresh, rows, block, place_of, ahead, self._draws, self._taken, self._targets,
             self._ordered, self._products, self._system, self._rhs, self._penalty,

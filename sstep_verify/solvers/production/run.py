@@ -10,15 +10,15 @@ from sstep_verify.parallel.clock import Clock
 from sstep_verify.parallel.column_cache import ColumnCache
 from sstep_verify.parallel.columns import WindowColumns
 from sstep_verify.parallel.communicator import Communicator, CountingCommunicator, SelfCommunicator
-from sstep_verify.parallel.exchange import Exchange
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
-from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchange_support import SupportExchange
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import Exchange
+from sstep_verify.parallel.exchanges.gram import GramExchange
+from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchanges.support import SupportExchange
+from sstep_verify.parallel.exchanges.support_panel import SupportPanel
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.panel import Panel
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.parallel.support import SupportPanel
+from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.gram_windows import LoneGramWindows
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
@@ -136,7 +136,7 @@ class Run:
         alone = self._communicator.size == 1 and not separate and not self._keeps_rows
         if alone and panel.ranged and self._width > 1 and block and isinstance(recurrence, RidgeRecurrence):
             # Imported here: few trainings need it, and all would wait.
-            from sstep_verify.parallel.exchange_steps import StepsExchange
+            from sstep_verify.parallel.exchanges.steps import StepsExchange
 
             # More steps than a block has coordinates would round a term too often, see ridge_steps.
             shape = min(self._width, block), block

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.parallel.clock import RECURRENCE, Clock
 from sstep_verify.parallel.column_cache import ColumnCache
 from sstep_verify.parallel.columns import WindowColumns
-from sstep_verify.parallel.exchange import Exchange
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import Exchange
 from sstep_verify.parallel.packet import IncoherenceError, Packet, WindowError, sign
 from sstep_verify.solvers.production.recurrences import AnyRecurrence
 from sstep_verify.trajectory import Panel

@@ -11,7 +11,9 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import kernel_entries as check
-from sstep_verify.parallel import exchange_reduce_scatter, gram_local, kernel_functions
+from sstep_verify.parallel.exchanges import gram_local
+from sstep_verify.parallel.exchanges import reduce_scatter as exchange_reduce_scatter
+from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver

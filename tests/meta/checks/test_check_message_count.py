@@ -11,7 +11,8 @@ from plant import plant
 from sstep_verify.checks import message_count as check
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.declaration import PER_WINDOW
-from sstep_verify.parallel import columns, exchange_allreduce
+from sstep_verify.parallel import columns
+from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status

@@ -12,7 +12,7 @@ from plant import plant
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.metamorphic.shared import metamorphic_key
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.parallel import kernel_functions, products
+from sstep_verify.parallel.panels import kernel_functions, products
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.parallel import exchange_reduce_scatter
 from sstep_verify.parallel.clock import PHASES, Clock
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
-from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.exchange_reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchange_support import SupportExchange
-from sstep_verify.parallel.gram_local import DenseLocal
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.exchanges import reduce_scatter as exchange_reduce_scatter
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.gram import GramExchange
+from sstep_verify.parallel.exchanges.gram_local import DenseLocal
+from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.parallel.exchanges.support import SupportExchange
+from sstep_verify.parallel.exchanges.support_panel import SupportPanel
 from sstep_verify.parallel.packet import Packet, WindowError
-from sstep_verify.parallel.panel import Panel
-from sstep_verify.parallel.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.parallel.support import SupportPanel
+from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.power.thread_ranks import on_threads
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.parallel import partition as partition_module
-from sstep_verify.parallel.partition import (
+from sstep_verify.parallel.data import partition as partition_module
+from sstep_verify.parallel.data.partition import (
     balanced_partition,
     column_nonzeros,
     dealt_partition,

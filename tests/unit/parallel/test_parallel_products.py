@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.parallel import few_features, products
-from sstep_verify.parallel.few_features import few_products
-from sstep_verify.parallel.kernel_functions import (
+from sstep_verify.parallel.panels import few_features, products
+from sstep_verify.parallel.panels.few_features import few_products
+from sstep_verify.parallel.panels.kernel_functions import (
     Gaussian,
     Identity,
     Power,
@@ -19,7 +19,7 @@ from sstep_verify.parallel.kernel_functions import (
     kernel_function_of,
     raise_entries,
 )
-from sstep_verify.parallel.products import (
+from sstep_verify.parallel.panels.products import (
     DenseProducts,
     FewFeatures,
     SparseProducts,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.parallel.step_order import StepOrder, keep_rows
+from sstep_verify.parallel.exchanges.step_order import StepOrder, keep_rows
 
 SAMPLES = 23
 

@@ -13,8 +13,8 @@ from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.partition import Partition
-from sstep_verify.parallel.reading import LocalData, with_bias
+from sstep_verify.parallel.data.partition import Partition
+from sstep_verify.parallel.data.reading import LocalData, with_bias
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

@@ -159,7 +159,7 @@ def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
 
 
 def test_weights_not_formed_anew_from_a_fail(monkeypatch):
-    from sstep_verify.parallel.exchange_gram import GramExchange
+    from sstep_verify.parallel.exchanges.gram import GramExchange
 
     monkeypatch.setattr(GramExchange, "restart", lambda self, vector: None)
     solver = TrainingSolver(interval=INTERVAL, exchange="gram")

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from plant import plant
 from production_runs import LOSSES
 
-from sstep_verify.parallel import gram_local
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.exchange_gram import GramExchange
-from sstep_verify.parallel.gram_local import FEW, NARROW, SMALL, DenseLocal
+from sstep_verify.parallel.exchanges import gram_local
+from sstep_verify.parallel.exchanges.gram import GramExchange
+from sstep_verify.parallel.exchanges.gram_local import FEW, NARROW, SMALL, DenseLocal
 from sstep_verify.problems import IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver

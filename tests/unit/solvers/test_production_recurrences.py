@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sstep_reference import Rational
 
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

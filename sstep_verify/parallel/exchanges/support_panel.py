@@ -19,8 +19,8 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.panel import Sums, sums_of
-from sstep_verify.parallel.products import DenseProducts, FewFeatures
+from sstep_verify.parallel.panels.panel import Sums, sums_of
+from sstep_verify.parallel.panels.products import DenseProducts, FewFeatures
 from sstep_verify.problems import Kernel
 
 ROWS_AT_ONCE = 8

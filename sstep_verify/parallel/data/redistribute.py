@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.partition import Partition
+from sstep_verify.parallel.data.partition import Partition
 
 PIECE = 1 << 22
 """Entries, or words of a dense matrix, that the first rank hands out at once: bounds its second copy."""

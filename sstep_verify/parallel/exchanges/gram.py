@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from sstep_verify.parallel.clock import PANEL, RECURRENCE, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchange import Recurrence
-from sstep_verify.parallel.gram_local import DenseLocal, SparseLocal
+from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.gram_local import DenseLocal, SparseLocal
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.trajectory import Panel
 
@@ -86,7 +86,7 @@ class GramExchange:
         self._clock.stop(RECURRENCE)
 
     def together(self, most: int) -> bool:
-        """Whether windows of so many samples at most may be made by one call of `many`."""
+        """Whether windows of so many draws may be made by one call of `many`."""
         return self._plain and self._local.together(most)
 
     def many(

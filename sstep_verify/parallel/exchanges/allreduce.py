@@ -10,9 +10,9 @@ import numpy as np
 
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchange import Recurrence
+from sstep_verify.parallel.exchanges.exchange import Recurrence
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.panel import Panel
+from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from sstep_verify.parallel.clock import FUNCTION, PANEL, RECURRENCE, TRANSFER, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchange import Recurrence
-from sstep_verify.parallel.exchange_allreduce import AllreduceExchange
-from sstep_verify.parallel.ordered_panel import OrderedPanel
+from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.step_order import StepOrder, keep_rows
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.panel import Panel
-from sstep_verify.parallel.step_order import StepOrder, keep_rows
+from sstep_verify.parallel.panels.ordered import OrderedPanel
+from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.kernel_functions import kernel_function_of
-from sstep_verify.parallel.products import RangedProducts
+from sstep_verify.parallel.panels.kernel_functions import kernel_function_of
+from sstep_verify.parallel.panels.products import RangedProducts
 from sstep_verify.problems import Kernel
 
 

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.differences import DenseDifferences, SparseDifferences, differences_of
-from sstep_verify.parallel.kernel_functions import KernelFunction, distance_function_of, kernel_function_of
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.parallel.products import RangedProducts, SparseProducts, products_of
+from sstep_verify.parallel.panels.differences import DenseDifferences, SparseDifferences, differences_of
+from sstep_verify.parallel.panels.kernel_functions import (
+    KernelFunction,
+    distance_function_of,
+    kernel_function_of,
+)
+from sstep_verify.parallel.panels.products import RangedProducts, SparseProducts, products_of
 from sstep_verify.problems import Kernel
 
 if TYPE_CHECKING:
-    from sstep_verify.parallel.ordered_panel import OrderedPanel
+    from sstep_verify.parallel.panels.ordered import OrderedPanel
 
 
 class Panel:
@@ -60,7 +64,7 @@ class Panel:
 
     def ordered(self) -> OrderedPanel:
         """The same with entries in another order; where `ranged`."""
-        from sstep_verify.parallel.ordered_panel import OrderedPanel
+        from sstep_verify.parallel.panels.ordered import OrderedPanel
 
         assert isinstance(self._sums, RangedProducts)
         return OrderedPanel(self._sums, self._kernel, self._norms, self.samples)

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.partition import Partition, column_nonzeros, partition_of
-from sstep_verify.parallel.redistribute import Entries, pieces, scatter_dense, scatter_sparse
-from sstep_verify.parallel.shares import failure_of, parse_shares
+from sstep_verify.parallel.data.partition import Partition, column_nonzeros, partition_of
+from sstep_verify.parallel.data.redistribute import Entries, pieces, scatter_dense, scatter_sparse
+from sstep_verify.parallel.data.shares import failure_of, parse_shares
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dgemv, dsyrk
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.parallel.products import copy_run, features_at_once, forms_all, unsigned
+from sstep_verify.parallel.panels.products import copy_run, features_at_once, forms_all, unsigned
 
 SMALL, NARROW = 1 << 19, 40
 """Features of a rank times squared samples, or features alone, up to which inner products are formed in one
@@ -51,7 +51,8 @@ class DenseLocal:
         self._sampled, self._part = self._scratch[: copied * width], self._scratch[copied * width :]
 
     def together(self, most: int) -> bool:
-        """Whether windows of so many samples need no more than `rows_among` and `rows_move`."""
+        """Whether windows of so many draws need no more than `rows_among` and `rows_move`."""
+        most = min(most, self._data.shape[0])
         return most <= FEW or (self._small(most) and not forms_all(self._data, most, NEARLY_ALL))
 
     def _small(self, count: int) -> bool:
