@@ -118,7 +118,7 @@ def main() -> int:
         "--data", default=os.environ.get("SSTEP_VERIFY_DATA"), help="folder of LIBSVM files"
     )
     parser.add_argument("--ranks", type=int, choices=[1, 2], help="P (default: both)")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of a cell (default: 5)")
+    parser.add_argument("--repeats", type=int, default=9, help="runs of a cell (default: 9)")
     parser.add_argument("--seconds", type=float, default=0.4, help="least time of one (default: 0.4)")
     parser.add_argument("--quick", action="store_true", help="three cells")
     default = Path("sstep-verify-out/benchmarks/tuning.json")

@@ -14,7 +14,7 @@ from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ridge_steps, ridge_window, windows
+from sstep_verify.solvers.production import block_solve, ridge_steps, ridge_window, windows
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 
@@ -45,7 +45,7 @@ def recast(thing, tally: Tally, memo: dict):
 @contextmanager
 def counting(tally: Tally, solves: list[int]):
     """Compiled functions as plain Python, a clock that tells flops, and solves told apart."""
-    plain = ridge_window.solve_in_place
+    plain = block_solve.solve_in_place
     plain = getattr(plain, "py_func", plain)
 
     def solve(system, vector):
@@ -65,7 +65,7 @@ def counting(tally: Tally, solves: list[int]):
                 if uncompiled:
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
         for owner, name in (
-            (ridge_window, "solve_in_place"), (ridge_window, "solve_long"), (ridge_steps, "solve_long"),
+            (ridge_window, "solve_in_place"), (block_solve, "solve_long"), (ridge_steps, "solve_long"),
         ):  # fmt: skip
             stack.enter_context(mock.patch.object(owner, name, solve))
         stack.enter_context(mock.patch.object(windows.Coherent, "sign"))

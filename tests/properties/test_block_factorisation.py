@@ -22,7 +22,7 @@ from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.production import ridge_window
+from sstep_verify.solvers.production import block_solve
 
 TYPES = {"float32": np.float32, "float64": np.float64}
 
@@ -74,7 +74,7 @@ def pivoted(precision, matrix, rhs):
 
 def by_cholesky(precision, matrix, rhs):
     """The production solver's own; it reads one triangle, so its system is exactly symmetric."""
-    plain = getattr(ridge_window.solve_in_place, "py_func", ridge_window.solve_in_place)
+    plain = getattr(block_solve.solve_in_place, "py_func", block_solve.solve_in_place)
     x = rhs.copy()
     plain(matrix.copy(), x)
     return x

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
-from sstep_verify.solvers.production import ridge_window, svm_window
+from sstep_verify.solvers.production import block_solve, ridge_window, svm_window
 
 if TYPE_CHECKING:
     from sstep_verify.solvers.production.ridge_steps import RidgeSteps
@@ -166,7 +166,7 @@ class RidgeRecurrence:
             panel, positions, block, 0, block.size, self._targets, self.alpha, self._stale[0], self._system,
             self._rhs, self.alpha.size, self._penalty,
         )  # fmt: skip
-        ridge_window.solve_long(self._system, self._rhs)
+        block_solve.solve_long(self._system, self._rhs)
         ridge_window.ridge_moves(block, self.alpha, self._rhs, log)
 
     def panel_window(

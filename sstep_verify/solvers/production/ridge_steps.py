@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.solvers.production.ridge_window import solve_long
+from sstep_verify.solvers.production.block_solve import solve_long
 
 TILE = 1 << 12
 """Places to which a step's products are summed at once: few enough to stay in the nearest cache."""

@@ -24,8 +24,15 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver, recurrences, ridge_window, svm_window
-from sstep_verify.solvers.production.ridge_window import row_products, solve_in_place
+from sstep_verify.solvers.production import (
+    ProductionSolver,
+    block_solve,
+    recurrences,
+    ridge_window,
+    svm_window,
+)
+from sstep_verify.solvers.production.block_solve import solve_in_place
+from sstep_verify.solvers.production.ridge_window import row_products
 
 U = unit_roundoff("float64")
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}
@@ -188,7 +195,7 @@ def test_long_blocks_step_by_step(kernel, storage, features, s):
 
 def test_a_long_system_that_is_not_positive_definite_gives_nan():
     system, vector = -np.eye(3), np.ones(3)
-    ridge_window.solve_long(system, vector)
+    block_solve.solve_long(system, vector)
     assert np.isnan(vector).all()
 
 
@@ -197,8 +204,8 @@ def test_a_long_system_is_solved_from_its_upper_triangle():
     half, right = rng.standard_normal((100, 100)), rng.standard_normal(100)
     matrix = half @ half.T + 100 * np.eye(100)
     long, own = (right.copy() for _ in range(2))
-    ridge_window.solve_long(np.triu(matrix) + np.tril(np.full((100, 100), np.nan), -1), long)
-    ridge_window.solve_in_place(matrix.copy(), own)
+    block_solve.solve_long(np.triu(matrix) + np.tril(np.full((100, 100), np.nan), -1), long)
+    block_solve.solve_in_place(matrix.copy(), own)
     assert np.allclose(long, own, rtol=1e-12)
     assert np.allclose(matrix @ long, right, rtol=1e-12)
 
