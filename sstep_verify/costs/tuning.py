@@ -44,9 +44,10 @@ from sstep_verify.costs.known import Known
 from sstep_verify.costs.settled import Settled
 from sstep_verify.costs.timings import Batch, Candidate, Tried, expected_next, middle, powers_of_two
 
-FAR, MISSES, ROUNDS = 4.0, 2, 4
-NEAR, NEAR_ROUNDS = 1.25, 2
-"""`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found."""
+FAR, MISSES, ROUNDS = 4.0, 2, 8
+NEAR, NEAR_ROUNDS, LATE_ROUNDS = 1.25, 4, 2
+"""`FAR` and `ROUNDS` where exploring begins anew: from what was the best before, little is to be found. And
+the rounds where an alarm began it."""
 AGAIN, COUNTED, NEIGHBOURS = 128, 4, "neighbours again"
 CAUTION = 8
 """Most batches for one in an alarm: one that was false, which found nothing new, doubles them, another sets
@@ -178,7 +179,7 @@ class Tuner:
             yield from self._other(start)
         if self._asked not in known.times:
             yield known.leader(start)  # The last answer is late.
-        for _ in range(NEAR_ROUNDS if far == NEAR else ROUNDS):
+        for _ in range(LATE_ROUNDS if self._alarm else NEAR_ROUNDS if far == NEAR else ROUNDS):
             left = known.left(start)
             if len(left) == 1:
                 break
