@@ -87,10 +87,13 @@ def _judge_run(
     unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
     if not findings:
         nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
+        unbounded = (
+            f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
+            "system is beyond what this precision promises anything about."
+        )
         return verdict_on(
             CHECK, case, s, Status.VACUOUS, nothing,
-            f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
-            "system is beyond what this precision promises anything about.",
+            unbounded if judged.steps else "There is nothing to judge: the run is of no steps.",
             units=units, planned=judged.steps, executed=0, terms=terms,
             evidence=_evidence(judged, judged.steps),
         )  # fmt: skip

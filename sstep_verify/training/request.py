@@ -126,7 +126,9 @@ class TrainingRequest:
             raise InputError(f"tolerance = {self.tolerance!r}, but it must be finite and >= 0")
         for name, value in (("largest_s", self.largest_s), ("sequence", self.sequence)):
             if value is not None and not self.tuned:
-                raise InputError(f"{name} = {value} is for s = 'auto', but s is {self.s}; drop one")
+                raise InputError(
+                    f"{name} = {value} is for s = 'auto', but s is {self.s}; ask for s = 'auto', or drop it"
+                )
         if self.block not in (1, "auto") and not isinstance(self.loss, Ridge):
             raise InputError(f"block = {self.block}: a K-SVM steps one coordinate at a time; drop --block")
         if (self.test is None) != (self.predictions is None):
@@ -154,6 +156,9 @@ class TrainingRequest:
         # What is there is of the run that is gone on with only where that run left its checkpoint.
         replace = self.force or (self.resume and self.checkpoint.exists())
         result = Output("--out", self.out, replace)
+        if self.resume:
+            gone = "no checkpoint beside it to go on from; name another, or pass --force to begin anew"
+            result = result._replace(otherwise=gone)
         checkpoint = Output(
             "the checkpoint of --out", self.checkpoint, self.resume or self.force, otherwise=again
         )

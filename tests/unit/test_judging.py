@@ -121,9 +121,9 @@ class Undeclared(ReferenceSolver):
 @pytest.mark.parametrize(
     ("solver", "what"),
     [
-        (classical, "is a function"),
+        (classical, "is of type function"),
         (ReferenceSolver, "is the class ReferenceSolver"),
-        (Undeclared(), "is a Undeclared"),
+        (Undeclared(), "is of type Undeclared"),
     ],
     ids=["a function", "a class", "no declaration"],
 )

@@ -75,7 +75,10 @@ class CallableSolver:
             return self._checked(self._function(*arguments, logs[-1]), initial)
 
         made = record(request, initial, result, observe)
-        return replace(made, log=logs[-1]) if request.log and logs else made
+        if not (request.log and self.declaration.log):
+            return made
+        # No iterations are a log of no steps, and a function that is not called.
+        return replace(made, log=logs[-1] if logs else np.empty((0, request.stream.block)))
 
     def _checked(self, returned: object, initial: np.ndarray) -> np.ndarray:
         if isinstance(returned, np.ma.MaskedArray):

@@ -103,7 +103,7 @@ def checked_solver(found: object, where: str) -> Solver:
     if isinstance(found, type):
         raise InputError(f"{where} is the class {found.__name__}; {NEEDED}")
     if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
-        raise InputError(f"{where} is a {type(found).__name__}; {NEEDED}")
+        raise InputError(f"{where} is of type {type(found).__name__}; {NEEDED}")
     return found
 
 
@@ -151,6 +151,6 @@ def load_solver(name: str) -> Solver:
         raise InputError(f"{where} cannot be had: {_told(error)}") from error
     if is_maker:
         raise InputError(
-            f"{where} is a {type(found).__name__} that cannot be called without arguments; {NEEDED}"
+            f"{where} is of type {type(found).__name__}, which cannot be called without arguments; {NEEDED}"
         )
     return ForeignSolver(checked_solver(found, where))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 
 from sstep_verify.power.corpus.listing import corpus
 from sstep_verify.power.corpus.places import PLACES
+from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.specification import specification
 
 ENTRIES = corpus()
@@ -50,3 +52,8 @@ def test_equivalent_mistakes_are_few_and_explained():
 
 def test_every_place_is_used():
     assert {one.acts for one in ENTRIES if not one.right} == set(PLACES)
+
+
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.name)
+def test_the_text_of_an_edit_stands_once_in_its_module(edit):
+    assert Path(edit.planted[0].__file__).read_text("utf-8").count(edit.before) == 1

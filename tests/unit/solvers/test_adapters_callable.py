@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,8 @@ def test_errors_of_the_declaration():
         CallableSolver(3, DECLARATION)
     with pytest.raises(InputError, match=r"precision 'half' of the mine solver is unknown; known: float32"):
         CallableSolver(final_of, Declaration("mine", precision="half"))
+
+
+def test_no_iterations_leave_a_log_of_no_steps():
+    logged = CallableSolver(lambda problem, blocks, s, a, log: a, Declaration("logging", log=True))
+    assert logged.run(replace(request_of(iterations=0), log=True)).log.shape == (0, 1)
