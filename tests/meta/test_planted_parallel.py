@@ -32,9 +32,10 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
-ALLREDUCE, SCATTER = f"{PARALLEL}.exchange_allreduce", f"{PARALLEL}.exchange_reduce_scatter"
-PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{PARALLEL}.exchange_gram"
-OVER_SUPPORT, SUPPORT = f"{PARALLEL}.exchange_support", f"{PARALLEL}.support"
+EXCHANGES = f"{PARALLEL}.exchanges"
+ALLREDUCE, SCATTER = f"{EXCHANGES}.allreduce", f"{EXCHANGES}.reduce_scatter"
+PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
+OVER_SUPPORT, SUPPORT = f"{EXCHANGES}.support", f"{EXCHANGES}.support_panel"
 
 EXCHANGES = {
     "allreduce": {}, "support": {"exchange": "support"}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
@@ -153,7 +154,7 @@ def test_a_status_word_that_is_ignored_lets_all_ranks_go_on():
 
 CUBIC = PolynomialKernel(3, 1.0)
 DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
-UNREDUCED = {f"{PARALLEL}.panel": [("        packet.reduce(samples)\n", "")]}
+UNREDUCED = {f"{PARALLEL}.panels.panel": [("        packet.reduce(samples)\n", "")]}
 WRONG = {
     "kernel function before the reduction": (
         {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
@@ -162,10 +163,10 @@ WRONG = {
                      ("        self._panel.finish(rows, columns)\n        clock", "        clock")]},
         window_replay, CUBIC, {}),
     "a column lost between two ranks": (
-        {f"{PARALLEL}.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
+        {f"{PARALLEL}.data.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
         window_replay, LinearKernel(), {}),
     "a column held twice": (
-        {f"{PARALLEL}.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
+        {f"{PARALLEL}.data.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
         window_replay, LinearKernel(), {}),
     "an error swallowed with the status word": (
         {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",

@@ -50,8 +50,8 @@ def test_right_entries_pass(loss, exchange, kernel, sparse):
 @pytest.mark.parametrize(
     ("exchange", "kernel", "module", "old", "new"),
     [
-        ("gram", KERNELS[0], gram_local, "columns[place], left:right]",
-         "columns[place], left:right] * (1 + 1e-13)"),
+        ("gram", KERNELS[0], gram_local, "np.dot(some, some.T, gram)",
+         "np.dot(some * (1 + 1e-13), some.T, gram)"),
         ("gram", KERNELS[0], gram_local, "np.dot(row, data[columns[other]])",
          "np.dot(row[1:], data[columns[other], 1:])"),
         ("reduce-scatter", KERNELS[1], kernel_functions, "range(degree - 1)", "range(degree)"),
