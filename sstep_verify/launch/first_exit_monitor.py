@@ -30,6 +30,10 @@ def main(arguments: list[str]) -> None:
                 return _say(rank, pid)
             ranks[descriptor] = rank, pid
             events.register(descriptor, select.EPOLLIN)
+        # On a busy machine the launcher may have killed the others by now: which was first cannot be told.
+        gone = [ranks[descriptor] for descriptor, _ in events.poll(0) if descriptor in ranks]
+        if len(gone) > 1:
+            return _say_several(gone)
         while True:
             # In the order in which they came.
             for descriptor, _ in events.poll():
@@ -38,6 +42,13 @@ def main(arguments: list[str]) -> None:
                 if os.read(0, 1):
                     return None
                 events.unregister(0)  # the rank that would dismiss us is gone: its own end follows
+
+
+def _say_several(gone: list[tuple[int, int]]) -> None:
+    named = ", ".join(f"{rank} (process {pid})" for rank, pid in sorted(gone))
+    os.write(
+        2, f"\nlost ranks {named}: they had ended when it was first looked, crashed or killed\n".encode()
+    )
 
 
 def _say(rank: int, pid: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -64,7 +65,9 @@ def test_a_hang_ends_the_job_and_names_the_guilty_rank(tmp_path, ranks, fault, g
 def test_a_rank_that_is_lost_is_named_at_once(tmp_path, ranks, fault, guilty, said):
     code, output, left = watched(tmp_path, ranks, fault, guilty, "40")
     assert code != 0, output
-    assert said in output, output
+    # On a busy machine all may be gone before anybody looks; then nobody is said to have been the first.
+    several = re.search(r"lost ranks ([0-9, ()a-z]+): they had ended", output)
+    assert said in output or (fault == "killed" and several and f"{guilty} (" in several[1]), output
     assert output.count("lost rank") == (fault != "raise")
     assert "hang" not in output
     assert left == []

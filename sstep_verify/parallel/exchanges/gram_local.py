@@ -45,7 +45,8 @@ class DenseLocal:
         self._data = np.ascontiguousarray(data)
         width, copied = features_at_once(self._data, rows, COPIED_SHARE), rows if rows > FEW else 0
         # Copied samples, and sums over some of their features; or the products of all samples.
-        few = min(copied, most_small(data.shape[1])) if width < data.shape[1] else 0
+        self._most_small = most_small(data.shape[1])
+        few = min(copied, self._most_small) if width < data.shape[1] else 0
         every = data.shape[0] if forms_all(self._data, rows, NEARLY_ALL) else 0
         self._scratch = np.empty(max(copied * width + (few + 1) * few, (every + 1) * every))
         self._sampled, self._part = self._scratch[: copied * width], self._scratch[copied * width :]
@@ -53,11 +54,7 @@ class DenseLocal:
     def together(self, most: int) -> bool:
         """Whether windows of so many draws need no more than `rows_among` and `rows_move`."""
         most = min(most, self._data.shape[0])
-        return most <= FEW or (self._small(most) and not forms_all(self._data, most, NEARLY_ALL))
-
-    def _small(self, count: int) -> bool:
-        """Whether the inner products among so many samples are formed in one compiled call."""
-        return count <= most_small(self._data.shape[1])
+        return most <= FEW or (most <= self._most_small and not forms_all(self._data, most, NEARLY_ALL))
 
     @property
     def rows(self) -> tuple[np.ndarray | None, ...]:
@@ -78,7 +75,7 @@ class DenseLocal:
             np.dot(self._data, weights, out=sums)
             take_among(square, sums, columns, gram, products)
             return
-        if self._small(columns.size):
+        if columns.size <= self._most_small:
             dense_runs(self._data, columns, weights, self._sampled, self._part, gram, products)
             return
         if self._sampled.size >= columns.size * weights.size:
