@@ -31,6 +31,14 @@ class RunError(SstepVerifyError, RuntimeError):
     """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run."""
 
 
+class DivergedError(InputError, RunError):
+    """Training whose gap left the range of float64: the input's fault, if the problem is out of range."""
+
+
+class NotBegunError(SstepVerifyError, RuntimeError):
+    """A run that could not be begun, for a reason that lies with the machine; nothing is said of it."""
+
+
 class MissingExtraError(SstepVerifyError, ImportError):
     """A package that lives in an optional extra is not installed; the message names the extra."""
 

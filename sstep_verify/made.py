@@ -10,13 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.errors import InputError, RefusedError, RunError
+from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
 
 RAISED = "raised"
-"""First word of `Trajectory.stopped` where a foreign solver raised an error, or any solver a `RunError`."""
+"""First word of `Trajectory.stopped` where a solver raised an error."""
+
+NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
+"""Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
 
 DRAWS_LOOKED_AT = 1 << 12
 """First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""
@@ -54,8 +57,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     -------
     Trajectory
         What the solver returned, with `Trajectory.asked`. A solver with the attribute `foreign` gets copies
-        of all inputs; where it raises, the trajectory ends at a0 and says so in `Trajectory.stopped`, as it
-        does where any solver raises a `RunError`.
+        of all inputs. Where a solver raises, the trajectory ends at a0 and says so in `Trajectory.stopped`;
+        errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on.
 
     Raises
     ------
@@ -75,11 +78,16 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         request = _own_copy(request)
     before = _digests(request)
     ended: list[int] = []
+    observing: list[BaseException] = []
     settings = np.geterr()
 
     def observed(iteration: int, alpha: np.ndarray) -> bool:
-        with np.errstate(**settings):
-            stop = observe is not None and bool(observe(iteration, alpha))
+        try:
+            with np.errstate(**settings):
+                stop = observe is not None and bool(observe(iteration, alpha))
+        except BaseException as error:
+            observing.append(error)
+            raise
         if stop:
             ended.append(int(iteration))
         return stop
@@ -92,8 +100,9 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
             )
     except BaseException as error:
-        own = isinstance(error, RunError)
-        if not (foreign or own) or isinstance(error, RefusedError) or _is_interrupt(error):
+        own = isinstance(error, RunError) and not isinstance(error, InputError)
+        passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
+        if passed or not (foreign or own or _of_the_run(error)):
             raise
         said = str(error).splitlines()[0] if str(error) else ""
         told = f"{RAISED} {said}" if own else f"{RAISED} {type(error).__name__}: {said}"
@@ -101,6 +110,13 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     after = _digests_after(request)
     changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
     return replace(made, asked=replace(asked, ended=ended[0] if ended else None, changed=changed))
+
+
+def _of_the_run(error: BaseException) -> bool:
+    """Whether an error of a shipped solver shows that the solver is wrong."""
+    if isinstance(error, RunError):
+        return True
+    return isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -6,7 +6,8 @@ index stream are those asked for; a is recorded exactly where it was to be, in a
 is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
 values are finite; no input array was changed; the reason given for stopping is the true one; every declared
 state is recorded, in its shape; panels have the shapes they must have. A declared panel or count that a run
-does not give is said to be unproved. The bound is 0.
+does not give is said to be unproved, and so is a state that is said to be formed anew: within its rounding
+one that is carried on cannot be told from it. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision (bounds/largest_number.py). A run that broke its contract is judged by no other check.
@@ -179,6 +180,8 @@ def _unproved(declaration: Declaration, trajectory: Trajectory, asked: Asked, pl
     found = []
     if declaration.exposes and asked.panels and asked.iterations and not trajectory.panels:
         found.append("panels, declared and not exposed")
+    if declaration.recompute:
+        found.append(f"the state formed anew after every {declaration.recompute} windows")
     if declaration.exchange and plain:
         missing = [name for name in COUNTED if name not in trajectory.counters]
         found += [f"count of {name}" for name in missing]

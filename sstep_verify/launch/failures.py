@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sstep_verify.errors import SstepVerifyError
+from sstep_verify.errors import NotBegunError, SstepVerifyError
 
 SHOWN = 8
 """Ranks of a large job that an error shows one by one."""
@@ -105,7 +105,7 @@ class RankLostError(LaunchError):
         )
 
 
-class NotStartedError(LaunchError):
+class NotStartedError(LaunchError, NotBegunError):
     """Ranks of a pool did not come together.
 
     Parameters

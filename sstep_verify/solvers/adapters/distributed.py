@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import RunError
+from sstep_verify.errors import DivergedError, InputError, RunError
 from sstep_verify.launch import run
 from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.failures import RankError
@@ -52,20 +52,30 @@ class DistributedSolver:
 
         Raises
         ------
+        InputError, MemoryError
+            If the ranks refuse the request, or have no room for it.
         RunError
             If the ranks ended the run, because they no longer held the same dual vector.
         RankError, RankLostError, HangError
-            If a rank raised, vanished, or did not end in time.
+            If a rank raised anything else, vanished, or did not end in time.
         """
         try:
             found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         except RankError as error:
-            kind, message, _ = error.failures[error.ranks[0]]
-            if kind == IncoherenceError.__name__:
-                raise RunError(f"{kind}: {message}") from error
-            raise
+            raise of_ranks(error) from error
         whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
         return observed(whole, request, observe, self.run)
+
+
+def of_ranks(error: RankError) -> Exception:
+    """What an error of ranks says of a run: see `DistributedSolver.run`."""
+    kind, message, _ = error.failures[error.ranks[0]]
+    if kind in (IncoherenceError.__name__, DivergedError.__name__):
+        return RunError(f"{kind}: {message}")
+    for passed in (InputError, MemoryError):
+        if kind == passed.__name__:
+            return passed(message)
+    return error
 
 
 def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:

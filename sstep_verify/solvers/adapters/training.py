@@ -8,10 +8,11 @@ from typing import Any
 from sstep_verify.errors import InputError
 from sstep_verify.launch import run
 from sstep_verify.launch.environment import refuse_too_many
+from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.distributed import over_ranks
+from sstep_verify.solvers.adapters.distributed import of_ranks, over_ranks
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import train_on_rank, train_request
@@ -79,14 +80,17 @@ class TrainingSolver:
         ------
         InputError
             If the request's start is no end of an interval.
-        RankError, RankLostError, HangError
-            If a rank raised, vanished, or did not end in time.
+        RunError, RankError, RankLostError, HangError
+            As of `DistributedSolver.run`.
         """
         last = request.start + request.iterations
         plan = Plan(request.s, last, self._interval * request.s, self._tolerance)
         if self._ranks == 1:
             whole = train_request(SelfCommunicator(), request, plan, self._options)
         else:
-            found = run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
+            try:
+                found = run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
+            except RankError as error:
+                raise of_ranks(error) from error
             whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
         return observed(whole, request, observe, self.run)

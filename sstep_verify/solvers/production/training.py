@@ -16,7 +16,7 @@ from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import DivergedError, InputError
 from sstep_verify.parallel.clock import PHASES
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
@@ -155,10 +155,10 @@ class _Training:
         return () if self._schedule is None else tuple(self._schedule.made)
 
     def measure(self, iteration: int, alpha: np.ndarray) -> Values:
-        """Measure; raise InputError where an overflow leaves nothing to go on with."""
+        """Measure; raise DivergedError where an overflow leaves nothing to go on with."""
         values = self.monitor.measure(alpha, self._gram)
         if not math.isfinite(values.gap):
-            raise InputError(
+            raise DivergedError(
                 f"{self._problem.label}: at iteration {iteration} the duality gap is {values.gap}: kernel "
                 "entries or the dual vector overflow float64; scale the data, or choose another kernel"
             )

@@ -13,11 +13,26 @@ from sstep_verify.campaign.artefact_keep import artefact_of
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.errors import RunError
+from sstep_verify.errors import (
+    DivergedError,
+    InputError,
+    MissingExtraError,
+    NotBegunError,
+    RunError,
+)
 from sstep_verify.made import make_run
-from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver
+from sstep_verify.solvers.adapters.foreign import ForeignSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import Status
@@ -233,9 +248,41 @@ def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_se
     assert verdict.sentences == ("S-6.3",)
 
 
-def test_any_other_error_of_our_own_solver_is_an_error_and_no_verdict():
+@pytest.mark.parametrize(
+    "error", [RuntimeError("a defect"), IndexError("7"), DivergedError("the gap is inf")], ids=repr
+)
+def test_any_other_error_of_our_own_solver_fails_its_run(error):
     def failing(run):
-        raise RuntimeError("a defect")
+        raise error
 
-    with pytest.raises(RuntimeError, match="a defect"):
+    verdict = verdict_of(failing)
+    assert verdict.status is Status.FAIL
+    assert f"the solver raised {type(error).__name__}: {error}" in verdict.reason
+
+
+@pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotBegunError])
+def test_an_error_that_says_nothing_of_our_own_run_is_no_verdict(kind):
+    def failing(run):
+        raise kind("not begun")
+
+    with pytest.raises(kind, match="not begun"):
         verdict_of(failing)
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_an_error_of_who_observes_is_no_verdict_on_the_solver(foreign):
+    def observing(iteration, alpha):
+        raise RuntimeError("of the observer")
+
+    tested = ForeignSolver(ProductionSolver()) if foreign else ProductionSolver()
+    with pytest.raises(RuntimeError, match="of the observer"):
+        verdict_of(solver=tested, observe=observing)
+
+
+def test_a_state_that_is_said_to_be_formed_anew_is_said_to_be_unproved():
+    tested = ProductionSolver(exchange="gram", recompute=3)
+    case, _ = small_case(Hinge(C=1.0), LinearKernel(), s_values=(S,), solver=tested)
+    made = {run_key(S): make_run(tested, plain_request(case, S))}
+    (verdict,) = contract.judge(case, made, None)
+    assert verdict.status is Status.PASS
+    assert "unproved: the state formed anew after every 3 windows" in verdict.reason

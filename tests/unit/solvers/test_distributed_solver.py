@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.errors import RunError
+from sstep_verify.errors import InputError, RunError
 from sstep_verify.launch import RankError
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
@@ -48,10 +48,9 @@ def test_ranks_that_no_longer_agree_end_the_run(failing):
     "failures",
     [
         {1: ("WindowError", "not positive definite", "trace")},
-        {2: ("MemoryError", "no room", "trace")},
         {0: ("ValueError", "an IncoherenceError in its words alone", "trace")},
         # The first rank has its say: what the others raise may come of that.
-        {1: ("MemoryError", "no room", "trace"), 2: ("IncoherenceError", "rank 1 differs", "trace")},
+        {1: ("WindowError", "no room", "trace"), 2: ("IncoherenceError", "rank 1 differs", "trace")},
     ],
 )
 def test_another_exception_of_a_rank_stays_an_error(failing, failures):
@@ -59,3 +58,11 @@ def test_another_exception_of_a_rank_stays_an_error(failing, failures):
     with pytest.raises(RankError) as caught:
         solver.run(REQUEST)
     assert caught.value is raised
+
+
+@pytest.mark.parametrize("kind", [InputError, MemoryError])
+def test_what_a_rank_refuses_or_has_no_room_for_is_passed_on_as_what_it_is(failing, kind):
+    solver, raised = failing({2: (kind.__name__, "no room", "trace")})
+    with pytest.raises(kind, match="no room") as caught:
+        solver.run(REQUEST)
+    assert caught.value.__cause__ is raised
