@@ -27,9 +27,11 @@ def write_junit(results: Results, path: Path) -> Path:
     """Write JUnit XML: FAIL is a failure, INCONCLUSIVE an error, VACUOUS skipped with the reason,
     and so is a failure that is expected.
 
-    There is one test suite for each check, with the steps judged and made by the whole campaign as
-    properties. Those of a test case are ratio, measured value, bound, counts, the replay command, the
-    sentences of the specification that it is about, and for each term `detectable` and whether it was seen.
+    The first suite holds the campaign itself, as its exit code: what was never judged, or compared too
+    seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
+    the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
+    replay command, the sentences of the specification that it is about, and for each term `detectable` and
+    whether it was seen.
 
     Raises
     ------
@@ -44,6 +46,7 @@ def write_junit(results: Results, path: Path) -> Path:
     }
     expected = _expected(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
+    document.add_testsuite(_campaign(junitparser, results))
     for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
         suite = junitparser.TestSuite(xml_text(check))
         for name in ("steps_judged", "steps"):
@@ -55,6 +58,20 @@ def write_junit(results: Results, path: Path) -> Path:
     document.update_statistics()
     document.write(str(path), pretty=True)
     return path
+
+
+def _campaign(junitparser, results: Results):
+    """The suite of the campaign itself: one test, as its exit code; skipped where nothing was shown."""
+    summary = results.summary
+    suite = junitparser.TestSuite("campaign")
+    test = junitparser.TestCase(xml_text(results.campaign.name), "campaign", 0.0)
+    cases = results.cases
+    nothing = results.is_empty or (cases and all(case.status == Status.VACUOUS for case in cases))
+    kind = {0: junitparser.Skipped if nothing else None, 1: junitparser.Failure}
+    if (outcome := kind.get(summary.exit_code, junitparser.Error)) is not None:
+        test.result = [outcome(xml_text(summary.sentence), f"exit code {summary.exit_code}")]
+    suite.add_testcase(test)
+    return suite
 
 
 def _expected(results: Results) -> dict[tuple[str, str], str]:

@@ -93,8 +93,9 @@ class Summary:
         Largest resident memory, in bytes.
     steps_judged, steps : int
         Steps (iterations) that the primary gate judged, and that the runs made.
-    right_up_to : dict
-        Case -> largest s such that the primary gate passed every s of the case up to it; 0 for none.
+    right_at : dict
+        Case -> the s, ascending, of which the primary gate passed a complete window and no check says
+        otherwise.
     vacuous : tuple of str
         Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
     power : str
@@ -111,7 +112,7 @@ class Summary:
     peak_memory_bytes: int | None = None
     steps_judged: int = 0
     steps: int = 0
-    right_up_to: dict[str, object] = field(default_factory=dict)
+    right_at: dict[str, object] = field(default_factory=dict)
     vacuous: tuple[str, ...] = ()
     power: str = ""
 
@@ -126,7 +127,7 @@ class Summary:
             peak_memory_bytes=plain(self.peak_memory_bytes),
             steps_judged=plain(self.steps_judged),
             steps=plain(self.steps),
-            right_up_to=plain(self.right_up_to, "summary.right_up_to"),
+            right_at=plain(self.right_at, "summary.right_at"),
             vacuous=tuple(self.vacuous),
         )
 

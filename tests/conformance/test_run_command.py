@@ -68,7 +68,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert done.returncode == 0, done.stdout + done.stderr
     report = folder / "report"
     assert done.stdout.splitlines()[-1] == str(report)
-    assert done.stdout.startswith("small: right for s <= 16 on 4 of 4 problems")
+    assert done.stdout.startswith("small: right for s = 1, 4, 16 on 4 of 4 problems")
     summary = json.loads((report / "results.json").read_text("utf-8"))["summary"]
     judged = f"judged {summary['steps_judged']} of {summary['steps']} steps"
     assert done.stdout.splitlines()[-3] == judged
@@ -86,8 +86,9 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     names = {series["name"] for case in document["cases"] for series in case["series"]}
     assert names == {"relative duality gap", "drift"}
     suites = ElementTree.parse(report / "junit.xml").getroot()
-    assert len(list(suites.iter("testcase"))) == len(checks)
-    (told, *_) = suites.iter("testsuite")
+    assert len(list(suites.iter("testcase"))) == 1 + len(checks)
+    (campaign, told, *_) = suites.iter("testsuite")
+    assert (campaign.get("name"), campaign.get("tests"), campaign.get("skipped")) == ("campaign", "1", "0")
     properties = {item.get("name"): item.get("value") for item in told.find("properties")}
     assert properties == {name: str(summary[name]) for name in ("steps_judged", "steps")}
     page = (report / "index.html").read_text("utf-8")
@@ -114,7 +115,7 @@ def test_vacuous_problems_are_listed_and_counted(folder, monkeypatch):
     code, out, err = command("run", "small.toml", "--jobs", "1")
     assert code == 0, out + err
     assert "vacuous on 1 (" in out
-    assert "vacuous for s > 1 on 1 (" in out
+    assert "vacuous for s = 4, 16 on 1 (" in out
     assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in out
     assert "largest off-diagonal kernel entry" in out
     _write(folder, sigma=1e5, tolerated="[]")
@@ -212,7 +213,9 @@ def test_an_interrupt_keeps_what_is_done(folder):
     assert done.returncode == 3, done.stdout + done.stderr
     document = json.loads((folder / "report/results.json").read_text("utf-8"))
     assert document["summary"]["interrupted"] is True
-    assert document["summary"]["sentence"].startswith("interrupted: right for s <= 16 on 4 of 4 problems")
+    assert document["summary"]["sentence"].startswith(
+        "interrupted: right for s = 1, 4, 16 on 4 of 4 problems"
+    )
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
 
 

@@ -27,7 +27,11 @@ from sstep_verify.solvers.production import ProductionSolver
 def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_statement, right_judged):
     stated, results = right_judged
     assert verify.compare(stated, verify.remade(stated, results)) == []
-    assert (stated.outcome, stated.largest_s, stated.asked.selection.ranks) == ("passed", 7, (1,))
+    assert (stated.outcome, stated.problems[0].right_at, stated.asked.selection.ranks) == (
+        "passed",
+        (7,),
+        (1,),
+    )
     said = {one.number: one.outcome for one in stated.sentences}
     assert said["S-1.2"] == "passed", "labels"
     assert said["S-1.4"] == "not applicable", "K-RR was not asked for"
@@ -41,7 +45,7 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_state
     code, out, err = command("statement", str(right_statement))
     assert (code, err) == (0, "")
     assert "not proved yet" in out
-    assert "right for s ≤ 7 on 1 problem" in right_statement.with_suffix(".svg").read_text("utf-8")
+    assert "right for s = 7 on 1 of 1 problem<" in right_statement.with_suffix(".svg").read_text("utf-8")
 
 
 def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_path):
@@ -53,7 +57,7 @@ def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_pa
     assert "proved anew" in out
     assert "stated_solvers" not in sys.modules
     stated = read_statement(path)
-    assert stated.largest_s == 0
+    assert stated.problems[0].right_at == ()
     assert any(one.outcome == "failed" for one in stated.sentences)
     assert "wrong" in path.with_suffix(".svg").read_text("utf-8")
 

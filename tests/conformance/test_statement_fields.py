@@ -91,7 +91,7 @@ def test_every_changed_field_that_runs_can_show_is_refused_where_its_digest_was_
     unproved = 0
     for where in all_changes(values):
         if where.startswith(judged_from) and not where.endswith(
-            ("status", "right_up_to", "samples", "features")
+            ("status", "right_at", "samples", "features")
         ):
             continue
         if where.startswith(verify.UNPROVED):

@@ -80,7 +80,7 @@ def test_links_strangers_and_a_changed_badge_are_refused(right_copied, tmp_path)
     folder.unlink()
     (tmp_path / "elsewhere").rename(folder)
     badge = right_copied.with_suffix(".svg")
-    badge.write_text(badge.read_text("utf-8").replace("s ≤ 7", "s ≤ 64"), "utf-8")
+    badge.write_text(badge.read_text("utf-8").replace("s = 7", "s = 64"), "utf-8")
     with pytest.raises(StatementError, match=r"mine\.svg: is not the badge"):
         read_statement(right_copied)
     badge.unlink()

@@ -15,6 +15,7 @@ from sstep_verify.campaign.statement.form import statement_text
 from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
 from sstep_verify.campaign.statement.record import Chosen, Statement
 from sstep_verify.campaign.statement.recorded import MOST_BYTES
+from sstep_verify.campaign.summary.right import right_in_words
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import Output, check, whole_folder, write_text
@@ -176,11 +177,15 @@ def stated(
     return None
 
 
+def right_words(statement: Statement) -> list[str]:
+    """For which s it is right on how many problems."""
+    return right_in_words({problem.id: problem.right_at for problem in statement.problems})
+
+
 def badge_of(statement: Statement) -> str:
     """The badge of a statement."""
-    count = len(statement.problems)
     words = {
-        "passed": f"right for s ≤ {statement.largest_s} on {count} problem{'s' * (count > 1)}",
+        "passed": right_words(statement)[0],
         "failed": "wrong",
         "inconclusive": "inconclusive",
     }[statement.outcome]

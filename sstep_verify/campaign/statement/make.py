@@ -72,19 +72,19 @@ def make_statement(
     refuse_partial(results)
     if missing := next((case.id for case in cases if case.id not in runs), ""):
         raise InputError(f"the runs of {missing} were not recorded, so no statement rests on them")
+    right = cast("dict[str, list[int]]", summary.right_at)
     made = Statement(
         schema=SCHEMA,
         specification=specification().version,
         outcome=OUTCOMES[summary.exit_code],
         solver=solver,
         asked=asked,
-        largest_s=min(cast("Iterable[int]", summary.right_up_to.values()), default=0),
         worst_ratio=_worst((one["ratio"], one) for one in results.verdicts if one["executed"]),
         worst_detectable=_worst_detectable(results),
         sentences=sentences_of(results.verdicts, cases, solver.declaration.level),
         problems=tuple(
             ProblemSaid(
-                case.id, case.status, cast(int, summary.right_up_to[case.id]), case.s, case.samples,
+                case.id, case.status, tuple(right[case.id]), case.s, case.samples,
                 case.features, *runs[case.id],
             )
             for case in cases

@@ -118,8 +118,8 @@ class ProblemSaid:
         Its id in the profile.
     status : str
         PASS, FAIL, VACUOUS or INCONCLUSIVE.
-    right_up_to : int
-        Largest s such that it is right for every s up to it; 0 for none.
+    right_at : tuple of int
+        The s at which it is right.
     s : tuple of int
         Iterations per window that were run.
     samples, features : int
@@ -132,7 +132,7 @@ class ProblemSaid:
 
     id: str
     status: str
-    right_up_to: int
+    right_at: tuple[int, ...]
     s: tuple[int, ...]
     samples: int
     features: int
@@ -190,8 +190,6 @@ class Statement:
         What was judged.
     asked : Chosen
         On which problems.
-    largest_s : int
-        Every problem is right for every s up to it; 0 for none.
     worst_ratio : Extreme or None
         Largest measured / bound.
     worst_detectable : Extreme or None
@@ -217,7 +215,6 @@ class Statement:
     outcome: Literal["passed", "failed", "inconclusive"]
     solver: Judged
     asked: Chosen
-    largest_s: int
     worst_ratio: Extreme | None
     worst_detectable: Extreme | None
     sentences: tuple[SentenceSaid, ...]

@@ -7,9 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from sstep_verify.campaign.summary.right import right_at, right_in_words, s_in_words
 from sstep_verify.checks.answer.told import OVER
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
+from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case
 from sstep_verify.reporting.two_digits import enclosed, promised
@@ -24,28 +26,8 @@ RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
 
 
-def right_up_to(case: Case, verdicts: Sequence[Verdict]) -> int:
-    """Largest s of a case such that every s of the case up to it is right; 0 if there is none.
-
-    An s is right if a primary check passed its run and no check failed on it or could not decide. Of a
-    case that is wrong for another s nothing is said.
-    """
-    own = [verdict for verdict in verdicts if verdict.case == case.id]
-    if case.status in (Status.FAIL, Status.INCONCLUSIVE) or judges_a_vector(own):
-        return 0
-    largest = 0
-    gates = gates_of(own)
-    for s in sorted(case.s):
-        statuses = {verdict.status for verdict in own if verdict.s == s}
-        passed = any(v.check in gates and v.status is Status.PASS for v in own if v.s == s)
-        if not passed or statuses & {Status.FAIL, Status.INCONCLUSIVE}:
-            break
-        largest = s
-    return largest
-
-
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
-    """What was shown: up to which s on how many problems, what could have been seen, what could not.
+    """What was shown: for which s on how many problems, what could have been seen, what could not.
 
     Parameters
     ----------
@@ -54,7 +36,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     """
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
-    words = [_right(cases, verdicts)]
+    words = right_in_words({case.id: right_at(case, verdicts) for case in cases})
     ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
     if ends:
         words.append(f"{ends} of them judged by the ends of runs alone")
@@ -63,7 +45,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         if named:
             listed = ""
             if status is Status.FAIL:
-                listed = _first_wrong(named, verdicts) + _right_on_fewer_ranks(named, cases)
+                listed = _first_wrong(named, verdicts) + _right_on_fewer_ranks(named, cases, verdicts)
             words.append(f"{word} {len(named)}{listed}")
     words += _vacuous(cases, verdicts)
     return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
@@ -89,15 +71,14 @@ def _wrong(found: Verdict) -> str:
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
-    """The cases that showed nothing, apart by the s up to which they are right all the same."""
-    found: dict[int, list[str]] = {}
+    """The cases that showed nothing, apart by the s for which they showed it where others are right."""
+    found: dict[str, list[str]] = {}
     for case in cases:
         if case.status == Status.VACUOUS:
-            found.setdefault(right_up_to(case, verdicts), []).append(case.id)
-    return [
-        f"vacuous{f' for s > {s}' if s else ''} on {len(named)} ({', '.join(named)})"
-        for s, named in sorted(found.items())
-    ]
+            right = right_at(case, verdicts)
+            at = [s for s in case.s if s not in right] if right else []
+            found.setdefault(f" for {s_in_words(at)}" if at else "", []).append(case.id)
+    return [f"vacuous{at} on {len(named)} ({', '.join(named)})" for at, named in sorted(found.items())]
 
 
 def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
@@ -106,13 +87,19 @@ def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
     return f" (first at s = {min(wrong)})" if wrong else ""
 
 
-def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case]) -> str:
-    """How many of the cases that are wrong on several ranks pass on fewer."""
+def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
+    """How many of the cases whose values are wrong on several ranks pass on fewer.
+
+    Of one of which only messages were counted wrong, or the like, that says nothing of what ranks sum.
+    """
+    wrong = {one.case for one in verdicts if one.status is Status.FAIL and one.check in (*PRIMARY, ENDS)}
     best: dict[str, float] = {}
     for case in cases:
         if case.status == Status.PASS:
             best[_of_any_ranks(case.id)] = min(_ranks(case.id), best.get(_of_any_ranks(case.id), math.inf))
-    fewer = [name for name in named if best.get(_of_any_ranks(name), math.inf) < _ranks(name)]
+    fewer = [
+        name for name in named if name in wrong and best.get(_of_any_ranks(name), math.inf) < _ranks(name)
+    ]
     if not fewer:
         return ""
     return f" ({len(fewer)} of these right on fewer ranks: what ranks share out or sum is at fault)"
@@ -126,17 +113,6 @@ def _ranks(name: str) -> int:
 def _of_any_ranks(name: str) -> str:
     """The name of a case without its number of ranks, and without an empty label."""
     return RANKS.sub("", name).rstrip("/-")
-
-
-def _right(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
-    largest = [right_up_to(case, verdicts) for case in cases]
-    reached = sorted(set(largest) - {0})
-    problems = f"{len(cases)} problem{'s' * (len(cases) != 1)}"
-    if not reached:
-        return f"right on none of {problems}"
-    counts = [(s, sum(one >= s for one in largest)) for s in reached]
-    first = f"right for s <= {counts[0][0]} on {counts[0][1]} of {problems}"
-    return ", ".join([first, *(f"s <= {s} on {count}" for s, count in counts[1:])])
 
 
 def _detectable(verdicts: Sequence[Verdict]) -> str:

@@ -1,7 +1,7 @@
 """Sums up a campaign: the status of each case, one sentence, the exit code.
 
-An s is right on a case if a primary check passed its run and no check says otherwise; the headline never
-says more than that.
+An s is right on a case if a primary check passed a complete window of it and no check says otherwise; the
+headline never says more than that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.campaign.summary.expected import meet
-from sstep_verify.campaign.summary.headline import headline, right_up_to
+from sstep_verify.campaign.summary.headline import headline
+from sstep_verify.campaign.summary.right import passes, right_at, s_in_words
 from sstep_verify.campaign.summary.tolerated import vacuous_lines
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.answer.told import ALONE, EXPLAINED
@@ -34,8 +35,9 @@ RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
 def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     """Status of a case and why.
 
-    Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could
-    have shown a wrong correction. What other checks could not see is in their own verdicts.
+    Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could have
+    shown a wrong correction, in a complete window. What other checks could not see is in their own
+    verdicts.
     The reason of a FAIL is that of the verdict that tells most.
     """
     status = worst(verdict.status for verdict in verdicts)
@@ -52,12 +54,12 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
         return Status.VACUOUS, stepped[-1].reason
     if judges_a_vector(verdicts):
         return Status.PASS, f"the optimum: {primary[0].reason}"
-    right = sorted({verdict.s for verdict in primary if verdict.status is Status.PASS})
-    vacuous = sorted({verdict.s for verdict in primary} - set(right))
-    reason = f"right for s in {{{', '.join(map(str, right))}}}"
-    if vacuous:
-        reason += f"; vacuous for s in {{{', '.join(map(str, vacuous))}}}"
-    return Status.PASS, reason
+    right = {verdict.s for verdict in primary if passes(verdict)}
+    short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
+    vacuous = {verdict.s for verdict in primary} - right - short
+    parts = (("right", right), ("vacuous", vacuous), ("no window was complete, so nothing is said,", short))
+    reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
+    return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict:
@@ -139,7 +141,7 @@ def summarise(
         exit_code=code,
         steps_judged=steps_judged(verdicts),
         steps=steps,
-        right_up_to={case.id: right_up_to(case, verdicts) for case in cases},
+        right_at={case.id: list(right_at(case, verdicts)) for case in cases},
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         counts=counted["counts"],
         coverage=counted["coverage"],

@@ -19,7 +19,7 @@ def command(file, verify, directory, jobs, as_json):
     """Read the statement FILE that an author publishes of a solver, or prove it anew.
 
     A statement is made by ``sstep-verify check ... --statement FILE``: FILE says which sentences of the
-    specification passed, failed or could not be seen, up to which s and on how many ranks; the folder
+    specification passed, failed or could not be seen, for which s and on how many ranks; the folder
     beside it holds the recorded runs. --verify judges these runs again, offline, and runs no solver.
 
     Exit codes: 0 read, or proved anew, whatever it says of the solver; 1 refused, and the field is named;
@@ -76,17 +76,16 @@ def _prove(file, directory, jobs):
 
 def _lines(statement) -> list[str]:
     """What is stated, in plain words."""
+    from sstep_verify.campaign.statement.files import right_words
+
     counts: dict[str, list[str]] = {}
     for one in statement.sentences:
         counts.setdefault(one.outcome, []).append(one.number)
     ranks = ", ".join(map(str, statement.asked.selection.ranks))
-    problems = "problems" if len(statement.problems) > 1 else "problem"
     lines = [
         f"{statement.solver.name}: {statement.outcome} by specification {statement.specification}, profile "
         f"{statement.asked.profile}, P = {ranks}",
-        f"every one of {len(statement.problems)} {problems} right for s <= {statement.largest_s}"
-        if statement.largest_s
-        else "not every problem is right, for whichever s",
+        ", ".join(right_words(statement)),
         *(
             f"{outcome}: {len(numbers)} sentences"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")

@@ -9,6 +9,7 @@ from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
 from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Term, Verdict
@@ -56,7 +57,7 @@ def test_a_case_is_vacuous_only_if_every_stepped_run_is():
     assert roll_up([_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)])[0] is Status.VACUOUS
     status, reason = roll_up([_verdict(Status.VACUOUS, 2), _verdict(Status.PASS, 16)])
     assert status is Status.PASS
-    assert "vacuous for s in {2}" in reason
+    assert reason == "right for s = 16; vacuous for s = 2"
 
 
 @pytest.mark.parametrize("bad", [Status.FAIL, Status.INCONCLUSIVE])
@@ -148,28 +149,28 @@ def test_vacuous_cases_are_tolerated_by_id_and_listed():
     assert summary.vacuous == ("1", "2")
 
 
-def test_a_case_that_is_right_up_to_some_s_is_vacuous_beyond_it_only():
+def test_a_case_that_is_right_for_some_s_is_vacuous_for_the_others_only():
     verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
     sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
-    assert sentence.startswith("right for s <= 1 on 1 of 1 problem, vacuous for s > 1 on 1 (a);")
+    assert sentence.startswith("right for s = 1 on 1 of 1 problem, vacuous for s = 16 on 1 (a);")
 
 
 def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence
     assert sentence.startswith(
-        "right for s <= 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
+        "right for s = 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
     assert _summary([Status.FAIL]).sentence.startswith("right on none of 1 problem, wrong on 1")
 
 
-def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
+def test_only_an_s_that_the_primary_gate_passed_is_right():
     cases = [_case(Status.PASS, name, (1, 64, 512)) for name in "abcd"]
     verdicts = [
         *(_verdict(Status.PASS, s, name) for name in "ab" for s in (1, 64)),
         _verdict(Status.PASS, 512, "a"),
-        # b: 512 was left out. c: 64 is vacuous, so 512 is not spoken of. d: another check could not decide.
+        # b: 512 was left out. c: 64 is vacuous. d: another check could not decide of 64.
         *(
             _verdict(status, s, "c")
             for s, status in ((1, Status.PASS), (64, Status.VACUOUS), (512, Status.PASS))
@@ -178,8 +179,26 @@ def test_only_an_s_that_the_primary_gate_passed_with_all_below_it_is_right():
         replace(_verdict(Status.INCONCLUSIVE, 64, "d"), check="box"),
     ]
     summary = _summed(cases, verdicts)
-    assert summary.sentence.startswith("right for s <= 1 on 4 of 4 problems, s <= 64 on 2, s <= 512 on 1")
-    assert summary.right_up_to == {"a": 512, "b": 64, "c": 1, "d": 1}
+    assert summary.sentence.startswith("right for s = 1 on 4 of 4 problems, s = 512 on 3, s = 64 on 2;")
+    assert summary.right_at == {"a": [1, 64, 512], "b": [1, 64], "c": [1, 512], "d": [1, 512]}
+
+
+@pytest.mark.parametrize("check", ["step-replay", "trajectory"])
+def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
+    def told(s, steps):
+        points = [{"iteration": at, "status": Status.PASS} for at in (1, steps)]
+        evidence = {"steps": {"judged": steps, "of": 6}} if check in PRIMARY else {
+            "points": points, ENDS_ALONE: True
+        }  # fmt: skip
+        return replace(_verdict(Status.PASS, s), check=check, evidence=evidence)
+
+    verdicts = [told(s, 6) for s in (1, 6, 7, 32)]
+    assert roll_up(verdicts) == (
+        Status.PASS, "right for s = 1, 6; no window was complete, so nothing is said, for s = 7, 32"
+    )  # fmt: skip
+    assert _summed([_case(Status.PASS, s=(1, 6, 7, 32))], verdicts).right_at == {"a": [1, 6]}
+    assert roll_up(verdicts[2:])[0] is Status.VACUOUS
+    assert _summed([_case(Status.VACUOUS, s=(7, 32))], verdicts[2:]).right_at == {"a": []}
 
 
 def test_a_verdict_of_another_check_makes_no_s_right():

@@ -1,12 +1,30 @@
-"""The headline on runs of one program on several numbers of ranks."""
+"""The headline on runs of one program on several numbers of ranks, and the words for a set of s."""
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from sstep_verify.campaign.summary.headline import headline
+from sstep_verify.campaign.summary.right import MOST_GROUPS, right_in_words, s_in_words
+from sstep_verify.verdict import Status, Verdict
+
+
+def _failed(case: str, check: str) -> Verdict:
+    return Verdict(check, case, "p", 7, 1, Status.FAIL, 2.0, 2.0, 1.0, "absolute", 1, 1)
+
+
+def _headline(wrong, check="step-replay"):
+    names = [f"{task}/mine{ranks}" for task in ("svm", "krr") for ranks in ("", "-P=2", "-P=4")]
+    names += ["krr/gram", "krr/P=4-gram"]
+    cases = [
+        SimpleNamespace(id=name, status="FAIL" if name in wrong else "PASS", s=(), task="")
+        for name in names
+    ]
+    return headline(cases, [_failed(name, check) for name in wrong])
 
 
 @pytest.mark.parametrize(
@@ -20,13 +38,60 @@ from sstep_verify.campaign.summary.headline import headline
     ],
 )
 def test_what_is_right_on_fewer_ranks_is_told(wrong, told):
-    names = [f"{task}/mine{ranks}" for task in ("svm", "krr") for ranks in ("", "-P=2", "-P=4")]
-    names += ["krr/gram", "krr/P=4-gram"]
-    cases = [
-        SimpleNamespace(id=name, status="FAIL" if name in wrong else "PASS", s=(), task="")
-        for name in names
-    ]
-    sentence = headline(cases, [])
+    sentence = _headline(wrong)
     assert f"wrong on {len(wrong)}" in sentence
     assert told in sentence
     assert ("fewer ranks" in sentence) == bool(told)
+
+
+@pytest.mark.parametrize("check", ["message-count", "contract", "claim-honesty", "determinism"])
+def test_where_no_value_is_wrong_nothing_that_ranks_sum_is_blamed(check):
+    assert "fewer ranks" not in _headline(("svm/mine-P=2",), check)
+
+
+def _named(words: str) -> set[int]:
+    """The s that a text names."""
+    if at_most := re.fullmatch(r"s <= (\d+)", words):
+        return set(range(1, int(at_most[1]) + 1))
+    return {int(one) for one in words.removeprefix("s = ").split(", ")}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_words_name_exactly_the_set_of_s(seed):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    for _ in range(50):
+        count = int(drawn.integers(1, 7))
+        values = drawn.choice(np.arange(1, 2 + int(drawn.integers(count, 70))), count, replace=False)
+        words = s_in_words(values.tolist())
+        assert _named(words) == set(values.tolist())
+        assert ("<=" in words) == (count > 1 and values.max() == count)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_groups_say_of_each_s_on_how_many_problems_it_is_right(seed):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    right = {
+        str(name): drawn.choice(
+            [1, 2, 3, 7, 32, 64, 512], int(drawn.integers(0, 7)), replace=False
+        ).tolist()
+        for name in range(int(drawn.integers(1, 6)))
+    }
+    words = right_in_words(right)
+    problems = f"{len(right)} problem{'s' * (len(right) > 1)}"
+    if not any(right.values()):
+        assert words == [f"right on none of {problems}"]
+        return
+    first = re.fullmatch(rf"right for (s .*) on (\d+) of {problems}", words[0])
+    told = [(first[1], first[2]), *(re.fullmatch(r"(s .*) on (\d+)", one).groups() for one in words[1:])]
+    counts = {s: int(count) for text, count in told for s in _named(text)}
+    assert counts == {
+        s: sum(s in values for values in right.values()) for values in right.values() for s in values
+    }
+    assert [int(count) for _, count in told] == sorted((int(count) for _, count in told), reverse=True)
+
+
+def test_of_many_groups_the_last_are_counted():
+    right = {str(name): list(range(1, name + 1)) for name in range(1, MOST_GROUPS + 4)}
+    words = right_in_words(right)
+    assert len(words) == MOST_GROUPS + 1
+    assert words[-1] == "3 other values of s on fewer"

@@ -146,7 +146,7 @@ def test_without_the_extra_json_tables_and_figures_are_written_and_it_is_named(t
 
 def test_junit_maps_each_status(tmp_path):
     write_report(every_status(), tmp_path / "report")
-    (suite,) = junitparser.JUnitXml.fromfile(str(tmp_path / "report" / "junit.xml"))
+    (_, suite) = junitparser.JUnitXml.fromfile(str(tmp_path / "report" / "junit.xml"))
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (4, 1, 1, 1)
     found = {test.classname.rpartition(".")[2]: test for test in suite}
     assert found["pass"].result == []
@@ -158,10 +158,45 @@ def test_junit_maps_each_status(tmp_path):
     assert values["detectable.overlap"] == "3e-13"
 
 
+@pytest.mark.parametrize(
+    ("statuses", "exit_code", "counts"),
+    [
+        (["PASS"], 0, (0, 0, 0)),
+        (["FAIL"], 0, (0, 0, 0)),  # expected
+        (["PASS"], 1, (1, 0, 0)),  # an expected failure that was not met
+        (["PASS"], 3, (0, 1, 0)),  # compared too seldom, or not finished
+        ([], 3, (0, 1, 0)),
+        ([], 4, (0, 1, 0)),
+        ([], 0, (0, 0, 1)),
+        (["VACUOUS", "VACUOUS"], 0, (0, 0, 1)),
+    ],
+)
+def test_junit_is_green_only_where_the_campaign_is_and_something_was_judged(
+    tmp_path, statuses, exit_code, counts
+):
+    cases = [case(str(place), Status(status)) for place, status in enumerate(statuses)]
+    verdicts_of = [verdict(one.id, Status(one.status)) for one in cases]
+    written = write_report(document(cases, verdicts_of, exit_code=exit_code), tmp_path / "report")
+    campaign = next(iter(junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))))
+    assert (campaign.name, campaign.tests) == ("campaign", 1)
+    assert (campaign.failures, campaign.errors, campaign.skipped) == counts
+
+
+def test_no_page_says_that_nothing_failed_above_a_failure_that_was_expected(tmp_path):
+    known = [{"id": "a", "kind": "step-replay: FAIL", "reason": "known"}]
+    made = document([case("a", Status.FAIL)], [verdict("a", Status.FAIL)], exit_code=0)
+    for expected, said in ((known, False), ([], True)):
+        parameters = {**made.campaign.parameters, "expected_failures": expected}
+        told = replace(made, campaign=replace(made.campaign, parameters=parameters))
+        text = html_of(told, tmp_path / "report")
+        assert ("No FAIL" in text) == said
+        assert ("No failure but those that were expected (1)" in text) != said
+
+
 def test_broken_sentences_stand_in_junit_and_at_the_head_of_the_page(tmp_path):
     broken = verdict("a", Status.FAIL, sentences=("S-3.6", "S-3.5"))
     written = write_report(document([case("a", Status.FAIL)], [broken], exit_code=1), tmp_path / "report")
-    (suite,) = junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))
+    (_, suite) = junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))
     (test,) = suite
     values = {item.name: item.value for item in test.child(junitparser.Properties)}
     assert values["sentences"] == "S-3.6, S-3.5"

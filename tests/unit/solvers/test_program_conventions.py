@@ -220,6 +220,18 @@ def test_with_replacement_what_comes_before_the_first_repeat_is_judged(tmp_path)
         IndexStream("mt19937", 32, 3, 53, seed=1, replacement=True)
 
 
+def test_an_s_of_which_no_window_was_complete_is_not_right(tmp_path):
+    seed = 2
+    drawn = PRINTED + f'[stream]\nkind = "mt19937"\nseed = {seed}\nreplacement = true\n'
+    path = file(tmp_path, drawn, DRAWS="mt19937", SEED=str(seed), REPEATS="1")
+    length = distinct_length("mt19937", seed, 32, 3, 53, replacement=True)
+    assert 2 < length < 40
+    report = verify(path, "smoke", tasks=["krr"], s=[1, length, length + 1])
+    assert report.results.summary.right_at == {report.results.cases[0].id: [1, length]}
+    assert report.results.summary.sentence.startswith(f"right for s = 1, {length} on 1 of 1 problem, ")
+    assert "no window was complete" in report.results.cases[0].reason
+
+
 LOGGED = '[stream]\nkind = "logged"\n'
 
 
