@@ -27,6 +27,10 @@ class RefusedError(InputError):
     """A solver under test refuses the input of a run; the run is left out, and that is said."""
 
 
+class ProgramError(InputError):
+    """A program did not end as a run ends, or left something that is no result."""
+
+
 class RunError(SstepVerifyError, RuntimeError):
     """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run."""
 

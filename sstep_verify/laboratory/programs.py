@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.laboratory.samples import Delay, Sample
 from sstep_verify.launch.interposer import DELAY
@@ -21,7 +21,6 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, set_up
 from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.places import named_places
-from sstep_verify.solvers.adapters.program.results import ProgramError
 
 WRAPPER = "mpicc"
 """Compiler wrapper of its MPI, unless the program names another."""

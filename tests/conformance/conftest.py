@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 from c_examples import built_solvers
+from printing import built
 
 
 @pytest.fixture(scope="session")
 def solvers(tmp_path_factory) -> dict[str, Path]:
     """Both solvers, as their Makefile makes them; one with probes, some that are spoilt."""
     return built_solvers(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="session")
+def printing(tmp_path_factory) -> Path:
+    """The program that prints its result."""
+    return built(tmp_path_factory.mktemp("printing"))
 
 
 @pytest.fixture(scope="session")

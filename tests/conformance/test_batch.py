@@ -23,11 +23,10 @@ from sstep_verify.campaign.batch.manifest import Batch, read_batch
 from sstep_verify.campaign.batch.script import shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.campaign.summary.expected import UNFILLED
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import Program, ProgramFile
-from sstep_verify.solvers.adapters.program.results import ProgramError
 from sstep_verify.solvers.adapters.program.stored import (
     PLACE,
     NotMadeError,

@@ -19,7 +19,7 @@ from sstep_verify import verify
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.errors import RefusedError
+from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.launch.environment import launcher
 from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
@@ -32,7 +32,6 @@ from sstep_verify.solvers.adapters.program import (
     ProgramSolver,
     program_from,
 )
-from sstep_verify.solvers.adapters.program.results import ProgramError
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -21,8 +21,11 @@ class TrajectoryBound:
         as a new local error); 1 in the M-norm (K-RR).
     undecided : int
         Clips up to here that the propagated radius could not decide (K-SVM).
+    written : ndarray or float
+        How much of the radius is the rounding of what was written down, of its shape; 0 if nothing was.
     """
 
     radius: np.ndarray
     amplification: float
     undecided: int
+    written: np.ndarray | float = 0.0

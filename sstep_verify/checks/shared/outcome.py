@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.uncertain import MOST, mostly_uncertain
 from sstep_verify.specification import of_verdict
 from sstep_verify.verdict import SEEN, Status, Term, Verdict
 
@@ -35,7 +36,7 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     )
 
 
-def with_planted(status: Status, terms: tuple[Term, ...]) -> Status:
+def with_planted(status: Status, terms: Sequence[Term]) -> Status:
     """A PASS whose first term, the planted defect, could not have been seen is VACUOUS."""
     unseen = bool(terms) and terms[0].status is Status.VACUOUS
     return Status.VACUOUS if status is Status.PASS and unseen else status
@@ -56,6 +57,7 @@ def verdict_on(
     evidence: dict[str, object] | None = None,
     signs: Iterable[str] = (),
     each: bool = False,
+    uncertain: Iterable[str] = (),
 ) -> Verdict:
     """The verdict on one run of a case, from what was decided about it.
 
@@ -86,7 +88,14 @@ def verdict_on(
         say which sentences of the specification are broken.
     each : bool
         Whether each of them was found wrong, not one of them or another.
+    uncertain : iterable of str
+        What makes most of the bound and is no rounding of the run, in words; what the check's bound has of
+        the declaration and the input is added.
     """
+    most = [*uncertain, *mostly_uncertain(check, case)]
+    if most:
+        reason = f"{reason} Most of the bound is {' and '.join(most)}."
+        evidence = {**(evidence or {}), MOST: most}
     sentences = of_verdict(check, case.problem.loss.task, signs if status is Status.FAIL else ())
     if status is Status.FAIL and sentences:
         joined = f"; {'and' if each else 'or'} ".join(one.words for one in sentences)

@@ -186,7 +186,7 @@ class ShortTruth:
                 self._problem.samples, self._problem.ridge.penalty, self._norm_entries(known),
             )  # fmt: skip
             sizes = np.array([energy_reach(entries, self.places, sizes, samples, penalty)])
-        return replace(bound, radius=(radius + sizes) * OUTWARD)
+        return replace(bound, radius=(radius + sizes) * OUTWARD, written=sizes)
 
     def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, Effect]]:
         """What leaving out and scaling each term of the s-step recurrence does, by point and term."""

@@ -10,16 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.program.results import (
-    EXACT_DIGITS,
-    TEXT_BYTES,
-    Numbers,
-    ProgramError,
-    shown_numbers,
-)
+from sstep_verify.solvers.adapters.decimals import EXACT_DIGITS, Numbers, shown_numbers, zeros_filled
+from sstep_verify.solvers.adapters.program.results import TEXT_BYTES
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 HEADER = 1 << 12
@@ -47,8 +42,7 @@ def read_vector(
     Returns
     -------
     values, rounding : ndarray, shape (m,)
-        Float64. The rounding is 0 where the digits are those of a float64; else half a unit of the last
-        digit shown, by the rules of `_rounding`.
+        Float64. The rounding is 0 where the digits are those of a float64; else as `rounding_shown` has it.
 
     Raises
     ------
@@ -81,7 +75,7 @@ def read_vector(
     except ProgramError as error:
         raise InputError(str(error)) from error
     exact = numbers.exact and _is_exact(words, numbers, ends)
-    return numbers.values, np.zeros(samples) if exact else _rounding(words, numbers.values)
+    return numbers.values, np.zeros(samples) if exact else numbers.rounding
 
 
 def _is_exact(words: list[bytes], numbers: Numbers, ends: tuple[float, ...]) -> bool:
@@ -93,10 +87,9 @@ def _is_exact(words: list[bytes], numbers: Numbers, ends: tuple[float, ...]) -> 
         return True
     pairs = zip(words, numbers.values.tolist(), strict=True)
     finite = [(Decimal(word.decode()), value) for word, value in pairs if math.isfinite(value)]
-    filled = any(
-        int(shown.as_tuple().exponent) < -1 and shown.as_tuple().digits[-1] == 0 for shown, _ in finite
+    return not zeros_filled(words) and all(
+        Decimal(value) == shown or value in ends for shown, value in finite
     )
-    return not filled and all(Decimal(value) == shown or value in ends for shown, value in finite)
 
 
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
@@ -111,27 +104,6 @@ def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
             f"the data have {samples} samples, each with one real a_i"
         )
     return found.ravel().astype(np.float64)
-
-
-def _rounding(words: list[bytes], values: np.ndarray) -> np.ndarray:
-    """Half a unit of the last digit that each number was rounded to.
-
-    Trailing zeros are often left out (``%g``, printed arrays), so a number's own digits do not tell it:
-    numbers were rounded either to as many decimals as the one that shows most of them, or to as many
-    significant digits. The larger of the two is taken.
-    """
-    shown = [Decimal(word.decode()) for word in words]
-    finite = [one for one in shown if one.is_finite()]
-    decimals = min((int(one.as_tuple().exponent) for one in finite), default=0)
-    digits = max((len(one.as_tuple().digits) for one in finite if one), default=1)
-    found = np.zeros(len(words))
-    scientific = any(b"e" in word.lower() for word in words)
-    for place, one in enumerate(shown):
-        if one.is_finite():
-            own = one.adjusted() - digits + 1 if one else decimals
-            last = own if scientific and one else max(own, decimals)
-            found[place] = (0.5 * 10.0**last + math.ulp(values[place])) * (1 + 2.0**-50)
-    return found
 
 
 class StoredVector:

@@ -15,7 +15,7 @@ from program_cases import ending, request
 
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.made import make_run
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
@@ -25,9 +25,6 @@ from sstep_verify.solvers.adapters.program import (
     ProgramFile,
     ProgramSolver,
     set_up,
-)
-from sstep_verify.solvers.adapters.program.results import (
-    ProgramError,
 )
 from sstep_verify.verdict import Status
 

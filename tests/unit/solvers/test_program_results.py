@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from program_cases import RESULT, ending, leaving, request
 
-from sstep_verify.errors import RefusedError
+from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.decimals import read_number
 from sstep_verify.solvers.adapters.program.printed import printed_numbers
-from sstep_verify.solvers.adapters.program.results import (
-    ProgramError,
-    read_number,
-    read_numbers,
-)
+from sstep_verify.solvers.adapters.program.results import read_numbers
 
 
 @pytest.mark.parametrize("mode", ["binary", "decimal", "hex"])
@@ -84,8 +82,10 @@ def test_every_float64_survives_printing_with_seventeen_digits():
 @pytest.mark.parametrize(
     ("output", "values", "rounding"),
     [
-        ("alpha:\n1.25e-01 2\n", [0.125, 2.0], [0.5e-3, 0.5]),
+        ("alpha:\n1.25e-01 2\n", [0.125, 2.0], [0.5e-3, 0.5e-2]),
         ("alpha: 9 9\nbeta\nalpha: 0x1.8p+0 -0.5000", [1.5, -0.5], [0.0, 0.5e-4]),
+        ("alpha: 0 2", [0.0, 2.0], [0.5, 0.5]),
+        ("alpha: 2 0.12345678901234568", [2.0, 0.12345678901234568], [0.0, 0.0]),
         ("alpha: nan 1e300", [math.nan, 1e300], [0.0, 0.5e300]),
     ],
 )
@@ -105,12 +105,22 @@ def test_a_result_that_is_not_there_is_told(output, words):
         printed_numbers(output, "alpha:", 2)
 
 
-@pytest.mark.parametrize("digits", [3, 12, 16])
-def test_the_rounding_told_is_at_least_the_rounding_made(digits):
-    values = np.random.default_rng(2).standard_normal(300) * 10.0 ** np.arange(-150, 150)
-    told = " ".join(f"{value:.{digits - 1}e}" for value in values)
-    found, rounding = printed_numbers(f"alpha: {told}", "alpha:", 300)
-    assert (np.abs(found - values) <= rounding).all()
+@pytest.mark.parametrize("digits", [1, 3, 6, 12, 15, 16, 17, 20])
+@pytest.mark.parametrize("form", ["e", "g", "f", "rounded", "signed"])
+@pytest.mark.parametrize("few", [False, True])
+def test_the_rounding_told_is_at_least_the_rounding_made(digits, form, few):
+    random = np.random.default_rng(digits)
+    values = random.standard_normal(300) * (10.0 ** np.arange(-150, 150) if form != "f" else 3.0)
+    values[::3] = random.integers(-3, 4, 100)  # whole numbers among the others
+    values = values[:5] if few else values
+    write = {"rounded": lambda one: repr(round(one, digits)), "signed": lambda one: f"{one:+.{digits}g}"}
+    told = " ".join(map(write.get(form, lambda one: f"{one:.{digits}{form}}"), values.tolist()))
+    found, rounding = printed_numbers(f"alpha: {told}", "alpha:", values.size)
+    off = [abs(Fraction(one) - Fraction(other)) for one, other in zip(found, values, strict=True)]
+    assert all(one <= Fraction(most) for one, most in zip(off, rounding, strict=True))
+    if digits >= 17 and form in "eg":
+        assert np.count_nonzero(rounding[values != 0]) <= 1  # of the smallest, a zero may be left out
+        assert (rounding <= 1e-16 * np.maximum(np.abs(values), 1)).all()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +132,7 @@ def test_the_rounding_told_is_at_least_the_rounding_made(digits):
         ("open('a.txt', 'w').write('1 ' * 5)", "has 5 words, but it must hold 6 numbers alone"),
         ("open('a.txt', 'w').write('1 ' * 5 + 'x')", "'x' is no number"),
         ("open('a.txt', 'w').truncate(1 << 30)", "of at most"),
-        ("open('a.txt', 'w').write('0e999999 ' + '0.5 ' * 5)", ""),
+        ("open('a.txt', 'w').write('0e999999 ' * 6)", ""),
     ],
 )
 def test_a_file_with_a_result_is_read_with_care(tmp_path, text, words):

@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from program_cases import DATA, LABELS, RESULT, leaving
 
-from sstep_verify.errors import RefusedError
+from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import (
     Conventions,
-)
-from sstep_verify.solvers.adapters.program.results import (
-    ProgramError,
 )
 
 

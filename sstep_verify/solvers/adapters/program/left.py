@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.decimals import Numbers
 from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.printed import Printed
 from sstep_verify.solvers.adapters.program.probes import Probed
-from sstep_verify.solvers.adapters.program.results import Numbers, ProgramError, read_draws, read_numbers
+from sstep_verify.solvers.adapters.program.results import read_draws, read_numbers
 from sstep_verify.solvers.adapters.program.translation import Translation
 
 
@@ -141,6 +142,8 @@ def _exact(name: str, numbers: Numbers) -> np.ndarray:
         raise ProgramError(
             f"{name} is printed with at most {numbers.digits} significant digits, but bounds are for exact "
             "values; print with %.17g or %a, or write float64 to a .bin file"
+            + f' (or name it in the program file: [final] file = "{name}.txt")'
+            * (name == "final")
         )
     return numbers.values
 

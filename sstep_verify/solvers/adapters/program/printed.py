@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
-import sys
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
+from sstep_verify.solvers.adapters.decimals import shown_numbers
 from sstep_verify.solvers.adapters.program.places import require_places
-from sstep_verify.solvers.adapters.program.results import ProgramError, read_number
 
 OTHER_BYTES = 1 << 20
 """Bytes that a file with a result may hold beside its numbers."""
@@ -117,7 +114,7 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
     Returns
     -------
     values, rounding : ndarray, shape (count,)
-        Half a unit of the last digit shown, and the rounding to float64; 0 for hexadecimal numbers.
+        See `rounding_shown`.
 
     Raises
     ------
@@ -130,16 +127,5 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
     words = rest.split()[:count]
     if len(words) < count:
         raise ProgramError(f"printed {len(words)} words after {after!r}, but there must be {count} numbers")
-    values = np.empty(count)
-    rounding = np.zeros(count)
-    for place, word in enumerate(words):
-        values[place], _ = read_number(word.encode(), f"number {place + 1} after {after!r}")
-        if math.isfinite(values[place]) and "x" not in word.lower():
-            rounding[place] = (0.5 * _last_digit(word) + math.ulp(values[place])) * (1 + 2.0**-50)
-    return values, rounding
-
-
-def _last_digit(word: str) -> float:
-    """A unit of the last digit of a decimal; infinite where float64 has none such, as of 0e999."""
-    exponent = int(Decimal(word).as_tuple().exponent)
-    return 10.0**exponent if exponent <= sys.float_info.max_10_exp else math.inf
+    numbers = shown_numbers([word.encode() for word in words], f"numbers after {after!r}", (count,))
+    return numbers.values, numbers.rounding

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.results import ProgramError
 from sstep_verify.trajectory import Panel, Probes
 
 FILE = "probe.bin"

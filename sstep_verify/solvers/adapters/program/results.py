@@ -1,54 +1,22 @@
-"""What a program left in its exchange folder: numbers, read strictly, and how exactly they were printed."""
+"""What a program left in its exchange folder, read strictly."""
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.problems.stream_files import require_blocks
+from sstep_verify.solvers.adapters.decimals import Numbers, shown_numbers
 
 TEXT_BYTES = 32
 """Most bytes that a number and the white space beside it take in a text file."""
 
 COUNTERS = ("collectives", "words", "windows")
 """Names of the counts that a program may write down."""
-
-EXACT_DIGITS = 17
-"""Significant decimal digits that tell every float64 from its neighbours."""
-
-
-FEW = 8
-"""Numbers of which nobody can tell by their digits whether they were rounded."""
-
-
-class ProgramError(InputError):
-    """A program did not end as a run ends, or left something that is no result."""
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers that a program wrote.
-
-    Parameters
-    ----------
-    values : ndarray
-        The numbers, float64.
-    digits : int
-        Most significant digits that one was printed with.
-    exact : bool
-        Whether they are the program's own float64, as far as can be told from how they were printed.
-    """
-
-    values: np.ndarray
-    digits: int = EXACT_DIGITS
-    exact: bool = True
 
 
 def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
@@ -73,7 +41,8 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
     if path is None:
         return None
     if path.suffix == ".bin":
-        return Numbers(np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape))
+        values = np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape)
+        return Numbers(values, np.zeros(shape))
     words = content.split()
     if len(words) != count:
         raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
@@ -137,49 +106,6 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     except InputError as error:
         raise ProgramError(f"{error} (S-2.5)") from error
     return drawn.reshape(shape)
-
-
-def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
-    """Numbers in text, and whether they are what the program had.
-
-    Whoever prints 17 digits, or the shortest text that is read back, shows 16 or more in some number,
-    unless there are few numbers or all are as short as 0.5. One rounded to fewer digits, such as 0.333333,
-    has other 17 digits than it shows; that it is the shortest text of a float64 says nothing.
-    """
-    read = [read_number(word, f"{where}, number {place}") for place, word in enumerate(words, 1)]
-    most = max((digits for _, digits in read), default=EXACT_DIGITS)
-    finite = [
-        (Decimal(word.decode()), value)
-        for word, (value, digits) in zip(words, read, strict=True)
-        if math.isfinite(value) and digits != EXACT_DIGITS
-    ]
-    shortest = all(shown == Decimal(repr(value)) for shown, value in finite)
-    few = len({value for _, value in finite if value}) < FEW
-    exact = (
-        most >= EXACT_DIGITS
-        or (shortest and (few or most == EXACT_DIGITS - 1))
-        or all(shown == Decimal(f"{value:.17g}") for shown, value in finite)
-    )
-    return Numbers(np.array([value for value, _ in read]).reshape(shape), most, exact)
-
-
-def read_number(word: bytes, where: str) -> tuple[float, int]:
-    """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
-
-    Raises
-    ------
-    ProgramError
-        If it is no number. NaN and infinities are numbers here: what follows from them is a verdict.
-    """
-    text = word.decode("ascii", "replace")
-    try:
-        if "x" in text.lower():
-            return float.fromhex(text), EXACT_DIGITS
-        value = float(word)
-    except (ValueError, OverflowError) as error:
-        raise ProgramError(f"{where}: {text[:40]!r} is no number") from error
-    digits = re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0")
-    return value, len(digits)
 
 
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:

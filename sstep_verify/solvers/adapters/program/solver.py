@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import RefusedError
+from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.program.execute import REFUSED, TAIL, Ended, execute
@@ -20,7 +20,7 @@ from sstep_verify.solvers.adapters.program.left import Left, read_left
 from sstep_verify.solvers.adapters.program.places import places_of
 from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
 from sstep_verify.solvers.adapters.program.probes import Probed, read_probes
-from sstep_verify.solvers.adapters.program.results import ProgramError, read_counters, read_ranks
+from sstep_verify.solvers.adapters.program.results import read_counters, read_ranks
 from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector

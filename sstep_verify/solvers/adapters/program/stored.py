@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.inputs import open_regular, read_whole
 from sstep_verify.outputs import whole_folder
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
-from sstep_verify.solvers.adapters.program.results import ProgramError
 from sstep_verify.solvers.adapters.program.solver import ProgramSolver
 from sstep_verify.trajectory import Trajectory
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sstep_verify.solvers.adapters.program.results import ProgramError
+from sstep_verify.errors import ProgramError
 
 FARTHEST = 64
 """Binary exponents of scales lie between this and its negative."""

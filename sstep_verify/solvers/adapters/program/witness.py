@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, MissingExtraError, RefusedError
+from sstep_verify.errors import InputError, MissingExtraError, ProgramError, RefusedError
 from sstep_verify.inputs import read_whole
 from sstep_verify.launch.interposer import KINDS, LIBRARY, NEMESIS, WITNESS, build_interposer
-from sstep_verify.solvers.adapters.program.results import ProgramError
 
 PLACE_BYTES = 64
 """Bytes of the file in which a rank says where it is."""

@@ -1,0 +1,112 @@
+"""A program that prints its result: the text of all its numbers says how exactly, and a verdict says so too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from printing import described, drawn_problem
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from sstep_verify import judge
+from sstep_verify.checks.shared.uncertain import MOST
+from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
+from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.verdict import Status
+
+pytestmark = pytest.mark.pool_only
+
+FINAL = '[final]\nfile = "final.txt"\n'
+
+
+def judged(path, problem, stream, s=1):
+    """The verdict of check trajectory, which is alone with that of contract."""
+    verdicts = judge(ProgramSolver(read_program(path)), problem, stream, s, checks=("trajectory",))
+    assert [one.check for one in verdicts] == ["contract", "trajectory"]
+    return verdicts[1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_that_are_snapped_to_the_ends_of_the_box_fail_in_every_exact_format(
+    printing, tmp_path, seed
+):
+    random = np.random.Generator(np.random.PCG64(seed))
+    problem, stream = drawn_problem(random)
+    problem = replace(problem, loss=Hinge(float(random.integers(1, 4))))
+    low = float(random.uniform(0.2, 0.48)) * problem.hinge.C
+    form, s = random.choice(["%.17g", "%.17e", "%a", "%.20f"]), int(random.choice([1, 3]))
+    right = judged(described(tmp_path, printing, form, tables=FINAL), problem, stream, s)
+    assert right.status is Status.PASS
+    assert MOST not in right.evidence
+    snapped = described(tmp_path, printing, form, ends=(low, problem.hinge.C - low), tables=FINAL)
+    assert judged(snapped, problem, stream, s).status is Status.FAIL
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rounding_that_is_most_of_the_bound_is_told(printing, tmp_path, seed):
+    random = np.random.Generator(np.random.PCG64(100 + seed))
+    problem, stream = drawn_problem(random)
+    digits, s = int(random.integers(3, 10)), int(random.choice([1, 3]))
+    form = str(random.choice([f"%.{digits}g", f"%.{digits}e", f"%.{digits}f"]))
+    verdict = judged(described(tmp_path, printing, form, tables=FINAL), problem, stream, s)
+    assert verdict.status in (Status.PASS, Status.VACUOUS)
+    assert f"Most of the bound is {verdict.evidence[MOST][0]}." in verdict.reason
+    assert "written down" in verdict.reason
+
+
+@pytest.mark.parametrize("s", [1, 3])
+def test_integers_alone_hide_the_planted_defect(printing, tmp_path, s):
+    problem, stream = drawn_problem(np.random.Generator(np.random.PCG64(7)))
+    problem = replace(problem, loss=Hinge(1.0))
+    verdict = judged(described(tmp_path, printing, "%.0f", tables=FINAL), problem, stream, s)
+    assert verdict.status is Status.VACUOUS
+    assert verdict.evidence[MOST] == ["how its result was written down (up to 0.5, 14 of 14 values)"]
+    assert "could not have shown the planted defect" in verdict.reason
+
+
+def test_a_result_reads_alike_with_final_and_without(printing, tmp_path):
+    problem, stream = drawn_problem(np.random.Generator(np.random.PCG64(3)))
+    for form, exact in (("%.17g", True), ("%.17e", True), ("%a", True), ("%.6f", False), ("%g", False)):
+        named = judged(described(tmp_path, printing, form, tables=FINAL), problem, stream, 3)
+        assert (MOST not in named.evidence) == exact
+        alone = ProgramSolver(read_program(described(tmp_path, printing, form)))
+        if exact:
+            assert judge(alone, problem, stream, 3, checks=("trajectory",))[1].status is Status.PASS
+        else:
+            verdict = judge(alone, problem, stream, 3, checks=("trajectory",))[0]
+            assert verdict.status is Status.FAIL
+            assert "significant digits" in verdict.reason
+            assert "[final]" in verdict.reason
+
+
+class Declared:
+    """The reference, which says something else of itself."""
+
+    def __init__(self, **fields):
+        self._made = ReferenceSolver(fields.get("precision", "float64"))
+        self.declaration = replace(self._made.declaration, **fields)
+
+    def run(self, request, observe=None):
+        return self._made.run(request, observe)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"function_ulps": 1e9}, "function_ulps = 1e+09, as declared"),
+        ({"precision": "float32"}, "the rounding of its input to float32 (data_rounding)"),
+        ({}, None),
+    ],
+)
+def test_what_is_declared_is_told_where_it_is_most_of_the_bound(fields, told):
+    random = np.random.Generator(np.random.PCG64(5))
+    data = random.standard_normal((12, 2)) + 1000.0  # differences of samples lose most digits in float32
+    problem = Problem("far", data, random.choice([-1.0, 1.0], 12), RBFKernel(1.0), Hinge(1.0))
+    stream = IndexStream("uniform", 12, 1, 40, seed=3)
+    for verdict in judge(Declared(**fields), problem, stream, 4, checks=("step-replay", "trajectory"))[1:]:
+        assert verdict.status in (Status.PASS, Status.VACUOUS)
+        assert verdict.evidence.get(MOST) == ([told] if told else None)
+        assert (f"Most of the bound is {told}." in verdict.reason) == bool(told)
