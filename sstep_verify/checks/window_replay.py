@@ -4,9 +4,10 @@ A window is replayed from the solver's own a at its start, in balls, and compare
 bound on the rounding errors one window of any correct implementation can make. Errors of earlier
 windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
 term shows at its full size. Some windows are replayed so; all, or as many as fit, are swept in float64
-(checks/window/sweep.py), and what is beyond the bound there is replayed. A solver that exposes its kernel
-rows is replayed from these as well; one that makes its steps from a state carried beside a, from a and that
-state (residual-gap judges the state).
+(checks/window/sweep.py). The sweep is a screen: what is beyond its bound is replayed, the largest ratio
+first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A solver that
+exposes its kernel rows is replayed from these as well; one that makes its steps from a state carried beside
+a, from a and that state (residual-gap judges the state).
 """
 
 from __future__ import annotations
@@ -45,7 +46,13 @@ EFFECT_WORK = 1 << 14
 """Products in a window up to which the effect of every quantity is computed in every window."""
 
 CONFIRMED = 4
-"""Windows beyond the bound in a sweep that are replayed exactly."""
+"""Windows beyond the bound in a sweep that have failed when replayed, after which no more of them are."""
+
+REPLAY_WORK = 1 << 21
+"""Products (`_work`) that replays of such windows may take, if none of them fails: seconds."""
+
+REPLAYED = 256
+"""Such windows replayed at most."""
 
 DIAGNOSED = 3
 """Failed windows of a run in which mistakes that reproduce them are looked for."""
@@ -110,25 +117,31 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
     names = [one.name for one in quantities_of(case.problem.loss.task, update, width, case.stream.block)]
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
     swept = sweep.sweep(case, s, trajectory, runs_made)
-    chosen = [(trajectory, 0, window) for window in windows]
-    chosen += [*swept.notable, *swept.violations[:CONFIRMED]]
-    findings = _findings(case, chosen, replays, names) + _unlike(swept)
-    terms, sources = term_records(names, findings), _sources(findings)
-    status = outcome_of(findings)
+    chosen = [*((trajectory, 0, window) for window in windows), *swept.notable]
+    flagged = [(run, begin, one.window) for one, run, begin in swept.flagged]
+    findings = _findings(case, chosen, flagged, replays, names)
+    replayed = len(findings) - len(chosen)
+    findings += _unlike(case, trajectory, swept, replays)
+    judged = swept.judged | {one.window.begin for one in findings if one.decided and one.bits}
+    terms, status = term_records(names, findings), outcome_of(findings)
+    if status is not Status.FAIL and replayed < len(flagged):
+        # Beyond a bound that decides nothing: that is neither right nor wrong.
+        one, _, begin = swept.flagged[replayed]
+        window = Window(begin + one.window.begin, begin + one.window.end)
+        findings, status = [*findings, replace(one, window=window)], Status.INCONCLUSIVE
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
-    judged = swept.judged | {one.window.begin for one in findings if one.decided and one.bits}
+    told = [*findings, *((swept.within,) if swept.within and swept.judged else ())]
+    largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
-    if swept.judged:
-        ratios["in the sweep"] = swept.ratio
-    largest = max(findings, key=lambda finding: finding.ratio)
+    coverage = Coverage(planned, len(judged), swept.unlike, len(flagged), replayed)
     return verdict_on(
         CHECK,
         case,
         s,
         status,
         largest,
-        reason(case, width, status, findings, terms, ratios, Coverage(planned, len(judged), swept.unlike)),
+        reason(case, width, status, findings, largest, terms, ratios, coverage),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
@@ -136,7 +149,7 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
         evidence={
             **sources,
             **_counted(s, trajectory, judged),
-            "sweep": swept.evidence(),
+            "sweep": {**swept.evidence(), "replayed": replayed},
             "likely causes": likely_causes(findings),
             "windows": [finding.evidence() for finding in findings],
         },
@@ -153,19 +166,35 @@ def _counted(s: int, trajectory: Trajectory, judged: set[int]) -> dict[str, dict
     }
 
 
-def _findings(
-    case: Case, chosen: list[tuple[Trajectory, int, Window]], replays: WindowReplays, names: list[str]
-) -> list[Finding]:
-    """Replay chosen windows; each comes with its run, and with where in the plain run that begins.
+def _work(case: Case, window: Window) -> int:
+    """Products of increments in the exact replay of a window."""
+    drawn = (window.end - window.begin) * case.stream.block
+    return drawn * (min(drawn, case.problem.samples) + case.stream.block)
 
-    The effect of a quantity costs a replay of its own. Where a window is short all are computed; where it
-    is long, those of the kernel correction and of what no window before showed.
+
+def _findings(
+    case: Case,
+    chosen: list[tuple[Trajectory, int, Window]],
+    flagged: list[tuple[Trajectory, int, Window]],
+    replays: WindowReplays,
+    names: list[str],
+) -> list[Finding]:
+    """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
+
+    Each comes with its run, and with where in the plain run that begins. The effect of a quantity costs a
+    replay of its own. Where a window is short all are computed; where it is long, those of the kernel
+    correction and of what no window before showed.
     """
     findings: list[Finding] = []
-    left, unseen = PANEL_WORK, set(names)
-    for trajectory, offset, window in chosen:
-        steps, block = window.end - window.begin, case.stream.block
-        work = steps * block * (min(steps * block, case.problem.samples) + block)
+    left, unseen, spent = PANEL_WORK, set(names), 0
+    for place, (trajectory, offset, window) in enumerate([*chosen, *flagged]):
+        work, steps = _work(case, window), window.end - window.begin
+        if place >= len(chosen):
+            wrong = sum(one.status is Status.FAIL for one in findings[len(chosen) :])
+            spent += work + _panel_words(case, steps)
+            some = place > len(chosen)
+            if wrong >= CONFIRMED or place >= len(chosen) + REPLAYED or (some and spent > REPLAY_WORK):
+                break
         again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
         finding = replays.finding(
             trajectory,
@@ -182,19 +211,20 @@ def _findings(
     return findings
 
 
-def _unlike(swept: sweep.Sweep) -> list[Finding]:
-    """Where the run made again was another one: what the plain run did there, if that is wrong."""
-    found = swept.bridged
-    if found is None or not found.ratio[0] > 1.0:
+def _unlike(case: Case, plain: Trajectory, swept: sweep.Sweep, replays: WindowReplays) -> list[Finding]:
+    """Where the run made again was another one: what the plain run did there, if that may be wrong."""
+    found = swept.bridge
+    if found is None or not found.ratio > 1.0:
         return []
-    begin, end = swept.bridge
+    window = found.window
     note = (
-        f"made again with the end of every window recorded, the run has another a after iteration {end}, "
-        "and only that one is right: what the solver computes depends on what is recorded"
+        f"made again with the end of every window recorded, the run has another a after iteration "
+        f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
     )
-    distance, bound = float(found.distance[0]), float(found.bound[0])
-    window = Window(begin, end, ("unlike the run made again",))
-    return [Finding("", distance, distance, bound, window, note)]
+    if _work(case, window) + _panel_words(case, window.end - window.begin) > REPLAY_WORK:
+        return [found]
+    exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
+    return [replace(exact, note=note) if exact.status is Status.FAIL else exact]
 
 
 def _sources(findings: list[Finding]) -> dict[str, dict]:

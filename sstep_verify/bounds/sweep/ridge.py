@@ -63,7 +63,7 @@ def sweep_ridge(
         outside[places] = False
         moved = np.abs(end[outside] - begin[outside]).max(initial=0.0)
         if not (np.array_equal(end[outside], begin[outside]) and np.isfinite(end).all()):
-            distance[window], ratio[window] = (moved if np.isfinite(moved) else np.inf), np.inf
+            distance[window], ratio[window] = (moved if 0.0 < moved < np.inf else np.inf), np.inf
             continue
         here, local = entries.at(row_of[places]), np.searchsorted(places, blocks)
         ended, bound[window] = _window(problem, declaration, here, places, begin, local, s)

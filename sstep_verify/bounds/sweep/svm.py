@@ -12,7 +12,9 @@ judge's z is known, so a clip is decided where z_j is further than the propagate
 the box. No exact step is needed, and a distance beyond the radius is beyond the sum of the two bounds.
 
 The judge is the in-place form in float64, its increments summed per coordinate, its kernel entries those
-of bounds/kernel/entries.py with their own error. Everything is evaluated by one compiled loop; sums are
+of bounds/kernel/entries.py with their own error. A solver that may form products from the samples rounds
+other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms are never read off
+kernel entries, which cancel where the terms do not. Everything is evaluated by one compiled loop; sums are
 raised by OUTWARD as elsewhere.
 """
 
@@ -73,13 +75,15 @@ def sweep_svm(
         cap = stale_roundings(size, size, length or s, declaration.summation)
     frozen, length = declaration.update == "frozen", length or s
     stores = frozen * (2 if length > s else 1)
-    solver = Arithmetic(unit_roundoff(precision), smallest(precision), cap, frozen, stores)
+    more, factored = entries.more_roundings, entries.factored
+    solver = Arithmetic(unit_roundoff(precision), smallest(precision), cap, frozen, stores, more)
+    lengths = np.zeros(rows.size) if factored is None else factored.lengths
     box = Box(loss.shift, loss.upper, shift_error, upper_error)
     found = _sweep(
         np.ascontiguousarray(alphas, dtype=np.float64),
         np.ascontiguousarray(draws, dtype=np.int64),
         length,
-        (entries.values, entries.own, entries.solver),
+        (entries.values, entries.own, entries.solver, entries.term_sizes, lengths),
         row_of,
         problem.targets.astype(np.float64),
         box,
@@ -146,28 +150,32 @@ def _farthest(end, ended, radius):
 @compiled
 def _begin(begin, places, kernel, row_of, labels):
     """What a window begins with; see `Begun`."""
-    values, own, given = kernel
+    values, own, given, terms, lengths = kernel
     count = places.size
     square, line = (count, count), count
     signed, sizes, owns, givens = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square)
     stale, stale_size = np.zeros(line), np.zeros(line)
     stale_own, stale_given = np.zeros(line), np.zeros(line)
+    reach, stale_reach, used = np.zeros(square), np.zeros(line), np.zeros(line)
     for place in range(count):
         i, row = places[place], row_of[places[place]]
+        used[place] = lengths[row]
         for other in range(count):
             j = places[other]
             signed[place, other] = labels[i] * values[row, j] * labels[j]
             owns[place, other], givens[place, other] = own[row, j], given[row, j]
+            reach[place, other] = terms[row, j]
             sizes[place, other] = (abs(values[row, j]) + own[row, j] + given[row, j]) * OUTWARD
         for j in range(begin.size):
             if begin[j] != 0.0:
                 a = abs(begin[j])
                 stale[place] += labels[i] * values[row, j] * (labels[j] * begin[j])
                 stale_size[place] += (abs(values[row, j]) + own[row, j] + given[row, j]) * a
+                stale_reach[place] += terms[row, j] * a
                 stale_own[place] += own[row, j] * a
                 stale_given[place] += given[row, j] * a
     support = int(np.count_nonzero(begin))
     return Begun(
         signed, sizes, owns, givens, stale, stale_size * OUTWARD, stale_own * OUTWARD,
-        stale_given * OUTWARD, begin[places], support,
+        stale_given * OUTWARD, begin[places], support, reach, stale_reach * OUTWARD, used,
     )  # fmt: skip

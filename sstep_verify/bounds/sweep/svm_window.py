@@ -27,7 +27,8 @@ class Box(NamedTuple):
 
 class Arithmetic(NamedTuple):
     """Of the solver: unit roundoff and smallest number, most roundings of a stale product, whether a is
-    frozen and how often a value may then be stored before it is used.
+    frozen and how often a value may then be stored before it is used; roundings of a term more where
+    products are formed from the samples (n).
     """
 
     u: float
@@ -35,6 +36,7 @@ class Arithmetic(NamedTuple):
     cap: int
     frozen: bool
     stores: int
+    more: int
 
 
 class Begun(NamedTuple):
@@ -42,7 +44,9 @@ class Begun(NamedTuple):
 
     Kernel entries between them (signed by both labels), bounds on their size, errors of the judge's and of
     the solver's, shape (c, c); stale products, bounds on the sum of their terms' sizes, errors of both
-    parties' by their kernel entries, and a, shape (c,); how many entries of a are not 0.
+    parties' by their kernel entries, and a, shape (c,); how many entries of a are not 0. Of the solver's
+    terms, which are larger where it forms products from the samples: sizes per entry (c, c) and of stale
+    products (c,), and what a product that underflows is multiplied by at most (c,).
     """
 
     signed: np.ndarray
@@ -55,6 +59,9 @@ class Begun(NamedTuple):
     stale_given: np.ndarray
     start: np.ndarray
     support: int
+    reach: np.ndarray
+    stale_reach: np.ndarray
+    lengths: np.ndarray
 
 
 @compiled
@@ -136,8 +143,8 @@ def _local(begun, i, box, solver, point, moved, made, lost):
     value, unclipped, spread, radius, least = point
     size, u = abs(begun.signed[i, i]) + begun.own[i, i] + begun.given[i, i] + box.shift, solver.u
     held = abs(begun.start[i]) + moved[i]
-    terms = begun.stale_size[i] + begun.sizes[i] @ moved + 1.0
-    terms = (terms + (box.shift * (1.0 + u) + box.shift_error) * held) * OUTWARD
+    constant = 1.0 + (box.shift * (1.0 + u) + box.shift_error) * held
+    terms = (begun.stale_size[i] + begun.sizes[i] @ moved + constant) * OUTWARD
     # The judge errs from its own computed quotient and new value.
     quotient = (abs(value) + abs(unclipped)) * OUTWARD
     error = _gamma(begun.support + made + 6, U) * terms + begun.stale_own[i]
@@ -147,8 +154,10 @@ def _local(begun, i, box, solver, point, moved, made, lost):
     # The solver errs from the exact ones at its own iterate, which are within the judge's error and spread.
     new = abs(unclipped) + judge
     quotient = abs(value) + new + spread + radius
-    error = _gamma(min(begun.support, solver.cap) + made + 6, u) * terms + begun.stale_given[i]
-    error += begun.given[i] @ moved + lost * solver.least + box.shift_error * held
+    terms = (begun.stale_reach[i] + begun.reach[i] @ moved + constant) * OUTWARD
+    error = _gamma(min(begun.support, solver.cap) + solver.more + made + 6, u) * terms
+    error += begun.stale_given[i] + begun.given[i] @ moved + box.shift_error * held
+    error += (lost * (1.0 + begun.lengths[i]) + solver.more) * solver.least
     curvature_error = begun.given[i, i] + _gamma(3, u) * size + box.shift_error
     error = (error + quotient * curvature_error) / least * OUTWARD
     return judge + (error + _gamma(2, u) * (quotient + 2 * error + new + spread)) * OUTWARD

@@ -71,6 +71,7 @@ def ridge_window_errors(
     penalty: float,
     declaration: Declaration,
     carried: CarriedTerms | None = None,
+    windows: int = 1,
 ) -> RidgeWindowErrors:
     """Bound the error at the end of one K-RR window, step by step.
 
@@ -91,6 +92,8 @@ def ridge_window_errors(
         systems, order of summation, and whether the input is rounded.
     carried : CarriedTerms, optional
         What the first residuals are made of, for a solver that carries a state.
+    windows : int
+        Windows of the run that these steps are: a frozen a is stored at the end of each.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def ridge_window_errors(
         found.append(step)
     landing = local.landing()
     if declaration.update == "frozen":
-        total += block_energy_norm(local.system(np.arange(places.size)), landing)
+        total += windows * block_energy_norm(local.system(np.arange(places.size)), landing)
     return RidgeWindowErrors(float(total * OUTWARD), found, landing)
 
 

@@ -58,6 +58,7 @@ def svm_window_bound(
     upper: float,
     declaration: Declaration,
     carried: CarriedTerms | None = None,
+    windows: int = 1,
 ) -> WindowBound:
     """Bound the error at the end of one K-SVM window.
 
@@ -77,12 +78,16 @@ def svm_window_bound(
         Precision and form of the update, order of summation, and whether C is rounded.
     carried : CarriedTerms, optional
         What the first gradients are made of, for a solver that carries a state.
+    windows : int
+        Windows of the run that these steps are: of several, a frozen a is stored at the end of each, so
+        that a value which steps are made from has landed twice.
 
     Returns
     -------
     WindowBound
     """
     state = SvmPropagation(entries, places, start, steps, shift, upper, declaration, carried)
+    state.stores = min(windows, 2)
     for step in range(steps.draws.size):
         state.advance(step)
     return state.result()

@@ -42,7 +42,15 @@ class WindowBound:
 
 
 class SvmPropagation:
-    """Error symbols of one window and their signed coefficients on its coordinates."""
+    """Error symbols of one window and their signed coefficients on its coordinates.
+
+    Attributes
+    ----------
+    stores : int
+        How often a frozen value is stored before it is used: twice in a stretch of several windows.
+    """
+
+    stores = 1
 
     def __init__(self, entries, places, start, steps, shift, upper, declaration, carried=None):
         self._steps, self._shift, self._upper = steps, shift, upper
@@ -180,7 +188,9 @@ class SvmPropagation:
         """Error of ``a + sum of increments`` where a is frozen; 0 where it is updated within the window."""
         if self._update != "frozen":
             return 0.0
-        return gamma(self._drawn[i] + 2, self._u) * (self._start[i] + self._moved[i]) * OUTWARD
+        return (
+            self.stores * gamma(self._drawn[i] + 2, self._u) * (self._start[i] + self._moved[i]) * OUTWARD
+        )
 
     def _settle(self, step, i, combination, local, *, at_zero: bool = False) -> None:
         """Give coordinate i its new combination of symbols, then note the increment's size.

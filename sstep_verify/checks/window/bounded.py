@@ -24,11 +24,14 @@ WHOLE_MATRIX = 1024
 
 @dataclass(frozen=True)
 class Start:
-    """What a window begins with: a, the carried state if there is one, and the coordinates drawn."""
+    """What a window begins with: a, the carried state if there is one, and the coordinates drawn; how many
+    windows of the run it is, if it is a stretch of some.
+    """
 
     alpha: np.ndarray
     draws: np.ndarray
     carried: np.ndarray | None
+    windows: int = 1
 
 
 class WindowBounds:
@@ -56,8 +59,9 @@ class WindowBounds:
         if isinstance(replay.steps, SvmSteps):
             loss = problem.hinge
             bound = svm_window_bound(
-                rows, places, start.alpha, replay.steps, loss.shift, loss.upper, declaration, carried
-            )
+                rows, places, start.alpha, replay.steps, loss.shift, loss.upper, declaration, carried,
+                windows=start.windows,
+            )  # fmt: skip
             return replay, bound.radius
         penalty = problem.ridge.penalty
         arguments = (
@@ -72,8 +76,9 @@ class WindowBounds:
         )
         if panel is not None:
             return replay, ridge_panel_bound(*arguments)
-        errors = ridge_window_errors(*arguments)
-        components = ridge_component_bound(rows, places, errors, penalty)
+        errors = ridge_window_errors(*arguments, windows=start.windows)
+        stored = start.windows > 1 and declaration.update == "frozen"
+        components = None if stored else ridge_component_bound(rows, places, errors, penalty)
         if components is None:
             return replay, np.array([errors.norm])
         return replay.with_components(), np.concatenate([[errors.norm], components])

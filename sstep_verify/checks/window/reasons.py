@@ -10,11 +10,12 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.window.mistaken import FROM_DATA
+from sstep_verify.checks.window.sweep import SWEPT
 from sstep_verify.checks.window.terms import unseen
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
 
-SOURCES = {"data": "data", "panel": "solver's own panel"}
+SOURCES = {"data": "data", "panel": "solver's own panel", SWEPT: "data, in float64"}
 
 BOUND_ORIGIN = {
     True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
@@ -44,11 +45,15 @@ class Coverage:
         All windows of the run (N), and those judged (K).
     unlike : str
         Where the run made again for the sweep was another one; empty if it was not.
+    flagged, replayed : int
+        Windows beyond the bound of the sweep, and how many of them were replayed.
     """
 
     windows: int
     judged: int
     unlike: str = ""
+    flagged: int = 0
+    replayed: int = 0
 
     def words(self) -> str:
         """In words, with the chance of missing what happens in few windows."""
@@ -58,6 +63,11 @@ class Coverage:
                 f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
                 f"probability {missed(self.judged):.2g}, one confined to a part of the run unless a "
                 "window is there"
+            )
+        if self.flagged:
+            said += (
+                f"; {self.flagged} beyond the bound of the sweep, which decides nothing, {self.replayed} "
+                "of them replayed exactly"
             )
         if self.unlike:
             said += f"; the sweep did not see what this run did: {self.unlike}"
@@ -69,6 +79,7 @@ def reason(
     s: int,
     status: Status,
     findings: Sequence[Finding],
+    finding: Finding,
     terms: Sequence[Term],
     largest: Mapping[str, float],
     coverage: Coverage,
@@ -85,6 +96,8 @@ def reason(
         Of the verdict.
     findings : sequence of Finding
         The compared windows.
+    finding : Finding
+        The comparison whose ratio is largest, be it in the sweep.
     terms : sequence of Term
         The quantities of a step.
     largest : mapping of str to float
@@ -92,11 +105,12 @@ def reason(
     coverage : Coverage
         How many of the run's windows were judged.
     """
-    finding = max(findings, key=lambda one: one.ratio)
     said = [_compared(case, finding, largest)]
     if status is Status.FAIL:
         said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(findings)]
         said.append(_undeclared(case))
+    elif status is Status.INCONCLUSIVE and finding.source == SWEPT:
+        said.append(f"Beyond the bound of {SWEPT} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
         said.append(
             f"Nothing was replayed: {finding.note}."
@@ -117,10 +131,13 @@ def reason(
 
 def _compared(case: Case, finding: Finding, largest: Mapping[str, float]) -> str:
     ratios = ", ".join(f"{ratio:.3g} {source}" for source, ratio in largest.items())
+    against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
+    if finding.source == SWEPT:
+        against, origin = "the judge's own steps in", "of solver and judge together (bounds/sweep/)"
     return (
-        f"{case.declaration.name} solver against the exact replay in balls of the window of iterations "
+        f"{case.declaration.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g} ({BOUND_ORIGIN[case.problem.is_svm]}), the kernel taken from the "
+        f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
         f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
     )
 

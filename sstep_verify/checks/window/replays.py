@@ -99,7 +99,8 @@ class WindowReplays:
             carried = trajectory.state[self._state][place]
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
             return self._spoiled_before(trajectory, window)
-        start = Start(begin, draws, carried)
+        windows = max(-(-(window.end - window.begin) // trajectory.s), 1)
+        start = Start(begin, draws, carried, windows)
         asked = _Asked(window, trajectory.s, names, diagnose)
         if not np.isfinite(end).all():
             return self._not_finite(window, start)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +22,7 @@ from sstep_verify.bounds.sweep.ridge import sweep_ridge
 from sstep_verify.bounds.sweep.svm import sweep_svm
 from sstep_verify.bounds.sweep.swept import HIGH, LOW, THRICE, TWICE, Swept
 from sstep_verify.checks.shared.case import Case, loggable, run_key
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -39,6 +39,9 @@ BRIDGE = 1 << 30
 PREFIXES = 4
 """Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
 for, over those of the run."""
+
+SWEPT = "the sweep"
+"""Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
 
 EVENTS = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "drawn thrice"}
 
@@ -108,38 +111,38 @@ class Sweep:
     Attributes
     ----------
     judged : set of int
-        Windows of the plain run that were compared with a finite bound, by the iteration they begin at.
-    ratio, distance, bound : float
-        Where the ratio is largest.
-    violations, notable : list of (Trajectory, int, Window)
-        Windows further than the bound, and the first in which each event happens, to be replayed exactly;
-        with the run they are in and the iteration of the plain run at which that begins.
+        Windows of the plain run that are within a finite bound, by the iteration they begin at.
+    within : Finding or None
+        The one of them whose ratio is largest.
+    flagged : list of (Finding, Trajectory, int)
+        Windows further than the bound, which decides nothing: they are to be replayed exactly; with the run
+        they are in and the iteration of the plain run at which that begins.
+    notable : list of (Trajectory, int, Window)
+        The first windows in which each event happens, to be replayed as well.
     unlike : str
         Where a run made again did not arrive at what the plain run recorded; empty if it did.
-    bridge : (int, int)
-        The part of the plain run where that first happened.
-    bridged : Swept or None
-        That part judged as one long window; None if there is none, or it would take too long.
+    bridge : Finding or None
+        The part of the plain run where that first happened, judged as one long window; None if there is
+        none, or it would take too long.
     """
 
     judged: set[int] = field(default_factory=set)
-    ratio: float = 0.0
-    distance: float = 0.0
-    bound: float = math.inf
-    violations: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
+    within: Finding | None = None
+    flagged: list[tuple[Finding, Trajectory, int]] = field(default_factory=list)
     notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
     unlike: str = ""
-    bridge: tuple[int, int] = (0, 0)
-    bridged: Swept | None = None
+    bridge: Finding | None = None
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
+        swept = [one for one, _, _ in self.flagged] + [one for one in (self.within,) if one]
+        worst = max(swept, key=lambda one: one.ratio, default=None)
         return {
-            "windows": len(self.judged),
-            "largest ratio": self.ratio,
-            "distance": self.distance,
-            "bound": self.bound,
-            "beyond the bound": len(self.violations),
+            "windows": len(self.judged) + len(self.flagged),
+            "largest ratio": worst.ratio if worst else 0.0,
+            "distance": worst.upper if worst else 0.0,
+            "bound": worst.bound if worst else math.inf,
+            "beyond the bound": len(self.flagged),
             "unlike the plain run": self.unlike,
         }
 
@@ -167,23 +170,33 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
         unlike = part is not None
         if part is not None and not found.unlike:
             found.unlike = f"made again, it had another a after iteration {part[1]}"
-            found.bridge, found.bridged = part, _bridge(case, plain, *part)
+            swept = _bridge(case, plain, *part)
+            if swept is not None:
+                found.bridge = _compared(swept, 0, Window(*part, ("unlike the run made again",)))
         for first, swept in _parts(case, run):
             for place in range(swept.ratio.size):
                 window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
-                if np.isfinite(swept.bound[place]) and not unlike:
-                    found.judged.add(begin + window.begin)
-                if swept.ratio[place] > 1.0:
-                    found.violations.append((run, begin, window))
+                compared = _compared(swept, place, window)
+                if compared.ratio > 1.0:
+                    found.flagged.append((compared, run, begin))
+                elif np.isfinite(compared.bound):
+                    found.judged |= set() if unlike else {begin + window.begin}
+                    if found.within is None or compared.ratio > found.within.ratio:
+                        placed = Window(begin + window.begin, begin + window.end)
+                        found.within = replace(compared, window=placed)
                 new = {event for event in EVENTS if swept.events[place] & event} - events
                 if new:
                     events |= new
                     found.notable.append((run, begin, window))
-            worst = int(np.argmax(swept.ratio))
-            if swept.ratio[worst] > found.ratio:
-                found.ratio = float(swept.ratio[worst])
-                found.distance, found.bound = float(swept.distance[worst]), float(swept.bound[worst])
+    found.flagged.sort(key=lambda one: -one[0].ratio)
     return found
+
+
+def _compared(swept: Swept, place: int, window: Window) -> Finding:
+    """A swept window; what is beyond a bound that decides nothing may be right all the same."""
+    distance, bound = float(swept.distance[place]), float(swept.bound[place])
+    lower = 0.0 if swept.ratio[place] > 1.0 else distance
+    return Finding("", lower, distance, bound, window, source=SWEPT)
 
 
 def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:

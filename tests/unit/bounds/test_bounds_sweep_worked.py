@@ -43,11 +43,12 @@ def begun_of(stale, start) -> Begun:
     return Begun(
         signed, sizes, own, given, np.array(stale), np.abs(stale) + 0.25, np.array([1.0, 2.0, 3.0]) / 4096,
         np.array([3.0, 1.0, 2.0]) / 1024, np.array(start), 4,
+        2 * sizes, 3 * np.abs(stale) + 0.25, np.array([0.5, 1.0, 1.5]),
     )  # fmt: skip
 
 
 def solver_of(frozen: bool, cap: int = 9) -> Arithmetic:
-    return Arithmetic(1 / 512, 1 / 4096, cap, frozen, 2 if frozen else 0)
+    return Arithmetic(1 / 512, 1 / 4096, cap, frozen, 2 if frozen else 0, 3)
 
 
 def least_curvature(begun, i, u):
@@ -65,7 +66,8 @@ def local_error(begun, i, solver, point, moved, made, lost):
     moved = [Fraction(one) for one in moved]
     diagonal = abs(Fraction(begun.signed[i, i])) + own[i] + given[i] + omega
     held = abs(Fraction(begun.start[i])) + moved[i]
-    terms = Fraction(begun.stale_size[i]) + dot(sizes, moved) + 1 + (omega * (1 + u) + omega_off) * held
+    constant = 1 + (omega * (1 + u) + omega_off) * held
+    terms = Fraction(begun.stale_size[i]) + dot(sizes, moved) + constant
     quotient = abs(value) + abs(unclipped)
     error = (
         g(begun.support + made + 6, U) * terms
@@ -77,8 +79,11 @@ def local_error(begun, i, solver, point, moved, made, lost):
     judge = error + g(2, U) * (quotient + 2 * error + abs(unclipped))
     new = abs(unclipped) + judge
     quotient = abs(value) + new + spread + radius
-    error = g(min(begun.support, solver.cap) + made + 6, u) * terms + Fraction(begun.stale_given[i])
-    error += dot(given, moved) + lost * Fraction(solver.least) + omega_off * held
+    # The solver's terms are those of products formed from the samples.
+    terms = Fraction(begun.stale_reach[i]) + dot(exact(begun.reach[i]), moved) + constant
+    roundings = min(begun.support, solver.cap) + solver.more + made + 6
+    error = g(roundings, u) * terms + Fraction(begun.stale_given[i]) + dot(given, moved) + omega_off * held
+    error += (lost * (1 + Fraction(begun.lengths[i])) + solver.more) * Fraction(solver.least)
     error = (error + quotient * (given[i] + g(3, u) * diagonal + omega_off)) / least
     return judge + error + g(2, u) * (quotient + 2 * error + new + spread)
 
