@@ -19,12 +19,13 @@ try:
     from numba.core import event
     from numba.core.options import DefaultOptions
 
-    AVAILABLE = True
+    AVAILABLE = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
     COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
     event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 except ImportError:
     AVAILABLE = False
-"""Whether inner loops are compiled; without numba they run about a hundred times slower."""
+"""Whether inner loops are compiled: without numba, or under NUMBA_DISABLE_JIT, they are plain Python, about
+a hundred times slower."""
 
 
 def compile_seconds() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import resource
 import shutil
@@ -51,6 +52,9 @@ OPEN_MPI = {
 }
 """Open MPI refuses to run as root, or with more ranks than cores, unless told that it may."""
 
+START, START_LIMIT = 40.0, "SSTEP_VERIFY_START_LIMIT"
+"""Seconds within which all ranks must have come together, and the variable that sets others."""
+
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -81,6 +85,24 @@ def implementation() -> str:
     if "HYDRA" in text or "mpich" in text.lower():
         return "MPICH"
     return "Open MPI" if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text else "unknown"
+
+
+def start_limit() -> float:
+    """Seconds within which all ranks must have come together; infinite where the variable says 0.
+
+    Raises
+    ------
+    InputError
+        If the variable is no number of seconds.
+    """
+    said = os.environ.get(START_LIMIT, str(START))
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise InputError(f"{START_LIMIT} = {said!r} in the environment is not a number of seconds")
+    return seconds or math.inf
 
 
 def launch_variables() -> dict[str, str]:

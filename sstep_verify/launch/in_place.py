@@ -19,12 +19,10 @@ from typing import IO, Any, NoReturn
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch import task
-from sstep_verify.launch.environment import promised_size, world
+from sstep_verify.launch.environment import START_LIMIT, promised_size, start_limit, world
 from sstep_verify.launch.failures import HangError, RankState
 from sstep_verify.launch.monitors import FirstExitMonitor, start_monitored
-
-START = 30.0
-"""Seconds within which all ranks must have come together."""
+from sstep_verify.launch.progress import CURRENT
 
 NAP = 0.001
 """Seconds between two looks of an idle rank."""
@@ -40,6 +38,9 @@ GRACE = 1.0
 
 DELIVERY = 0.5
 """Seconds for last words to pass through the launcher, which drops what it holds when a rank aborts."""
+
+TRANSFER = 120.0
+"""Seconds that the message of a call may take once it has begun to arrive."""
 
 ABORT_CODE = 70
 """Exit code of a job that the watchdog ended."""
@@ -70,9 +71,10 @@ class Job:
         comm = self.comm
         message = (ranks, ranks in self.fresh, name, call, limit)
         self.fresh.discard(ranks)
-        for rank in range(1, ranks):
-            comm.send(message, rank, CALL)
         with self._watch(ranks, name, limit):
+            # A large message goes only as it is received, which a rank that is stopped never does.
+            with _in_message():
+                _await([comm.isend(message, rank, CALL) for rank in range(1, ranks)])
             answers = {0: task.read_answer(0, self._part(*message))}
             self._states[0] = answers[0].state
             self._complaint = str(task.failure_of(name, answers, []) or "")
@@ -108,7 +110,8 @@ class Job:
         while True:
             while not comm.iprobe(0, CALL):
                 time.sleep(NAP)
-            message = comm.recv(source=0, tag=CALL)
+            with self._watch(comm.size, "the message of a call", TRANSFER), _in_message():
+                message = comm.recv(source=0, tag=CALL)
             if message is None:
                 return
             ranks, _, name, _, limit = message
@@ -217,7 +220,8 @@ def join(voice: IO[str] | None = None) -> bool:
     if _job is not None:
         return _job.comm.rank == 0
     voice = voice or sys.stderr
-    with start_monitored(START, "If the ranks are merely slow to start, start fewer of them", voice):
+    slow = f"If the ranks are merely slow to start, set {START_LIMIT} to more seconds (0: no limit)"
+    with start_monitored(start_limit(), slow, voice):
         job = _job = Job(voice)
     atexit.register(job.comm.Barrier)  # runs last: nobody ends before the monitors are dismissed
     atexit.register(job.monitor.dismiss)
@@ -248,6 +252,22 @@ def call(ranks: int, function: Callable, arguments: tuple, options: dict, limit:
         )
     name = task.check_function(function)
     return _job.lead(ranks, name, task.pack_call(function, arguments, options), limit)
+
+
+@contextlib.contextmanager
+def _in_message() -> Iterator[None]:
+    """Note, for whoever asks where this rank stands, that it waits for another."""
+    CURRENT.reset()
+    CURRENT.enter("message of a call")
+    yield
+    CURRENT.leave()
+
+
+def _await(requests: list[Any]) -> None:
+    """Wait for the end of messages, and let other threads run meanwhile."""
+    begin = time.monotonic()
+    while not all(request.test()[0] for request in requests):
+        _nap(begin)
 
 
 def _nap(begin: float) -> None:

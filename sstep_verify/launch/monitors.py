@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     voice : file, optional
         Where the monitor speaks; standard error if absent.
     """
-    if not limit or promised_size() == 1:
+    if not 0 < limit < math.inf or promised_size() == 1:
         yield
         return
     place = [promised_rank(), promised_size(), promised_local_size(), rank_variable()]

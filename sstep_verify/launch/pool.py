@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from sstep_verify.launch import task
-from sstep_verify.launch.environment import implementation, launch_variables, launcher, short_folder
+from sstep_verify.launch.environment import (
+    START_LIMIT,
+    implementation,
+    launch_variables,
+    launcher,
+    short_folder,
+    start_limit,
+)
 from sstep_verify.launch.failures import HangError, LaunchError, NotStartedError, RankState
 from sstep_verify.launch.lost_ranks import LOG_TAIL, lost, not_started
 from sstep_verify.launch.traces import ABORTED, Traces
@@ -33,9 +41,6 @@ ANSWER = 0.5
 
 CRASH = 0.1
 """Seconds in which a fault handler writes a stack."""
-
-START = 30.0
-"""Seconds within which all ranks must have started."""
 
 END = 2.0
 """Seconds that the launcher gets to end by itself when its ranks are gone."""
@@ -75,23 +80,25 @@ class Pool:
                 self._start()
             assert self._traces is not None
             self._traces.begin()
-            for rank in range(self._ranks):
+            fresh, self._fresh, end = self._fresh, False, time.monotonic() + limit
+            for rank, channel in sorted(self._channels["tasks"].items()):
                 try:
-                    self._channels["tasks"][rank].send((self._fresh, call))
+                    _give(channel, end - time.monotonic())
+                    channel.send((fresh, call))
+                except BlockingIOError:
+                    raise self._hang(name, limit, [*range(rank + 1)], {}, rank) from None
                 except OSError:
                     raise self._lost(f"{name}, before it began", rank) from None
-            self._fresh = False
-            return self._collect(name, limit)
+            return self._collect(name, limit, end)
         except BaseException:
             # An interrupted call would leave answers that the next one would take for its own.
             if not self._fresh:
                 self.kill()
             raise
 
-    def _collect(self, name: str, limit: float) -> list[Any]:
+    def _collect(self, name: str, limit: float, end: float) -> list[Any]:
         channels, answers = self._channels["tasks"], dict[int, task.Answer]()
         waiting = {channel.fileno(): rank for rank, channel in channels.items()}
-        end = time.monotonic() + limit
         # epoll hands out events in the order in which they came, and a launcher kills all ranks once one
         # is gone: the first end of a socket is the rank to blame.
         with select.epoll() as events:
@@ -102,22 +109,40 @@ class Pool:
                     events.unregister(descriptor)
                     rank = waiting.pop(descriptor)
                     try:
+                        _give(channels[rank], end - time.monotonic())
                         answers[rank] = task.read_answer(rank, channels[rank].recv_bytes())
+                    except BlockingIOError:
+                        raise self._hang(name, limit, [rank, *waiting.values()], answers, rank) from None
                     except (EOFError, OSError):
                         raise self._lost(name, rank) from None
                     if ABORTED.search(self._output(rank)):
                         raise self._lost(name, rank)
                     if answers[rank].failure:
                         end = min(end, time.monotonic() + GRACE)
-        unfinished = self._states(sorted(waiting.values()))
         if waiting and not any(answer.failure for answer in answers.values()):
-            states = {**unfinished, **{rank: answer.state for rank, answer in answers.items()}}
-            raise HangError(name, limit, [states[rank] for rank in range(self._ranks)])
+            raise self._hang(name, limit, [*waiting.values()], answers)
+        unfinished = self._states(sorted(waiting.values()))
         failure = task.failure_of(name, answers, [*unfinished.values()])
         if failure:
             self._fresh = not waiting
             raise failure
         return [answers[rank].value for rank in range(self._ranks)]
+
+    def _hang(
+        self,
+        name: str,
+        limit: float,
+        unfinished: list[int],
+        answers: dict[int, task.Answer],
+        stuck: int | None = None,
+    ) -> LaunchError:
+        """What every rank is doing; asked are those without an answer, and one `stuck` in a message."""
+        tasks = self._channels["tasks"]
+        asked = [rank for rank in sorted(unfinished) if rank == stuck or not tasks[rank].poll()]
+        found = self._states(asked)
+        idle = {rank: RankState(rank, finished=True) for rank in range(self._ranks)}
+        states = {**idle, **{rank: answer.state for rank, answer in answers.items()}, **found}
+        return HangError(name, limit, [*states.values()])
 
     def _lost(self, name: str, first: int) -> LaunchError:
         """End the ranks that are left; who is to blame, `first` being the rank that vanished first."""
@@ -133,6 +158,7 @@ class Pool:
         """Ask ranks what they are doing."""
         for rank in unfinished:
             with contextlib.suppress(OSError):
+                _give(self._channels["control"][rank], ANSWER)
                 self._channels["control"][rank].send("state")
         states = {}
         for rank in unfinished:
@@ -183,18 +209,20 @@ class Pool:
         """Let every rank open its sockets: the first before MPI begins, the others once it has."""
         pids: dict[int, int] = {}
         self._channels = {kind: {} for kind in GREETINGS}
-        end = time.monotonic() + START
+        end = time.monotonic() + start_limit()
         assert self._process is not None
         while sum(map(len, self._channels.values())) < len(GREETINGS) * self._ranks:
             try:
                 channel = Connection(listener.accept()[0].detach())
+                _give(channel, end - time.monotonic())
                 kind, rank, size, pids[rank] = channel.recv()
-            except (TimeoutError, EOFError, ConnectionError):
+            except (TimeoutError, EOFError, BlockingIOError, ConnectionError):
                 gone = [rank for rank, life in self._channels["life"].items() if life.poll()]
                 if self._process.poll() is None and time.monotonic() < end and not gone:
                     continue
                 said = not_started(self._ranks, pids, gone)
-                raise NotStartedError(self._ranks, said, f"{launcher()}:\n{self.kill()}") from None
+                slow = f"if the ranks are merely slow to start, set {START_LIMIT} to more seconds"
+                raise NotStartedError(self._ranks, said, f"{slow}\n{launcher()}:\n{self.kill()}") from None
             self._channels[kind][rank] = channel
             if kind != "life" and size != self._ranks:
                 raise LaunchError(
@@ -225,6 +253,14 @@ class Pool:
         self._process, self._traces, self._log = None, None, None
         self._channels, self._pids, self._fresh = {}, [], False
         return log
+
+
+def _give(channel: Connection, seconds: float) -> None:
+    """Let whatever is sent or received raise BlockingIOError once nothing has moved for so long."""
+    whole, rest = divmod(max(seconds, CRASH), 1.0)
+    with socket.socket(fileno=os.dup(channel.fileno())) as door:
+        for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            door.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(whole), int(1e6 * rest)))
 
 
 _pools: dict[tuple[int, tuple[tuple[str, str], ...]], Pool] = {}

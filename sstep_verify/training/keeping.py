@@ -1,4 +1,4 @@
-"""Keeping checkpoints by time: often enough to lose little, and so rarely that it costs little."""
+"""Keeping checkpoints by time, and going on where one cannot be written."""
 
 from __future__ import annotations
 
@@ -7,45 +7,55 @@ from collections.abc import Callable
 
 from sstep_verify.solvers.production.training_plan import Place
 
-SHARE = 0.02
-"""Share of the time that writing checkpoints may take."""
-
 
 class Keeper:
     """Writes the place that training reached, where that is due; on rank 0.
 
-    The first place is written at once, the next one when the time since the last is so long that what it
-    took is `SHARE` of it. So a killed run loses at most one interval and ``1 / SHARE`` times what a
-    checkpoint takes.
+    The first place is written at once, so that what hinders it is known early, and then one that is reached
+    `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
+    A place that cannot be written is no reason to end a training: that is told, and the next is tried.
 
     Parameters
     ----------
     write : callable
         Writes a place.
+    seconds : float
+        Seconds between two checkpoints, >= 0.
+    tell : callable
+        Takes a line for the user.
     clock : callable
         Gives seconds.
     """
 
-    def __init__(self, write: Callable[[Place], None], clock: Callable[[], float] = time.monotonic):
-        self._write, self._clock = write, clock
+    def __init__(
+        self,
+        write: Callable[[Place], None],
+        seconds: float,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._write, self._seconds, self._tell, self._clock = write, seconds, tell, clock
         self._due = clock()
         self._pending: Place | None = None
 
     def keep(self, place: Place) -> bool:
         """Whether the place was written; where not, it is remembered."""
-        begin = self._clock()
         self._pending = place
-        if begin < self._due:
+        if self._clock() < self._due:
             return False
-        self.finish()
-        end = self._clock()
-        self._due = end + (end - begin) * (1.0 / SHARE - 1.0)
-        return True
+        written = self.finish() is not None
+        self._due = self._clock() + self._seconds
+        return written
 
     def finish(self) -> int | None:
-        """Write the last place, if that was not done; its iteration."""
-        place, self._pending = self._pending, None
+        """Write the last place, if that was not done; its iteration, None where nothing was written."""
+        place = self._pending
         if place is None:
             return None
-        self._write(place)
+        try:
+            self._write(place)
+        except Exception as error:
+            self._tell(f"warning: no checkpoint of iteration {place.iteration}: {error}")
+            return None
+        self._pending = None
         return place.iteration

@@ -179,7 +179,7 @@ def _train(
     def write(reached: Place) -> None:
         write_checkpoint(request.checkpoint, Checkpoint(reached, decided.identity, digest))
 
-    keeper = Keeper(write)
+    keeper = Keeper(write, request.checkpoint_seconds, listener.note)
 
     def keep(reached: Place) -> None:
         if on_first_rank(communicator, lambda: keeper.keep(reached)):

@@ -67,6 +67,8 @@ class TrainingRequest:
         Value of the constant feature that is appended to the data; 0 for none. See `problems.bias`.
     directory : str or None
         Folder with data sets.
+    checkpoint_seconds : float
+        Seconds from one checkpoint to the next, see `training.keeping`.
     test, predictions : str or None
         LIBSVM file of samples to predict, and file for the predictions; both or neither.
     resume : bool
@@ -99,6 +101,7 @@ class TrainingRequest:
     separate_timers: bool = False
     bias: float = 0.0
     directory: str | None = None
+    checkpoint_seconds: float = 600.0
     test: str | None = None
     predictions: str | None = None
     resume: bool = False
@@ -124,6 +127,8 @@ class TrainingRequest:
             raise InputError(f"partition = {self.partition!r} is unknown; known: {', '.join(PARTITIONS)}")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError(f"tolerance = {self.tolerance!r}, but it must be finite and >= 0")
+        if not self.checkpoint_seconds >= 0:
+            raise InputError(f"checkpoint_seconds = {self.checkpoint_seconds!r}, but it must be >= 0")
         for name, value in (("largest_s", self.largest_s), ("sequence", self.sequence)):
             if value is not None and not self.tuned:
                 raise InputError(

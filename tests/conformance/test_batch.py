@@ -191,6 +191,7 @@ FAILED = [
     (spoil("exit", b"3"), "exit code 3"),
     (spoil("exit", b"139"), "crash: ended by signal 11"),
     (spoil("exit", b"124"), "hang: did not end within 60 s"),
+    (spoil("exit", b"137"), r"crash: ended by signal 9 \(SIGKILL\); memory ran out, or somebody killed it"),
     (spoil("exit", b"127"), "exit code 127"),
 ]
 
@@ -200,6 +201,18 @@ def test_what_is_the_programs_fault_is_its_failure(tmp_path, made, act, told):
     act(made)
     with pytest.raises(ProgramError, match=told):
         solver(tmp_path).run(request())
+
+
+@pytest.mark.parametrize(
+    ("line", "code"), [("kill -9 $$", "137"), ("trap '' TERM; while :; do :; done", "124")]
+)
+def test_the_script_tells_a_kill_from_a_program_that_does_not_end_when_asked(tmp_path, line, code):
+    """Of both, ``timeout`` says 137."""
+    run = StoredRun("one-1", ("sh", "-c", line), {}, 1)
+    (tmp_path / "solve.sh").write_text(shell_script(batch(run, time_limit=1.0)))
+    (tmp_path / "runs" / run.name).mkdir(parents=True)
+    subprocess.run(["sh", tmp_path / "solve.sh"], capture_output=True, check=False)
+    assert (tmp_path / "runs" / run.name / "exit").read_text() == f"{code}\n"
 
 
 def batch(*runs: StoredRun, **program) -> Batch:

@@ -11,9 +11,10 @@ from command import command
 from solve_here import BRIEF, LINEAR, arrays, done, refused
 from solve_runs import SAMPLES, with_points
 
+from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.training import checkpoint as files
-from sstep_verify.training import keeping, pipeline
+from sstep_verify.training import pipeline
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 
@@ -27,10 +28,9 @@ def folder(tmp_path, monkeypatch):
 def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch):
     words = (
         "solve", "F", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--iterations", "1760", "--interval",
-        "160", "--tolerance", "0",
+        "160", "--tolerance", "0", "--checkpoint-seconds", "0",
     )  # fmt: skip
     done(*words, "--out", "whole.npz")
-    monkeypatch.setattr(keeping, "SHARE", 1.0)
     write = files.write_checkpoint
 
     def interrupted(path, checkpoint):
@@ -60,6 +60,54 @@ def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch)
     for name in whole:
         assert whole[name].tobytes() == resumed[name].tobytes(), name
     assert [name for name in os.listdir() if name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("failing", [{1}, {2, 3}, {1, 2, 3, 4, 5}])
+def test_a_checkpoint_that_cannot_be_written_ends_no_training(monkeypatch, failing):
+    tried, write = [], files.write_checkpoint
+
+    def full(path, checkpoint):
+        tried.append(checkpoint.place.iteration)
+        if len(tried) in failing:
+            raise InputError(f"{path}: cannot be written: No space left on device")
+        write(path, checkpoint)
+
+    monkeypatch.setattr(pipeline, "write_checkpoint", full)
+    words = (*LINEAR, "--iterations", "640", "--interval", "160", "--tolerance", "0", "--out", "r.npz")
+    code, out, err = command(*words, "--checkpoint-seconds", "0")
+    assert code == 0, err
+    assert "after 640 iterations" in out
+    # What was not written at the end of the last interval is tried once more at the end of all.
+    assert tried == [160, 320, 480, 640, 640][: 5 if 4 in failing else 4]
+    for place, iteration in enumerate(tried, 1):
+        assert (f"no checkpoint of iteration {iteration}: " in err) == (place in failing)
+    assert Path("r.npz.checkpoint").exists() == (len(failing) < 5)
+
+
+def test_checkpoints_are_written_by_seconds(monkeypatch):
+    tried, write = [], files.write_checkpoint
+
+    def noted(path, checkpoint):
+        tried.append(checkpoint.place.iteration)
+        write(path, checkpoint)
+
+    monkeypatch.setattr(pipeline, "write_checkpoint", noted)
+    words = (*LINEAR, "--iterations", "640", "--interval", "160", "--tolerance", "0", "--force")
+    for seconds, written in (("0", [160, 320, 480, 640]), ("600", [160, 640])):
+        tried.clear()
+        done(*words, "--out", "r.npz", "--checkpoint-seconds", seconds)
+        assert tried == written
+
+
+def test_tolerance_0_is_never_reached():
+    """Targets of 0 are met by a = 0, with a residual of 0 from the start."""
+    Path("Z").write_text("0 1:1\n0 1:2 2:1\n0 2:1\n")
+    words = ("solve", "Z", "--task", "krr", "--iterations", "7", "--interval", "4", "--s", "1", "--force")
+    out = done(*words, "--tolerance", "0", "--out", "r.npz")
+    assert "cap reached" in out
+    assert "after 7 iterations" in out
+    assert str(arrays("r.npz")["stopped"]) == "iterations"
+    assert "tolerance reached" in done(*words, "--tolerance", "1e-3", "--out", "r.npz")
 
 
 @pytest.mark.parametrize(

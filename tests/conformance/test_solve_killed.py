@@ -13,6 +13,7 @@ from command import command
 from solve_runs import PROGRAM, SECONDS, alpha_of, mpiexec, solve, with_points
 
 from sstep_verify.launch.environment import launch_variables, promised_size
+from sstep_verify.training.checkpoint import read_checkpoint
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
@@ -59,6 +60,30 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
     code, _, err = command("solve", *LONG, "--out", "killed.npz", "--resume")
     assert code == 2
     assert f"made with ranks = {ranks}, but this run has ranks = 1" in err
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, ranks, number):
+    """The first checkpoint is written at once; the next would be due in ten minutes."""
+    endless = [word if word != "8000" else "100000000" for word in LONG]
+    words = [*(mpiexec(ranks) if ranks else []), *PROGRAM, "solve", *endless, "--out", "killed.npz"]
+    checkpoint = folder / "killed.npz.checkpoint"
+    with open(folder / "log", "w", encoding="utf-8") as log:
+        job = subprocess.Popen(words, cwd=folder, env=launch_variables(), stdin=subprocess.DEVNULL,
+                               stdout=log, stderr=log)  # fmt: skip
+        try:
+            end = time.monotonic() + SECONDS
+            while not checkpoint.exists() and time.monotonic() < end:
+                time.sleep(0.001)
+            time.sleep(0.5)
+            job.send_signal(number)
+            assert job.wait(60) == 130, (folder / "log").read_text("utf-8")
+        finally:
+            job.kill()
+    assert read_checkpoint(checkpoint).place.iteration > 1000
+    assert "interrupted: --resume goes on from iteration " in (folder / "log").read_text("utf-8")
+    assert _rank_of(folder, 0) is None, "no process may be left"
 
 
 def _rank_of(folder: Path, rank: int) -> int | None:

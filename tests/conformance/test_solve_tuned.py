@@ -10,7 +10,7 @@ from solve_runs import with_points
 
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.training import checkpoint as files
-from sstep_verify.training import keeping, pipeline
+from sstep_verify.training import pipeline
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 
@@ -31,6 +31,9 @@ AUTO = (
 LONG = ("--iterations", "6000", "--interval", "600", "--tolerance", "0")
 
 
+EACH = ("--checkpoint-seconds", "0")
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -49,7 +52,6 @@ def test_the_summary_says_what_was_tried_and_the_result_how_it_was_made():
 
 
 def test_a_killed_run_goes_on_and_what_was_made_is_made_again_to_the_last_bit(monkeypatch):
-    monkeypatch.setattr(keeping, "SHARE", 1.0)
     write = files.write_checkpoint
 
     def interrupted(path, checkpoint):
@@ -59,22 +61,22 @@ def test_a_killed_run_goes_on_and_what_was_made_is_made_again_to_the_last_bit(mo
 
     monkeypatch.setattr(pipeline, "write_checkpoint", interrupted)
     for _ in range(2):
-        code, _, err = command(*AUTO, *LONG, "--out", "r.npz", "--resume")
+        code, _, err = command(*AUTO, *LONG, *EACH, "--out", "r.npz", "--resume")
         assert code == 130, err
     before = arrays("r.npz.checkpoint")["sequence"]
     monkeypatch.setattr(pipeline, "write_checkpoint", write)
-    done(*AUTO, *LONG, "--out", "r.npz", "--resume")
+    done(*AUTO, *LONG, *EACH, "--out", "r.npz", "--resume")
     resumed = arrays("r.npz")
     assert resumed["sequence"][: len(before) - 1].tolist() == before[:-1].tolist()
-    done(*AUTO, *LONG, "--out", "again.npz", "--s-sequence", "r.npz")
+    done(*AUTO, *LONG, *EACH, "--out", "again.npz", "--s-sequence", "r.npz")
     again = arrays("again.npz")
     for name in ("alpha", "measured_relative", "gap", "options"):
         assert again[name].tobytes() == resumed[name].tobytes(), name
     # A killed run, resumed with the sequence of the whole.
     monkeypatch.setattr(pipeline, "write_checkpoint", interrupted)
-    assert command(*AUTO, *LONG, "--out", "s.npz", "--s-sequence", "r.npz")[0] == 130
+    assert command(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s-sequence", "r.npz")[0] == 130
     monkeypatch.setattr(pipeline, "write_checkpoint", write)
-    done(*AUTO, *LONG, "--out", "s.npz", "--s-sequence", "r.npz", "--resume")
+    done(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s-sequence", "r.npz", "--resume")
     assert arrays("s.npz")["alpha"].tobytes() == resumed["alpha"].tobytes()
 
 

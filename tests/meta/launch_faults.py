@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import signal
+from multiprocessing.connection import Connection
 
 import numpy as np
 
@@ -84,3 +85,25 @@ def _enter(communicator: MpiCommunicator, name: str, total: np.ndarray) -> None:
 def wrong_above(comm, value: int, allowed: int, fault: str, guilty: int) -> float:
     """The fault, only for values that are large enough: Hypothesis must find the smallest one."""
     return rounds(comm, fault if value > allowed else "", guilty)
+
+
+def process_of(comm) -> int:
+    """Process number of this rank."""
+    return os.getpid()
+
+
+def size_of(comm, data: bytes) -> int:
+    """Bytes that reached this rank."""
+    return len(data)
+
+
+def half_answered(comm, guilty: int) -> bytes:
+    """An answer of which one rank sends the first half, and is stopped then."""
+
+    def half(self, buffer, write=os.write):
+        write(self._handle, buffer[: len(buffer) // 2])
+        _stop()
+
+    if comm.rank == guilty:
+        Connection._send = half
+    return b"answer"

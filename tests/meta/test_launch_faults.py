@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 import diverging_stream
 import launch_faults as faults
@@ -68,6 +69,29 @@ def test_a_rank_without_end(ranks, fault):
     assert found.ranks == (1,)
     if fault != "stopped":  # a stopped process shows no stack
         assert "_loop" in next(state.stack for state in found.states if state.rank == 1)
+
+
+@each_size
+def test_a_call_that_a_rank_does_not_take(ranks):
+    """More than a socket holds: its sending waits for a rank that is stopped."""
+    pids = run(ranks, faults.process_of)
+    os.kill(pids[1], signal.SIGSTOP)
+    begin = time.monotonic()
+    with pytest.raises(HangError) as caught:
+        run(ranks, faults.size_of, bytes(1 << 23), limit=LIMIT)
+    assert time.monotonic() - begin < LIMIT + 10
+    assert caught.value.ranks == (1,)
+    assert run(ranks, faults.size_of, bytes(1 << 23)) == [1 << 23] * ranks
+
+
+@each_size
+def test_an_answer_that_a_rank_gives_by_half(ranks):
+    run(ranks, faults.process_of)
+    begin = time.monotonic()
+    with pytest.raises(HangError) as caught:
+        run(ranks, faults.half_answered, 1, limit=LIMIT)
+    assert time.monotonic() - begin < LIMIT + 10
+    assert caught.value.ranks == (1,)
 
 
 @each_size

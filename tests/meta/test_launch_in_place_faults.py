@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 from launched import SERVED, run_marked
@@ -86,6 +87,28 @@ def test_what_ends_the_job_names_the_guilty_rank(tmp_path, size, fault, guilty, 
     assert code != 0, output
     assert said in output, output
     assert left == []
+
+
+STOPPED = """
+import os, signal
+import launch_faults as faults
+from sstep_verify.launch import join, run
+if not join():
+    raise SystemExit
+os.kill(run(2, faults.process_of)[1], signal.SIGSTOP)
+run(2, faults.size_of, bytes({size}), limit=1.0)
+"""
+
+
+@pytest.mark.parametrize("size", [1, 1 << 23])
+def test_a_call_that_a_rank_does_not_take_ends_within_its_limit(tmp_path, size):
+    """A large message is sent as it is received."""
+    words = [str(launcher()), "-n", "2", sys.executable, "-c", STOPPED.format(size=size)]
+    begin = time.monotonic()
+    code, output, left = run_marked(words, tmp_path, MINUTE)
+    assert (code != 0, left) == (True, []), output
+    assert "size_of: no end within 1 s; suspect: rank 1\n" in output, output
+    assert time.monotonic() - begin < 20
 
 
 def test_a_launcher_of_another_mpi_is_refused(tmp_path):

@@ -11,8 +11,8 @@ import launch_faults as faults
 import pytest
 from launched import run_marked
 
-from sstep_verify.launch import LaunchError, pool, run
-from sstep_verify.launch.environment import implementation, launcher
+from sstep_verify.launch import LaunchError, run
+from sstep_verify.launch.environment import START_LIMIT, implementation, launcher
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 pytestmark = [
@@ -26,7 +26,7 @@ COMMAND = """
 from sstep_verify.launch import monitors
 monitors.SETTLED = 2.0
 from sstep_verify.cli.running.ranks import on_ranks
-on_ranks(lambda communicator, watchdog: None, 2.0)
+on_ranks(lambda communicator, watchdog: None, 40.0, 2.0)
 """
 
 
@@ -52,13 +52,13 @@ def test_a_command_under_mpiexec_ends_with_one_line(tmp_path, fault, guilty, sai
     assert code != 0
     assert [line for line in output.splitlines() if "rank" in line] == [
         f"hang: MPI did not begin within 2 s: {said}. If the ranks are merely slow to start, pass a larger "
-        "--hang-limit (0: no limit)"
+        "--start-limit (0: no limit)"
     ], output
     assert left == []
 
 
 def test_without_a_fault_nothing_is_said(tmp_path):
-    words = [str(launcher()), "-n", "2", sys.executable, "-c", COMMAND.replace("2.0", "30.0")]
+    words = [str(launcher()), "-n", "2", sys.executable, "-c", COMMAND.replace(" 2.0", " 30.0")]
     assert run_marked(words, tmp_path, MINUTE) == (0, "", [])
 
 
@@ -72,9 +72,9 @@ def test_without_a_fault_nothing_is_said(tmp_path):
 )
 def test_a_pool_says_which_rank_did_not_start(monkeypatch, fault, said):
     run(3, faults.rounds)
-    monkeypatch.setattr(pool, "START", 3.0)
+    monkeypatch.setenv(START_LIMIT, "3")
     begin = time.monotonic()
     with pytest.raises(LaunchError, match=said) as caught:
         run(3, faults.rounds, variables=with_fault(fault, 1))
     assert caught.value.ranks == (1,)
-    assert time.monotonic() - begin < 5 * pool.START
+    assert time.monotonic() - begin < 5 * 3.0

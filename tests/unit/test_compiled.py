@@ -112,3 +112,17 @@ def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(tmp_path
     assert kept() == before
     (tmp_path / "first.py").write_text(FIRST.format(5))
     assert said() == "6\n"
+
+
+def test_what_the_compiler_is_told_to_leave_alone_is_not_called_compiled():
+    program = (
+        "from sstep_verify.compiled import AVAILABLE, compiled; print(AVAILABLE, compiled(abs) is abs)"
+    )
+    for said, expected in (("0", "True"), ("1", "False True")):
+        variables = {**os.environ, "NUMBA_DISABLE_JIT": said}
+        if said == "0":
+            words = [sys.executable, "-c", program.split(", compiled")[0] + "; print(AVAILABLE)"]
+        else:
+            words = [sys.executable, "-c", program]
+        found = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+        assert found.stdout.strip() == expected

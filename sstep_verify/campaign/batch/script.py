@@ -26,8 +26,11 @@ run() {
     shift
     [ -e "$made/EXIT" ] && return 0
     [ -d "$made" ] || { echo "$made is missing" >&2; failed=1; return 0; }
+    begun=$(date +%s)
     $limit "$@" >"$made/OUTPUT" 2>"$made/ERRORS" </dev/null
     code=$?
+    # 137 is a kill: by timeout, of a program that does not end when asked, or by whoever lacks memory.
+    [ "$code" -eq 137 ] && [ $(($(date +%s) - begun)) -ge SECONDS ] && [ "$limit" ] && code=124
     [ "$code" -eq 0 ] || { echo "$made: exit code $code" >&2; failed=1; }
     echo "$code" >"$made/EXIT.part" && mv "$made/EXIT.part" "$made/EXIT"
 }
@@ -56,7 +59,9 @@ sh "$BATCH/solve.sh" "${SLURM_ARRAY_TASK_ID:-1}" "${SLURM_ARRAY_TASK_COUNT:-1}"
 def shell_script(batch: Batch) -> str:
     """The script that makes every run of a batch that is not made yet."""
     program = batch.program.program
-    head = _HEAD.replace("LIMIT", f"{program.time_limit:g}")
+    head = _HEAD.replace("LIMIT", f"{program.time_limit:g}").replace(
+        "SECONDS", str(int(program.time_limit))
+    )
     for name, value in (("EXIT", EXIT), ("OUTPUT", OUTPUT), ("ERRORS", ERRORS)):
         head = head.replace(name, value)
     setup = f"{shlex.join(program.setup)} || exit 1\n\n" if program.setup else ""

@@ -9,6 +9,7 @@ import click
 from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
 from sstep_verify.cli.running.ranks import on_ranks
+from sstep_verify.launch.environment import START, START_LIMIT
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE = click.IntRange(min=1)
@@ -77,6 +78,14 @@ class OrAuto(click.ParamType):
     "--hang-limit", type=click.FloatRange(min=0), default=40.0, show_default=True, metavar="SECONDS",
     help="Under mpiexec: end the job when no rank makes progress for so long; 0: never.",
 )  # fmt: skip
+@click.option(
+    "--start-limit", type=click.FloatRange(min=0), default=START, show_default=True, metavar="SECONDS",
+    envvar=START_LIMIT, help="Under mpiexec: end the job where MPI has not begun by then; 0: never.",
+)  # fmt: skip
+@click.option(
+    "--checkpoint-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True,
+    metavar="SECONDS", help="Time from one checkpoint to the next; 0: one at every measurement.",
+)  # fmt: skip
 @click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
 @click.option(
     "--out", metavar="FILE", required=True, help="File of the result: NumPy's .npz, whatever its name."
@@ -98,9 +107,10 @@ def command(**given):
     refused, as nothing changes).
 
     RESULT holds the dual vector `alpha`, what was measured, and the options. At the end of every interval
-    the gap or residual is measured and, so rarely that it takes at most 2 % of the time, a checkpoint is
-    written beside it (RESULT.npz.checkpoint): a killed run loses at most one interval and 50 times what a
-    checkpoint takes, and with --resume, on as many ranks, ends with the same alpha to the last bit.
+    the gap or residual is measured and, --checkpoint-seconds after the last one, a checkpoint is written
+    beside it (RESULT.npz.checkpoint); also at SIGTERM and Ctrl-C, of the last measurement. A killed run
+    loses those seconds and an interval. With --resume, on as many ranks with the same kind of processor,
+    BLAS and threads, it ends with the same alpha to the last bit; elsewhere it goes on too, and says so.
     --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
     are only replaced with --force; RESULT, its checkpoint and the predictions also with --resume.
 
@@ -116,10 +126,12 @@ def command(**given):
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
     with the launcher's code for it); 130 interrupted.
     """
-    limit = given.pop("hang_limit")
-    if math.isnan(limit):
-        raise click.BadParameter("it must be a number of seconds", param_hint="--hang-limit")
-    on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
+    for name in ("hang_limit", "start_limit", "checkpoint_seconds"):
+        if math.isnan(given[name]):
+            hint = f"--{name.replace('_', '-')}"
+            raise click.BadParameter("it must be a number of seconds", param_hint=hint)
+    limits = given.pop("hang_limit"), given.pop("start_limit")
+    on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), *limits)
 
 
 def _solve(given, communicator, watchdog) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import click
@@ -20,8 +24,8 @@ from sstep_verify.parallel.packet import IncoherenceError, WindowError
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
 """Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""
 
-OPTION = "--hang-limit"
-"""Option by which the user sets the seconds without progress that are allowed."""
+OPTION, START_OPTION = "--hang-limit", "--start-limit"
+"""Options by which the user sets the seconds without progress, and those until MPI begins."""
 
 NAP = 0.002
 """Seconds between two looks whether all ranks have come."""
@@ -38,7 +42,7 @@ class Part(Protocol):
         ...
 
 
-def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
+def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) -> None:
     """Call a function on every rank of this job, or in this process where there is no job.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
@@ -51,6 +55,8 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
         Gets the communicator, and the watchdog, to which it announces its work.
     hang_limit : float
         Seconds without progress of any rank after which the job is ended, at least; 0 for never.
+    start_limit : float
+        Seconds in which all ranks must have come to where MPI begins; 0 for any number of them.
 
     Raises
     ------
@@ -58,16 +64,21 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
         On several ranks: code 2 for errors of the input, 4 for others.
     """
     if not in_place.active():
-        function(SelfCommunicator(), Unwatched())
+        with _ended_by(signal.default_int_handler, signal.SIGTERM):
+            function(SelfCommunicator(), Unwatched())
         return
-    slow = f"If the ranks are merely slow to start, pass a larger {OPTION} (0: no limit)"
-    with start_monitored(hang_limit, slow):
+    slow = f"If the ranks are merely slow to start, pass a larger {START_OPTION} (0: no limit)"
+    with start_monitored(start_limit, slow):
         world = environment.world()
         from sstep_verify.launch.observed import ObservedComm
 
         job = _Job(world, hang_limit)
+    # A launcher hands both signals to all ranks. Rank 0 ends the job, once it has kept what there is; until
+    # then the others go on, since it may wait for them in a collective.
+    ended = signal.default_int_handler if world.rank == 0 else job.end_soon
     try:
-        function(communicator_of(ObservedComm(world)), job.watchdog)
+        with _ended_by(ended, signal.SIGINT, signal.SIGTERM):
+            function(communicator_of(ObservedComm(world)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
@@ -78,6 +89,20 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
     except BaseException as error:
         job.abort(FAILED, f"rank {world.rank} of {world.size} ends the job:\n{_told(error, job.watchdog)}")
     job.leave()
+
+
+@contextlib.contextmanager
+def _ended_by(handler: Any, *signals: signal.Signals) -> Iterator[None]:
+    """Have signals handled, where this thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = [signal.signal(one, handler) for one in signals]
+    try:
+        yield
+    finally:
+        for one, before in zip(signals, earlier, strict=True):
+            signal.signal(one, before)
 
 
 def _told(error: BaseException, watchdog: Watchdog) -> str:
@@ -94,6 +119,12 @@ class _Job:
     def __init__(self, world: Any, hang_limit: float):
         self._door = world.Dup()
         self.watchdog = Watchdog(world, hang_limit, OPTION, FAILED)
+
+    def end_soon(self, *_: Any) -> None:
+        """Abort the job, unless rank 0 does so before."""
+        late = threading.Timer(GRACE, self.abort, (INTERRUPTED, f"rank {self._door.rank}: interrupted"))
+        late.daemon = True
+        late.start()
 
     def leave(self, code: int = 0, message: str = "") -> None:
         """End this rank's part together with all others; after an error, end the job if they do not come.

@@ -45,8 +45,10 @@ class Entries:
         if partition.order is not None and matrix.shape[1]:
             begins, widths = by_column.indptr[partition.order], widths[partition.order]
             # Where each entry goes: one array after another, of which none is there twice for long.
-            taken = np.repeat((begins - np.cumsum(widths) + widths).astype(np.int32), widths)
-            taken += np.arange(taken.size, dtype=np.int32)
+            # Beyond 2^31 entries the matrix has indices of 8 bytes, and so has this.
+            kind = by_column.indptr.dtype
+            taken = np.repeat((begins - np.cumsum(widths) + widths).astype(kind), widths)
+            taken += np.arange(taken.size, dtype=kind)
             self.values = self.values[taken]
             self.rows = self.rows[taken]
         self.places = np.repeat(np.arange(matrix.shape[1], dtype=np.int32), widths)

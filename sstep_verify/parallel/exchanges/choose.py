@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sstep_verify.problems import Kernel
 
 COLLECTIVE_SECONDS = 2e-5
-"""Time of one more small collective on a few ranks of one machine (measured 3 to 25 microseconds)."""
+"""What one more small collective is taken to cost; between 3 and 25 us on a few ranks of one machine."""
 
 LINEAR_SECONDS, POLYNOMIAL_SECONDS, RBF_SECONDS = 4e-10, 1e-9, 4e-9
 """Time of one panel entry after the reduction: its share of the gradient, and its kernel function."""
@@ -75,13 +75,12 @@ def choose_exchange(
         return Choice(
             "reduce-scatter", 0, panel + small,
             f"{panel} panel entries a window: kernel function and gradient of {samples // ranks} samples a "
-            f"rank, not {samples}, save about {1e6 * saved:.0f} us a window, one more collective costs "
-            f"about {1e6 * COLLECTIVE_SECONDS:.0f} us",
+            f"rank, not {samples}, are taken to be worth one more collective",
         )  # fmt: skip
     return Choice(
         "allreduce", 0, panel,
-        f"{panel} panel entries a window on {ranks} rank{'s' * (ranks > 1)}: too few for a second "
-        "collective to pay",
+        f"{panel} panel entries a window on {ranks} rank{'s' * (ranks > 1)}: taken to be too few for a "
+        "second collective to pay",
     )  # fmt: skip
 
 

@@ -166,7 +166,8 @@ class _Training:
 
     def stopped(self, history: list[Measured], plan: Plan, alpha: np.ndarray) -> tuple[str, float]:
         """Why training ends here, "" if it goes on; and if float64 attains no more, what it attains."""
-        if history[-1].values.relative <= plan.tolerance:
+        # Tolerance 0 is never reached, not even by a gap of 0: it asks for all iterations.
+        if plan.tolerance > 0 and history[-1].values.relative <= plan.tolerance:
             return "tolerance", math.nan
         if history[-1].iteration >= plan.iterations:
             return "iterations", math.nan

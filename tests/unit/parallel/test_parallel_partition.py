@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import lzma
+from dataclasses import replace
 from itertools import chain, combinations_with_replacement, pairwise
+from types import SimpleNamespace
+from typing import ClassVar
 from unittest import mock
 
 import numpy as np
@@ -21,6 +24,7 @@ from sstep_verify.parallel.data.partition import (
     local_columns,
     partition_of,
 )
+from sstep_verify.parallel.data.redistribute import Entries
 
 COLUMN_COUNTS = "news20.binary.colnnz.txt.xz"
 
@@ -149,3 +153,47 @@ def test_news20_on_many_ranks_is_near_its_densest_column(news20_counts):
     ranks = 896
     floor = max(news20_counts.max(), news20_counts.sum() / ranks)
     assert balanced_partition(news20_counts, ranks).loads.max() <= 1.1 * floor
+
+
+class Long:
+    """A matrix whose indices have 8 bytes, as those of more than 2^31 entries have."""
+
+    def __init__(self, matrix):
+        self.shape, self._columns = matrix.shape, matrix.tocsc()
+
+    def tocsc(self):
+        found = self._columns
+        indices, indptr = found.indices.astype(np.int64), found.indptr.astype(np.int64)
+        return SimpleNamespace(data=Noted(found.data), indices=Noted(indices), indptr=indptr)
+
+
+class Noted:
+    """An array that tells by what it was indexed."""
+
+    kinds: ClassVar[list[np.dtype]] = []
+
+    def __init__(self, values):
+        self._values = values
+
+    def __getitem__(self, index):
+        self.kinds.append(index.dtype)
+        return self._values[index]
+
+    def astype(self, kind, copy):
+        return Noted(self._values.astype(kind, copy=copy))
+
+    def __iadd__(self, first):
+        self._values += first
+        return self
+
+
+def test_places_of_entries_beyond_31_bits_are_counted_in_64():
+    """Of 2^31 entries one place is 2^31 - 1, and the next would be negative in 32 bits."""
+    matrix = sp.random_array((6, 5), density=0.5, format="csr", rng=np.random.default_rng(1))
+    partition = dealt_partition(np.diff(matrix.tocsc().indptr), 2)
+    partition = replace(partition, order=np.array([4, 2, 0, 1, 3], dtype=np.int32))
+    Noted.kinds.clear()
+    found, usual = Entries(Long(matrix), 3, partition), Entries(matrix, 3, partition)
+    assert Noted.kinds == [np.dtype(np.int64)] * 2
+    for name in ("values", "rows", "places"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(usual, name))

@@ -66,7 +66,8 @@ class Ended:
         if self.timed_out:
             return f"hang: did not end within {self.seconds:.3g} s, so its process group was ended"
         if self.code < 0:
-            return f"crash: ended by signal {-self.code} ({signal.Signals(-self.code).name})"
+            killed = "; memory ran out, or somebody killed it" if self.code == -signal.SIGKILL else ""
+            return f"crash: ended by signal {-self.code} ({signal.Signals(-self.code).name}){killed}"
         if self.code == REFUSED:
             return f"refused: exit code {REFUSED} refuses this input"
         return f"exit code {self.code}" if self.code else ""

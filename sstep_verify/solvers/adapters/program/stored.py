@@ -28,8 +28,8 @@ PLACE = "\x01"
 EXIT, OUTPUT, ERRORS = "exit", "stdout", "stderr"
 """What the script leaves beside the results: the exit code as a shell tells it, and both outputs."""
 
-SIGNALLED, TIMED_OUT = 128, (124, 137)
-"""Exit code of a shell above which a signal ended the program, and those of ``timeout``."""
+SIGNALLED, TIMED_OUT = 128, 124
+"""Exit code of a shell above which a signal ended the program, and that of a run beyond its time."""
 
 MOST_PROBLEM, MOST_RESULT, MOST_FILES = 1 << 30, 1 << 30, 1000
 """Bytes of one file of a problem and of one result, and entries of a run's folder, that are read."""
@@ -165,7 +165,7 @@ def _ended(stored: Path, limit: float, tail: int) -> Ended:
         raise NotMadeError(f"{stored.name}/{EXIT} holds {told[:40]!r}, which is no exit code")
     output, errors = (_end_of(stored / name, tail) for name in (OUTPUT, ERRORS))
     code = int(told)
-    if code in TIMED_OUT:
+    if code == TIMED_OUT:
         return Ended(code, limit, True, output, errors)
     started = code not in (126, 127)
     return Ended(SIGNALLED - code if code > SIGNALLED else code, 0.0, False, output, errors, started)
