@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError, require
+from sstep_verify.floating_point import restore_told
 
 if TYPE_CHECKING:
     from sstep_verify.problems import IndexStream, Problem
@@ -66,6 +67,7 @@ def judge(
     MissingExtraError
         If exact arithmetic (extra ``exact``) is not installed.
     """
+    restore_told("before a judgement")  # Constants of what is imported here are computed on the way.
     require("flint", "exact")
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of

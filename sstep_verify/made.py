@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
+from sstep_verify.floating_point import restore, restore_told
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
@@ -70,13 +71,15 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     Notes
     -----
     Whatever the solver does to them, NumPy's treatment of floating-point errors and the filters of
-    warnings are as before afterwards, and while the observer is called.
+    warnings are as before afterwards, and while the observer is called. The floating-point environment
+    is that of IEEE arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
     """
     foreign = getattr(solver, "foreign", False)
     asked = asked_of(request)
     if foreign:
         request = _own_copy(request)
     before = _digests(request)
+    restore_told(f"before a run of {solver.declaration.name}")
     ended: list[int] = []
     observing: list[BaseException] = []
     settings = np.geterr()
@@ -107,9 +110,11 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         said = str(error).splitlines()[0] if str(error) else ""
         told = f"{RAISED} {said}" if own else f"{RAISED} {type(error).__name__}: {said}"
         made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
+    left = {*made.altered, *restore()}
     after = _digests_after(request)
     changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
-    return replace(made, asked=replace(asked, ended=ended[0] if ended else None, changed=changed))
+    asked = replace(asked, ended=ended[0] if ended else None, changed=changed)
+    return replace(made, asked=asked, altered=tuple(sorted(left)))
 
 
 def _of_the_run(error: BaseException) -> bool:

@@ -159,6 +159,9 @@ class Trajectory:
         Coordinates that the run says it drew, of a solver that does not take them.
     probes : Probes, optional
         What the run used in every step; asked for by ``RunRequest.probes``.
+    altered : tuple of str
+        What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
+        any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it made.
     asked : Asked, optional
         What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
     """
@@ -181,6 +184,7 @@ class Trajectory:
     drawn: np.ndarray | None = None
     asked: Asked | None = None
     probes: Probes | None = None
+    altered: tuple[str, ...] = ()
 
     @property
     def final(self) -> np.ndarray:

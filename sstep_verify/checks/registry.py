@@ -9,6 +9,7 @@ from sstep_verify.checks.answer.told import ALONE
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.environment import in_ieee
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.errors import InputError, closest
@@ -38,7 +39,7 @@ MODULES = (
 
 
 def _declared(module: str) -> Check:
-    return importlib.import_module(f"sstep_verify.checks.{module}").DECLARED
+    return in_ieee(importlib.import_module(f"sstep_verify.checks.{module}").DECLARED)
 
 
 CHECKS: dict[str, Check] = {check.id: check for check in map(_declared, MODULES)}

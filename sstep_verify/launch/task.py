@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sstep_verify.errors import InputError
+from sstep_verify.floating_point import restore_told
 from sstep_verify.launch.failures import LaunchError, MismatchError, RankError, RankState, dissenters
 from sstep_verify.launch.progress import CURRENT
 
@@ -94,6 +95,7 @@ def execute(communicator: Any, call: bytes) -> bytes:
             importlib.invalidate_caches()
         function = getattr(importlib.import_module(module), name)
         arguments, options = pickle.loads(inputs)
+        restore_told(f"before {name} on rank {rank}")
         value = function(ObservedComm(communicator), *arguments, **options)
         return pickle.dumps(Answer(own_state(rank, finished=True), value))
     except BaseException as error:

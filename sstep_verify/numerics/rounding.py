@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,9 +37,28 @@ def unit_roundoff(precision: str) -> float:
 def smallest(precision: str) -> float:
     """Smallest positive number of a type: the largest error of a product or quotient that underflows.
 
-    For longdouble the float64 value is returned, which is larger and so still a bound.
+    For longdouble the float64 value is returned, which is larger and so still a bound. Larger by far while
+    `numbers_lost` holds.
     """
-    return float(np.finfo(TYPES["float32" if precision == "float32" else "float64"]).smallest_subnormal)
+    kind = "float32" if precision == "float32" else "float64"
+    return float(np.finfo(TYPES[kind]).smallest_subnormal) * _lost.get(kind, 1.0)
+
+
+_lost: dict[str, float] = {}
+
+
+@contextlib.contextmanager
+def numbers_lost() -> Iterator[None]:
+    """Bounds of an arithmetic that takes as 0 every number below 2**-102 (float32), 2**-822 (float64).
+
+    These are the smallest normal numbers times 2**24 and 2**200: room for what later operations make of one
+    that was lost below the smallest normal number itself.
+    """
+    _lost.update(float32=2.0 ** (149 - 102), float64=2.0 ** (1074 - 822))
+    try:
+        yield
+    finally:
+        _lost.clear()
 
 
 def largest_normal(precision: str) -> float:

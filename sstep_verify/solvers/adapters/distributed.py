@@ -63,8 +63,7 @@ class DistributedSolver:
             found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         except RankError as error:
             raise of_ranks(error) from error
-        whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
-        return observed(whole, request, observe, self.run)
+        return observed(whole_run(found), request, observe, self.run)
 
 
 def of_ranks(error: RankError) -> Exception:
@@ -76,6 +75,13 @@ def of_ranks(error: RankError) -> Exception:
         if kind == passed.__name__:
             return passed(message)
     return error
+
+
+def whole_run(found: Sequence[Trajectory]) -> Trajectory:
+    """The run that the ranks made together: that of rank 0, with the timers and alterations of all."""
+    altered = {word for one in found for word in one.altered}
+    timers = over_ranks([one.timers for one in found])
+    return replace(found[0], timers=timers, altered=tuple(sorted(altered)))
 
 
 def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.distributed import of_ranks, over_ranks
+from sstep_verify.solvers.adapters.distributed import of_ranks, whole_run
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import train_on_rank, train_request
@@ -92,5 +92,5 @@ class TrainingSolver:
                 found = run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
             except RankError as error:
                 raise of_ranks(error) from error
-            whole = replace(found[0], timers=over_ranks([one.timers for one in found]))
+            whole = whole_run(found)
         return observed(whole, request, observe, self.run)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.floating_point import restore
 from sstep_verify.parallel.communicator import Communicator, communicator_of
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
@@ -82,6 +83,7 @@ def train_request(
 
 def _of_rank(rank: int, trajectory: Trajectory) -> Trajectory:
     """The trajectory that a rank sends back: rank 0 all, the others no vectors."""
+    trajectory = replace(trajectory, altered=restore())
     if rank == 0:
         return trajectory
     nothing = np.empty((trajectory.iterations.size, 0))

@@ -1,0 +1,81 @@
+"""Judging in IEEE arithmetic, and what may be said of a run that was made in another one.
+
+A PASS stands: what the run left is within the bound. A FAIL stands where the run's arithmetic is not its
+cause. Numbers that are taken as 0 because they lie below the smallest normal one are off by less than it;
+so the run is judged again by bounds in which any number may be lost that is below it times 2^200 (2^24 in
+float32), which leaves room for what later operations make of it. What exceeds those bounds too comes from
+something else. Another direction of rounding may be the cause of any FAIL but that of a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import Check
+from sstep_verify.floating_point import SHORTENED, SUBNORMAL, restore, restore_told
+from sstep_verify.numerics.rounding import numbers_lost
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
+
+FINITE = "finite"
+"""The item of the check contract that depends on the arithmetic of a run; all others do not."""
+
+
+def in_ieee(check: Check) -> Check:
+    """The check, whose judgement is made in IEEE arithmetic and says so of runs that were not."""
+
+    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+        restore_told(f"before a judgement by {check.id}")
+        found = check.judge(case, trajectories, oracle)
+        if left := restore():
+            told = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."
+            return [_inconclusive(one, told) for one in found]
+        return [_as_made(check, case, trajectories, oracle, verdict) for verdict in found]
+
+    return replace(check, judge=judge)
+
+
+def _as_made(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle, verdict: Verdict
+) -> Verdict:
+    """A verdict on runs that may have been made in another arithmetic."""
+    alone = replace(case, s_values=(verdict.s,), diagnose=False)
+    if not any(run.altered for run in trajectories.values()):
+        return verdict
+    runs = check.wanted(alone, trajectories)
+    altered = sorted({word for run in runs.values() for word in run.altered})
+    if not altered:
+        return verdict
+    told = f"The run left {', '.join(altered)} in the process that made it, which was put back."
+    if verdict.status is not Status.FAIL or not _may_explain(check, alone, runs, oracle, verdict, altered):
+        return replace(verdict, reason=f"{verdict.reason} {told}")
+    return _inconclusive(verdict, f"{told} That may be the cause of what was found.")
+
+
+def _inconclusive(verdict: Verdict, told: str) -> Verdict:
+    return replace(verdict, status=Status.INCONCLUSIVE, reason=f"{told} {verdict.reason}")
+
+
+def _may_explain(
+    check: Check,
+    case: Case,
+    runs: Mapping[str, Trajectory],
+    oracle: Oracle,
+    verdict: Verdict,
+    altered: list[str],
+) -> bool:
+    """Whether a FAIL may come from the arithmetic in which the run was made."""
+    if check.all_runs:
+        violations = verdict.evidence.get("violations")
+        return isinstance(violations, dict) and all(
+            set(faults) == {FINITE} for faults in violations.values()
+        )
+    if check.level == 3 or (altered == [SHORTENED] and case.declaration.precision != "longdouble"):
+        return False  # counts of messages; an arithmetic that the run does not use
+    if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
+        return True
+    with numbers_lost():
+        return all(one.status is not Status.FAIL for one in check.judge(case, runs, oracle))
