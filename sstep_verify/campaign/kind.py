@@ -83,10 +83,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Units that can be run, with their cost, and the SHA-256 of every data set by its name."""
+    """Units that can be run, with their cost.
+
+    Parameters
+    ----------
+    units : list of Unit
+        The units.
+    data : dict of str to str
+        SHA-256 of every data set by its name.
+    code : dict of str to str
+        SHA-256 of what solvers under test are that are not ours, by the words of a message: outcomes of
+        other code are never read back.
+    """
 
     units: list[Unit]
     data: dict[str, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
 from sstep_verify.reporting import schema
 from sstep_verify.reporting.figures import panels
@@ -101,6 +103,25 @@ def check_destination(folder: str | Path) -> Path:
             "would remove it. Name another folder"
         )
     return target
+
+
+def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Copy artefacts, which are folders of regular files; what a link points to is copied by nobody.
+
+    Raises
+    ------
+    InputError
+        If one is a link or no folder, or holds anything but files.
+    """
+    for name in names:
+        folder = source / name
+        if source.is_symlink() or folder.is_symlink() or not folder.is_dir():
+            raise InputError(f"{folder}: an artefact is a folder, and no link to one; take it away")
+        (target / name).mkdir(parents=True, exist_ok=True)
+        for entry in os.scandir(folder):
+            part = open_regular(entry.path, "part of an artefact", follow=False)
+            with part, open(target / name / entry.name, "wb") as copy:
+                shutil.copyfileobj(part, copy)
 
 
 def write_json(results: Results, path: Path) -> Path:

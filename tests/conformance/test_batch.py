@@ -95,6 +95,20 @@ def expect_all(folder: Path) -> None:
     assert "<failure" not in junit
 
 
+def test_what_check_has_finished_is_not_for_judge_to_take(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command("export", "runs", "--exec", line(""), *SMALL)[0] == 0
+    for named in ("sstep-verify-out/plain_program-smoke", "chosen"):
+        kept = tmp_path / f"{named}.partial" / f"{'0' * 32}.json"
+        kept.parent.mkdir(parents=True)
+        kept.write_text("what check --resume goes on with")
+        assert judge(*([] if named.startswith("sstep") else ["--out", named]))[0] == 3
+        assert kept.read_text() == "what check --resume goes on with"
+    made = {path.name for path in (tmp_path / "sstep-verify-out").iterdir()}
+    assert made == {"plain_program-smoke.partial", "plain_program-smoke-judged"}
+    assert (tmp_path / "chosen" / "results.json").exists()
+
+
 def request() -> RunRequest:
     data = np.random.default_rng(5).standard_normal((6, 3))
     problem = Problem("small", data, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))

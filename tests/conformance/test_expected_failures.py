@@ -106,6 +106,13 @@ def test_of_an_interrupted_run_nothing_is_stale():
     assert "not met" not in summary((KNOWN,), verdict(Status.PASS), interrupted=True).sentence
 
 
+@pytest.mark.parametrize("status", [Status.PASS, Status.FAIL, Status.INCONCLUSIVE])
+@pytest.mark.parametrize("expected", [(), (KNOWN,), (ExpectedFailure("b", REFUSED, "known"),)])
+@pytest.mark.parametrize("refused", [(), ("b: refused: out of memory",)])
+def test_an_interrupted_run_ends_with_its_own_code_whatever_is_expected(status, expected, refused):
+    assert summary(expected, verdict(status), refused=refused, interrupted=True).exit_code == 130
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

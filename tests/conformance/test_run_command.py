@@ -210,7 +210,7 @@ def test_an_interrupt_keeps_what_is_done(folder):
         check=False,
         start_new_session=True,
     )
-    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.returncode == 130, done.stdout + done.stderr
     document = json.loads((folder / "report/results.json").read_text("utf-8"))
     assert document["summary"]["interrupted"] is True
     assert document["summary"]["sentence"].startswith(

@@ -79,7 +79,9 @@ class CertifiedKind(Kind):
         return Assembled(
             report.Summary(
                 sentence(work, outcomes, failures, state.interrupted, len(state.errors[REFUSED])),
-                _exit_code(work, outcomes, failures),
+                state.exit_code(
+                    False, sum(outcome.case.status == Status.PASS for outcome in outcomes) < len(work)
+                ),
             ),
             [outcome.case for outcome in outcomes],
             parameters={"digits": sorted({unit.digits for unit in work})},
@@ -107,13 +109,6 @@ def sentence(
     if failures:
         parts.append(f"{failures} internal errors")
     return ("interrupted: " if interrupted else "") + "; ".join(parts)
-
-
-def _exit_code(work: Sequence[OptimumUnit], outcomes: Sequence[OptimumOutcome], failures: int) -> int:
-    if failures:
-        return 4
-    proved = sum(outcome.case.status == Status.PASS for outcome in outcomes)
-    return 0 if proved == len(work) else 3
 
 
 KIND = CertifiedKind()

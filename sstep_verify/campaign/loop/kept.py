@@ -7,22 +7,29 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sstep_verify.campaign.artefact_keep import REPLAY
-from sstep_verify.campaign.definition import Definition
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect
 from sstep_verify.records import convert
 from sstep_verify.reporting.write import ARTEFACTS
 
+if TYPE_CHECKING:
+    from sstep_verify.campaign.definition import Definition
+
 Outcome = TypeVar("Outcome")
+
+_NAMING, _NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
+"""Fields that name an artefact, up to its name; names that `campaign.artefact` gives."""
 
 CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
 """Words of a message for what decides which problems there are, and how each is run."""
 
 
-def identity(definition: Definition, directory: str | None) -> dict[str, object]:
+def identity(
+    definition: Definition, directory: str | None, code: Mapping[str, str] | None = None
+) -> dict[str, object]:
     """What must be the same for an outcome to be read back, besides the data of its own problem.
 
     Parameters
@@ -31,6 +38,8 @@ def identity(definition: Definition, directory: str | None) -> dict[str, object]
         The campaign, solver options included; its source is named by replay commands.
     directory : str or None
         Folder of the data sets, named by replay commands too.
+    code : mapping of str to str, optional
+        Digests of what the solvers under test are, see `sstep_verify.campaign.kind.Prepared`.
 
     Returns
     -------
@@ -45,6 +54,7 @@ def identity(definition: Definition, directory: str | None) -> dict[str, object]
         "commit of the checkout": made["git"],
         "version of Python": made["python"],
         "version of a package": made["packages"],
+        **(code or {}),
     }
 
 
@@ -73,11 +83,13 @@ def read_outcome(
     """
     document = json.loads(outcome_path(folder, key).read_text("utf-8"))
     found = document["identity"]
-    if other := _other(found, wanted):
+    if other := difference(found, wanted):
         raise InputError(other)
     text = json.dumps(document["outcome"])
     if digest(text) != document["sha256"]:
         raise InputError("it was changed after it was written: its SHA-256 differs")
+    if re.search(f'{_NAMING}(?!{_NAME}")', text):
+        raise InputError("it names an artefact by what is no name of one")
     for name in artefact_names(text):
         if not (folder / ARTEFACTS / name).is_dir():
             raise InputError(f"its artefact {name} is not there")
@@ -96,14 +108,14 @@ def of_another_run(path: Path, wanted: Mapping[str, object]) -> str:
     """
     try:
         document = json.loads(path.read_text("utf-8"))
-        other, command = _other(document["identity"], wanted), document.get("command")
+        other, command = difference(document["identity"], wanted), document.get("command")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     return f"{other}; they were made by: {command}" if other and command else other
 
 
-def _other(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
-    """What differs first, in words; empty if nothing does."""
+def difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
+    """What differs first between two identities, in words; empty if nothing does."""
     for name, value in json.loads(json.dumps(wanted)).items():
         if found.get(name) != value:
             shown = "" if name == CAMPAIGN else f": {found.get(name)!r:.80}, now {value!r:.80}"
@@ -117,8 +129,8 @@ def outcome_path(folder: Path, key: str) -> Path:
 
 
 def artefact_names(text: str) -> set[str]:
-    """Names of the artefacts that verdicts name in their replay commands; the text is JSON."""
-    return set(re.findall(f'"{REPLAY}([^"]+)"', text))
+    """Names of the artefacts that replay commands and recorded runs name, in JSON as `json` writes it."""
+    return set(re.findall(f'{_NAMING}({_NAME})"', text))
 
 
 def digest(text: str) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.definition import parse_definition
-from sstep_verify.campaign.loop.kept import artefact_names, read_outcome
+from sstep_verify.campaign.loop.kept import artefact_names, difference, identity, read_outcome
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.campaign.loop.run import Plan, summed_up
-from sstep_verify.campaign.loop.shards import read_shard
+from sstep_verify.campaign.loop.shards import ShardRecord, read_shard
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.write import ARTEFACTS
+from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
 
 def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str] = ()) -> Results:
@@ -38,7 +37,7 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
     ------
     InputError
         If shards are missing, stand twice, were interrupted, are damaged, or belong to different
-        campaigns, versions, commits, data or selections.
+        campaigns, solvers, versions, commits, data or selections, or to another installation than this.
     """
     shards = {Path(folder): read_shard(Path(folder)) for folder in folders}
     if len(shards) < len(folders):
@@ -46,47 +45,52 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
     _same(shards)
     _whole(shards)
     first = next(iter(shards.values()))
-    definition = parse_definition(first["campaign"]["text"], first["campaign"]["source"])
+    definition = parse_definition(first.campaign.text, first.campaign.source)
+    if other := difference(first.identity, identity(definition, first.directory)):
+        raise InputError(
+            f"the shards were made by another installation than this, which would tell its own provenance: "
+            f"{other}; merge them with the one that made them"
+        )
     plan = Plan(
         definition,
-        first["directory"],
-        first["only"],
-        max(document["jobs"] for document in shards.values()),
+        first.directory,
+        first.only,
+        max(document.jobs for document in shards.values()),
         tuple(command),
     )
     units = plan.units()
     planned = [key for unit in units for key in unit.keys]
-    if sorted(planned) != sorted(key for document in shards.values() for key in document["keys"]):
+    if sorted(planned) != sorted(key for document in shards.values() for key in document.keys):
         raise InputError("the shards do not hold every problem of their campaign once; run them again")
     state = State()
     data: dict[str, str] = {}
     for place, (folder, document) in enumerate(shards.items()):
-        data |= document["data"]
-        state.memory[place] = document["memory"]
-        for kind, lines in document["errors"].items():
-            state.errors[kind] += lines
-        for key in document["finished"]:
+        data |= document.data
+        state.memory[place] = document.memory
+        for kind, lines in document.errors.items():
+            state.errors.setdefault(kind, []).extend(lines)
+        for key in document.finished:
             outcome: Any
             try:
-                outcome, text = read_outcome(folder, key, plan.kind.outcome, document["identity"])
+                outcome, text = read_outcome(folder, key, plan.kind.outcome, document.identity)
+                if plan.kind.key(outcome) != key:
+                    raise InputError(f"it is the problem {plan.kind.key(outcome)!r:.80}")
+                copy_artefacts(folder / ARTEFACTS, artefacts, artefact_names(text))
             except (InputError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise InputError(f"{folder}, {key}: {error}; run this shard again") from error
             state.outcomes.append(outcome)
-            for name in artefact_names(text):
-                shutil.copytree(folder / ARTEFACTS / name, artefacts / name, dirs_exist_ok=True)
-    seconds = sum(document["seconds"] for document in shards.values())
-    used = {name: data[name] for name in dict.fromkeys(name for unit in units for name in unit.data)}
-    return summed_up(plan, units, used, state, seconds)
+    seconds = sum(document.seconds for document in shards.values())
+    return summed_up(plan, units, data, state, seconds)
 
 
-def _same(shards: Mapping[Path, dict[str, Any]]) -> None:
+def _same(shards: Mapping[Path, ShardRecord]) -> None:
     """Raise InputError unless all shards are of one campaign, version, commit and selection."""
     (first, wanted), *others = shards.items()
     for folder, document in others:
-        pairs = {"number of shards": (document["shard"][1], wanted["shard"][1])}
-        pairs["--only"] = document["only"], wanted["only"]
-        for name in wanted["identity"]:
-            pairs[name] = document["identity"].get(name), wanted["identity"][name]
+        pairs: dict[str, tuple[object, object]] = {"number of shards": (document.shard[1], wanted.shard[1])}
+        pairs["--only"] = document.only, wanted.only
+        for name in wanted.identity:
+            pairs[name] = document.identity.get(name), wanted.identity[name]
         for name, (found, other) in pairs.items():
             if found != other:
                 raise InputError(
@@ -95,15 +99,15 @@ def _same(shards: Mapping[Path, dict[str, Any]]) -> None:
                 )
 
 
-def _whole(shards: Mapping[Path, dict[str, Any]]) -> None:
+def _whole(shards: Mapping[Path, ShardRecord]) -> None:
     """Raise InputError unless every shard is there once, run to its end."""
     places: dict[int, Path] = {}
     for folder, document in shards.items():
-        index, count = document["shard"]
+        index, count = document.shard
         if index in places:
             raise InputError(f"{places[index]} and {folder} both hold shard {index}/{count}; name it once")
         places[index] = folder
-        if document["interrupted"]:
+        if document.interrupted:
             raise InputError(
                 f"{folder}: shard {index}/{count} was interrupted; run it to its end with --resume"
             )

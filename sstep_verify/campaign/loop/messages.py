@@ -12,8 +12,12 @@ from typing import Any
 from sstep_verify.errors import InputError, MissingExtraError, OracleDisagreementError
 from sstep_verify.provenance import peak_memory
 
-INTERNAL, DISAGREEMENT, REFUSED = "internal error", "disagreement", "not judged"
-"""Kinds of errors: a defect of this package; two oracles that differ; a problem that cannot be run."""
+INTERNAL, DISAGREEMENT, REFUSED, NOTED = "internal error", "disagreement", "not judged", "noted"
+"""Kinds of errors: a defect of this package; two oracles that differ; a problem that cannot be run; a loss
+that takes nothing from what was judged."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C (128 + SIGINT), whatever had been found by then."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class State:
 
     outcomes: list[Any] = field(default_factory=list)
     errors: dict[str, list[str]] = field(
-        default_factory=lambda: {INTERNAL: [], DISAGREEMENT: [], REFUSED: []}
+        default_factory=lambda: {INTERNAL: [], DISAGREEMENT: [], REFUSED: [], NOTED: []}
     )
     memory: dict[int, int] = field(default_factory=dict)
     interrupted: bool = False
@@ -69,7 +73,15 @@ class State:
     def notes(self) -> list[str]:
         """All errors as remarks of a report."""
         refused = [f"{REFUSED}: {line}" for line in self.errors[REFUSED]]
-        return [*refused, *(f"{INTERNAL}: {line}" for line in self.internal)]
+        return [*self.errors[NOTED], *refused, *(f"{INTERNAL}: {line}" for line in self.internal)]
+
+    def exit_code(self, failed: bool, incomplete: bool) -> int:
+        """130 if interrupted, else 4 after an internal error, 1 if it failed, 3 if incomplete, 0."""
+        if self.interrupted:
+            return INTERRUPTED
+        if self.internal:
+            return 4
+        return 1 if failed else 3 * incomplete
 
 
 def attempted(work: Callable[[], Any], where: str) -> Finished:

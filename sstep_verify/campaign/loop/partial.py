@@ -26,7 +26,7 @@ from sstep_verify.campaign.loop.kept import (
 )
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output, claim, write_text
-from sstep_verify.reporting.write import ARTEFACTS
+from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
 COPIED = ".artefacts"
 _OURS = re.compile(
@@ -52,6 +52,8 @@ class Partial:
         Whether what it holds is discarded; if neither, finished problems there are a reason to refuse.
     stays : bool
         Whether the folder is itself what is made, as that of a shard is.
+    keeps : bool
+        Whether it is left where problems are finished and the report is not, for a run that resumes.
     """
 
     def __init__(
@@ -62,9 +64,11 @@ class Partial:
         *,
         force: bool = False,
         stays: bool = False,
+        keeps: bool = True,
     ):
         self.folder = self._folder = folder
         self._resume, self._say, self._force, self._stays = resume, say, force, stays
+        self._keeps = keeps
         self._identities: dict[str, dict[str, object]] = {}
         self._finished: set[str] = set()
         self._named: set[str] = set()
@@ -152,8 +156,7 @@ class Partial:
 
     def artefacts_for_report(self) -> Path:
         """Folder with a copy, to be taken away, of the artefacts that finished problems name."""
-        for name in self._named:
-            shutil.copytree(self.artefacts / name, self._folder / COPIED / name, dirs_exist_ok=True)
+        copy_artefacts(self.artefacts, self._folder / COPIED, self._named)
         return self._folder / COPIED
 
     def reported(self, tried: bool = False) -> None:
@@ -174,7 +177,7 @@ class Partial:
             return
         shutil.rmtree(self._folder / COPIED, ignore_errors=True)
         count = len(self._outcome_files())
-        if count and not self._stays:
+        if count and self._keeps and not self._stays:
             are = "is" if count == 1 else "are"
             self._say(f"{_problems(count)} {are} kept in {self._folder}: go on with --resume")
         elif not self._stays:

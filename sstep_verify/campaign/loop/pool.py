@@ -14,7 +14,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
 from sstep_verify.campaign.kind import Setting, Unit
-from sstep_verify.campaign.loop.messages import INTERNAL, REFUSED, Finished, Step, heard_by
+from sstep_verify.campaign.loop.messages import INTERNAL, NOTED, REFUSED, Finished, Step, heard_by
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
@@ -71,7 +71,8 @@ def spread(
                 if worker.pipe in ready or worker.overdue:
                     yield from worker.hear(waiting)
         for worker in workers:
-            worker.pipe.send(None)
+            if told := worker.dismiss():
+                yield Finished(error=told, kind=NOTED)
     except BaseException:
         for worker in workers:
             worker.process.terminate()
@@ -102,6 +103,9 @@ class _Worker:
         """Hand a unit over."""
         self.busy, self._step, self._deadline = True, None, 0.0
         self._unit, self._setting, self._done = unit, setting, set(setting.finished)
+        if not self.process.is_alive():  # It ended with nothing to do, so that no problem is lost by it.
+            self.end()
+            self._start()
         with contextlib.suppress(OSError):  # of a process that is gone, whose end `hear` finds
             self.pipe.send((unit, setting))
 
@@ -151,6 +155,16 @@ class _Worker:
         if self._unit.foreign:
             return Finished(error=f"{where}: the solver ended its process ({told})", kind=REFUSED)
         return Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)
+
+    def dismiss(self) -> str:
+        """Let it end; what is to be said of one that has already ended by itself, else an empty text."""
+        try:
+            self.pipe.send(None)
+        except OSError:
+            self.process.join(GRACE_SECONDS)
+            told = f"a worker process had ended (exit code {self.process.exitcode}) after its last problem"
+            return f"{told}; all that it finished was judged before, and stands"
+        return ""
 
     def end(self) -> None:
         """Wait for the end of the process; one that does not come to it is killed."""

@@ -113,11 +113,9 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         digests = {
             key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
         }
+        common = identity(plan.definition, plan.directory, prepared.code)
         found: dict[str, Any] = plan.partial.open(
-            plan.kind.outcome,
-            identity(plan.definition, plan.directory),
-            digests,
-            shlex.join(plan.command),
+            plan.kind.outcome, common, digests, shlex.join(plan.command)
         )
         kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()
@@ -129,9 +127,10 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     except KeyboardInterrupt:
         state.interrupted = True
     seconds = time.perf_counter() - begin
+    used = prepared.data | prepared.code
     if plan.shard and plan.partial:
-        keep_shard(plan, units, prepared.data, state, seconds)
-    return summed_up(plan, units, prepared.data, state, seconds)
+        keep_shard(plan, units, common, used, state, seconds)
+    return summed_up(plan, units, used, state, seconds)
 
 
 class _Counter:
@@ -190,7 +189,7 @@ def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State,
     units : list of Unit
         All of them, finished or not.
     data : dict of str to str
-        SHA-256 of the data sets by name.
+        SHA-256 of data sets and solvers by name.
     state : State
         Outcomes and errors, in any order.
     seconds : float

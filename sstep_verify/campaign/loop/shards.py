@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sstep_verify.campaign.kind import Unit
-from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.errors import InputError
+from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import write_text
+from sstep_verify.records import convert, decode, strict
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.loop.run import Plan
@@ -28,6 +29,9 @@ SHARD = "shard"
 SCHEMA = 1
 MOST = 10_000
 """Most shards of a campaign."""
+
+MOST_BYTES = 64 << 20
+"""Largest file of a shard: of some hundred thousand problems."""
 
 
 @dataclass(frozen=True)
@@ -76,30 +80,90 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
     return [part for unit in units for part in unit.parts()]
 
 
-def keep_shard(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> None:
-    """Write what a shard is part of beside its outcomes."""
+@dataclass(frozen=True)
+class ShardText:
+    """The campaign of a shard: where it was read from, and its file."""
+
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """What a shard is part of, and what it has left.
+
+    Parameters
+    ----------
+    schema : int
+        `SCHEMA`.
+    shard : (int, int)
+        Its number and how many there are.
+    campaign : ShardText
+        The campaign.
+    identity : dict
+        From `sstep_verify.campaign.loop.kept.identity`.
+    only, directory : str, str or None
+        See `sstep_verify.campaign.loop.run.Plan`.
+    data : dict of str to str
+        SHA-256 of the data sets and programs by name.
+    keys, finished : tuple of str
+        Problems that it was to run, and those that it finished.
+    errors : dict
+        Errors by kind.
+    memory, jobs : int
+        Bytes; processes.
+    interrupted : bool
+        Whether it was.
+    seconds : float
+        Wall time.
+    """
+
+    shard: tuple[int, int]
+    campaign: ShardText
+    identity: dict[str, Any]
+    only: str
+    directory: str | None
+    data: dict[str, str]
+    keys: tuple[str, ...]
+    finished: tuple[str, ...]
+    errors: dict[str, tuple[str, ...]]
+    memory: int
+    interrupted: bool
+    seconds: float
+    jobs: int
+    schema: int = SCHEMA
+
+
+def keep_shard(
+    plan: Plan,
+    units: list[Unit],
+    common: Mapping[str, object],
+    data: dict[str, str],
+    state: State,
+    seconds: float,
+) -> None:
+    """Write what a shard is part of beside its outcomes; `common` is the identity of its run."""
     assert plan.shard is not None
     assert plan.partial is not None
-    document = {
-        "schema": SCHEMA,
-        "shard": [plan.shard.index, plan.shard.count],
-        "campaign": {"source": plan.definition.source, "text": plan.definition.text},
-        "identity": identity(plan.definition, plan.directory),
-        "only": plan.only,
-        "directory": plan.directory,
-        "data": data,
-        "keys": [key for unit in units for key in unit.keys],
-        "finished": sorted(plan.kind.key(outcome) for outcome in state.outcomes),
-        "errors": state.errors,
-        "memory": sum(state.memory.values()),
-        "interrupted": state.interrupted,
-        "seconds": seconds,
-        "jobs": plan.jobs,
-    }
-    write_text(plan.partial.folder / SHARD, json.dumps(document, indent=1) + "\n")
+    record = ShardRecord(
+        (plan.shard.index, plan.shard.count),
+        ShardText(plan.definition.source, plan.definition.text),
+        dict(common),
+        plan.only,
+        plan.directory,
+        data,
+        tuple(key for unit in units for key in unit.keys),
+        tuple(sorted(plan.kind.key(outcome) for outcome in state.outcomes)),
+        {kind: tuple(lines) for kind, lines in state.errors.items()},
+        sum(state.memory.values()),
+        state.interrupted,
+        seconds,
+        plan.jobs,
+    )
+    write_text(plan.partial.folder / SHARD, json.dumps(asdict(record), indent=1) + "\n")
 
 
-def read_shard(folder: Path) -> dict[str, Any]:
+def read_shard(folder: Path) -> ShardRecord:
     """What `keep_shard` wrote.
 
     Raises
@@ -107,21 +171,17 @@ def read_shard(folder: Path) -> dict[str, Any]:
     InputError
         If it is not there, cannot be read, or was made by another version.
     """
+    path = folder / SHARD
+    if not path.exists():
+        raise InputError(f"{folder}: holds no shard; name the folders of run --shard I/N")
     try:
-        document = json.loads((folder / SHARD).read_text("utf-8"))
-        if document["schema"] != SCHEMA:
-            raise InputError(
-                f"{folder}: shard of schema {document['schema']}, but this version has {SCHEMA}"
-            )
-        Shard(*document["shard"])
-        return document
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(
-            f"{folder}: holds no shard ({error.strerror}); name the folders of run --shard I/N"
-        ) from error
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{folder / SHARD}: cannot be read: {error!r:.100}; run this shard again"
-        ) from error
+        values = decode(read_whole(path, MOST_BYTES, "a shard", follow=False), str(path))
+        schema = values.get("schema") if isinstance(values, dict) else None
+        if schema != SCHEMA:
+            raise InputError(f"{path}: shard of schema {schema!r:.40}, but this version has {SCHEMA}")
+        convert(values, strict(ShardRecord, {}), str(path))
+        record: ShardRecord = convert(values, ShardRecord, str(path))
+        Shard.parse("{}/{}".format(*record.shard))
+        return record
+    except InputError as error:
+        raise InputError(f"{error}; run this shard again") from error

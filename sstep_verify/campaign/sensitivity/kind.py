@@ -10,7 +10,7 @@ from sstep_verify.campaign.kind import Assembled, Kind, Setting, Unit
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.campaign.sensitivity.definition import Study, read_study, refuse_twice
-from sstep_verify.campaign.sensitivity.sentence import exit_code, sentence
+from sstep_verify.campaign.sensitivity.sentence import sentence
 from sstep_verify.campaign.sensitivity.studies import STUDIES, StudyOutcome
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.sensitivity.document import Sensitivity
@@ -74,7 +74,8 @@ class SensitivityKind(Kind):
         document = Sensitivity(**{name: part for name, part in parts.items() if part is not None})
         return Assembled(
             report.Summary(
-                sentence(document, len(order), len(outcomes), state), exit_code(document, len(order), state)
+                sentence(document, len(order), len(outcomes), state),
+                state.exit_code(not document.holds, len(outcomes) < len(order)),
             ),
             parameters={study.study: vars(study) for study in plan.definition.families},
             seeds={

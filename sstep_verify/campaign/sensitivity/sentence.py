@@ -1,4 +1,4 @@
-"""What all studies of a campaign say in one sentence, and its exit code."""
+"""What all studies of a campaign say in one sentence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,3 @@ def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
     if failures := len(state.internal):
         parts.append(f"{failures} internal errors")
     return ("interrupted: " if state.interrupted else "") + "; ".join(parts)
-
-
-def exit_code(found: Sensitivity, planned: int, state: State) -> int:
-    """0 if every mistake was killed and no right solver failed; 1 if not; 3 if pieces are missing."""
-    if state.internal:
-        return 4
-    if not found.holds:
-        return 1
-    return 0 if len(state.outcomes) == planned else 3

@@ -113,14 +113,10 @@ def summarise(
         incomplete.insert(0, f"{REFUSED}: {met.refused[0]}" + f" ({unfinished})" * (missing > 0))
     elif missing > met.not_judged:
         incomplete.append(unfinished)
-    if state.internal:
-        code = 4
-    elif Status.FAIL in met.statuses or met.stale:
-        code = 1
-    elif Status.INCONCLUSIVE in met.statuses or incomplete:
-        code = 3
-    else:
-        code = 0
+    code = state.exit_code(
+        failed=Status.FAIL in met.statuses or bool(met.stale),
+        incomplete=Status.INCONCLUSIVE in met.statuses or bool(incomplete),
+    )
     sentence = headline(cases, verdicts)
     if state.interrupted:
         sentence = f"interrupted: {sentence}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
+from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.summary.summary import summarise
 from sstep_verify.campaign.verdicts.execute import CaseOutcome, execute_group
@@ -17,7 +18,8 @@ from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.solvers.adapters.foreign import is_foreign
-from sstep_verify.solvers.adapters.program import Program, ProgramSolver, digests, set_up
+from sstep_verify.solvers.adapters.foreign_code import digest_of_code
+from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
 from sstep_verify.specification import LEVELS
 
 if TYPE_CHECKING:
@@ -51,11 +53,7 @@ class Verdicts(Kind):
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
         loaded, takes, prepared = {}, [], []
-        programs = _programs(units)
-        used: dict[str, str] = {}
-        for program in programs:
-            set_up(program)
-            used |= {f"program {name}": digest for name, digest in digests(program).items()}
+        code = _code(units)
         for unit in units:
             group = unit.work
             if group.data not in loaded:
@@ -68,10 +66,10 @@ class Verdicts(Kind):
                 require_cache(spec, case)
                 takes.append((memory_of(spec, case), spec.id))
             cost = expected_cost(group, data.data.shape[0])
-            prepared.append(replace(unit, cost=cost, data=(*unit.data, *used)))
+            prepared.append(replace(unit, cost=cost))
         largest, name = max(takes, key=lambda item: item[0].total)
         plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
-        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()} | used)
+        return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()}, code)
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
         """Run the cases of a group, one after the other."""
@@ -124,12 +122,20 @@ class Verdicts(Kind):
         )
 
 
-def _programs(units: list[Unit]) -> list[Program]:
-    """The programs under test, each once."""
+def _code(units: list[Unit]) -> dict[str, str]:
+    """Digests of what is under test and not ours; programs are set up first."""
+    found: dict[str, str] = {}
     families = (unit.work.specs[0].family for unit in units)
-    solvers = [family.solvers()[""] for family in families if family.source is None]
-    found = [solver.described.program for solver in solvers if isinstance(solver, ProgramSolver)]
-    return list(dict.fromkeys(found))
+    for family in (one for one in families if one.source is None):
+        solver = family.solvers()[""]
+        if isinstance(solver, ProgramSolver) and f"program file {family.solver}" not in found:
+            program = solver.described.program
+            set_up(program)
+            found[f"program file {family.solver}"] = digest(repr(solver.described))
+            found |= {f"program {name}": sha for name, sha in digests(program).items()}
+        elif is_foreign(family.solver) and family.given is None:
+            found[f"code of {family.solver}"] = digest_of_code(family.solver)
+    return found
 
 
 KIND = Verdicts()

@@ -11,7 +11,9 @@ from sstep_verify.cli.options.expected import expected_options
 
 @click.command("judge")
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME]")
+@click.option(
+    "--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME-judged]"
+)
 @click.option(
     "--jobs", type=click.IntRange(min=1, max=1024), default=1, show_default=True, help="Processes."
 )
@@ -44,6 +46,11 @@ def command(folder, out, jobs, xfails, write_xfails):
             f"for only now: sh {folder}/solve.sh makes what is missing; then judge again",
             err=True,
         )
-    asked = Asked(out=out, only=batch.only, jobs=jobs, force=True, xfails=xfails, write_xfails=write_xfails)
     source = StoredRuns(str((place / RUNS).resolve()), batch.program)
-    judge(batch.definition(source, place), asked)
+    definition = batch.definition(source, place)
+    # The report of check has the plain name, and what it keeps for --resume is not for us to take.
+    out = out or Path("sstep-verify-out") / f"{definition.name}-judged"
+    asked = Asked(
+        out=out, only=batch.only, jobs=jobs, xfails=xfails, write_xfails=write_xfails, keeps=False
+    )
+    judge(definition, asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import tempfile
 from pathlib import Path
 
@@ -20,15 +20,16 @@ def command(results, out):
     A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
     """
     from sstep_verify.reporting import check_destination, load, write_report
-    from sstep_verify.reporting.write import ARTEFACTS
+    from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     source = Path(results).resolve().parent
     folder = check_destination(out or source)
     with tempfile.TemporaryDirectory() as place:
         copied = Path(place, ARTEFACTS)  # a copy: the old report stays whole until the new one is
-        if (source / ARTEFACTS).is_dir():
-            shutil.copytree(source / ARTEFACTS, copied)
+        if os.path.lexists(source / ARTEFACTS):
+            names = [name for name in sorted(os.listdir(source / ARTEFACTS)) if not name.startswith(".")]
+            copy_artefacts(source / ARTEFACTS, copied, names)
         written = write_report(document, folder, copied)
     for message in written.messages:
         click.echo(message, err=True)

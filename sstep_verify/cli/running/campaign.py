@@ -28,6 +28,8 @@ class Asked:
     list_cases: bool = False
     xfails: str | None = None
     write_xfails: str | None = None
+    keeps: bool = True
+    """Whether an interrupted run leaves what it finished, for --resume."""
 
 
 def judge(definition, asked: Asked, executor=None, state=None) -> None:
@@ -90,7 +92,9 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True)
     else:
         folder = check_destination(asked.out or Path("sstep-verify-out") / name)
-        partial = Partial(folder.with_name(f"{folder.name}.partial"), asked.resume, _say, force=asked.force)
+        beside = folder.with_name(f"{folder.name}.partial" if asked.keeps else f".{folder.name}.judged")
+        forced = asked.force or not asked.keeps
+        partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps)
     try:
         results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
         if part:

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import click
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C where no report was written."""
-
 
 def finish(results, written, named: str | Path) -> None:
     """Say what was shown, and end with its exit code.
@@ -41,7 +38,7 @@ def finish(results, written, named: str | Path) -> None:
     if written is None:
         kept = "no problem was finished" if results.is_empty else "go on with --resume"
         click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(summary.exit_code)
     for message in written.messages:
         click.echo(message, err=True)
     if summary.steps:
@@ -73,4 +70,4 @@ def finish_shard(results, folder: Path) -> None:
         if note.startswith(("internal error", "not judged")):
             click.echo(note, err=True)
     click.echo(str(folder.resolve()))
-    sys.exit(INTERRUPTED if summary.interrupted else summary.exit_code)
+    sys.exit(summary.exit_code)

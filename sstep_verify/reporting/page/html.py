@@ -38,6 +38,7 @@ OUTCOMES = {
 }
 NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
 """The same of a campaign of verdicts in which every case is VACUOUS."""
+STOPPED = {130: ("INTERRUPTED", "Stopped before its end; what had been judged by then")}
 PREDICTIONS = {
     0: ("PREDICTED", "Everything asked for is predicted; no solver was run, timed or judged"),
     3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
@@ -172,9 +173,10 @@ def _quantities(results: Results) -> dict[str, str]:
     return {item.name: item.meaning for item in QUANTITIES if item.name in named}
 
 
-def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:
+def outcome_of(results: Results, outcomes: dict[int, tuple[str, str]]) -> tuple[str, str]:
     """The outcome of a campaign, and what it means."""
-    found = outcomes.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
+    known = outcomes | STOPPED
+    found = known.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
     if outcomes is not OUTCOMES or found != OUTCOMES[0]:
         return found
     if expected := results.campaign.parameters.get("expected_failures"):

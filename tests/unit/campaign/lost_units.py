@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 
 from sstep_verify.campaign.loop.messages import Finished, tell
@@ -12,8 +13,14 @@ def work(unit, setting):
     """Yield every key of a unit, unless its name says something else."""
     for key in unit.keys:
         tell(key, 0.5, "run s=4", limit=0.3 if key == "hangs" else 0.0)
-        if key == "leaves":
+        if key == "slow leaves":
+            time.sleep(2.0)
+        if key.endswith("leaves"):
             os._exit(0)
         if key == "hangs":
             time.sleep(600)
+        if key == "dies later":
+            threading.Timer(0.2, os._exit, (3,)).start()
+        if key == "slow":
+            time.sleep(2.0)
         yield Finished(key)

@@ -13,7 +13,7 @@ import pytest
 from campaign.lost_units import work
 
 from sstep_verify.campaign.kind import Setting, Unit
-from sstep_verify.campaign.loop.messages import INTERNAL, REFUSED, Step
+from sstep_verify.campaign.loop.messages import INTERNAL, NOTED, REFUSED, Step
 from sstep_verify.campaign.loop.pool import spread
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
@@ -85,6 +85,19 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
     assert lost.error.startswith("leaves, run s=4: ")
     assert "exit code 0" in lost.error
     assert Step("leaves", 0.5, "run s=4") in heard
+
+
+def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():
+    units = [Unit(("dies later",), None), Unit(("slow",), None)]
+    found = list(spread(work, str, units, Setting("mine"), 2))
+    assert {message.outcome for message in found if message.outcome} == {"dies later", "slow"}
+    (note,) = [message for message in found if message.error]
+    assert note.kind == NOTED
+    assert "exit code 3" in note.error
+    # One that another lost process leaves work for is begun anew before it gets it.
+    units = [Unit(("dies later",), None), Unit(("slow leaves", "last"), None)]
+    found = list(spread(work, str, units, Setting("mine"), 2))
+    assert {message.outcome for message in found if message.outcome} == {"dies later", "last"}
 
 
 def test_a_unit_that_takes_too_long_loses_one_outcome():

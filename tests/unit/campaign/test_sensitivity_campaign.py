@@ -16,7 +16,7 @@ from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.sensitivity.definition import STUDIES
 from sstep_verify.campaign.sensitivity.kind import KIND
-from sstep_verify.campaign.sensitivity.sentence import exit_code, sentence
+from sstep_verify.campaign.sensitivity.sentence import sentence
 from sstep_verify.errors import InputError
 from sstep_verify.power.corpus.listing import corpus
 from sstep_verify.power.statement import power_statement, statement_of
@@ -93,11 +93,11 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
 
 def test_exit_codes():
     state = State()
-    assert exit_code(Sensitivity(), 1, state) == 3
+    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 3
     state.add(Finished(outcome="one"))
-    assert exit_code(Sensitivity(), 1, state) == 0
+    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 0
     state.add(Finished(error="something broke"))
-    assert exit_code(Sensitivity(), 1, state) == 4
+    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 4
 
 
 def test_the_sentence_says_what_was_measured_what_must_not_be_and_what_is_missing():

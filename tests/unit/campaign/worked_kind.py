@@ -52,9 +52,8 @@ class NormKind(Kind):
 
     def assemble(self, plan, units, state):
         cases = [outcome.case for outcome in state.outcomes]
-        whole = len(cases) == len(units)
-        summary = report.Summary(f"norms of {len(cases)} of {len(units)} data sets", 0 if whole else 3)
-        return Assembled(summary, cases)
+        code = state.exit_code(failed=False, incomplete=len(cases) < len(units))
+        return Assembled(report.Summary(f"norms of {len(cases)} of {len(units)} data sets", code), cases)
 
 
 KIND = NormKind()

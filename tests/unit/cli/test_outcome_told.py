@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.cli.telling.outcome import INTERRUPTED, finish
+from sstep_verify.campaign.loop.messages import INTERRUPTED
+from sstep_verify.cli.telling.outcome import finish
 from sstep_verify.reporting.results import Campaign, Results, Summary
 from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
 from sstep_verify.reporting.sensitivity.document import Sensitivity
@@ -14,7 +15,8 @@ FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
 
 
 def told(capsys, tmp_path, sensitivity: Sensitivity, written: bool = True) -> tuple[int, list[str], str]:
-    results = Results(Campaign("small"), Summary("the sentence", 1), sensitivity=sensitivity)
+    summary = Summary("the sentence", 1 if written else INTERRUPTED, interrupted=not written)
+    results = Results(Campaign("small"), summary, sensitivity=sensitivity)
     with pytest.raises(SystemExit) as caught:
         finish(results, Written(tmp_path, ()) if written else None, tmp_path)
     out, err = capsys.readouterr()
