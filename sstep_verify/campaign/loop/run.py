@@ -121,9 +121,10 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         state.outcomes += kept.values()
     try:
         for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
-            state.add(message)
+            # Kept first: an interrupt between the two takes it from this report, and from none that resumes.
             if plan.partial and message.outcome is not None and message.keep:
                 plan.partial.keep(plan.kind.key(message.outcome), message.outcome)
+            state.add(message)
     except KeyboardInterrupt:
         state.interrupted = True
     seconds = time.perf_counter() - begin

@@ -131,7 +131,7 @@ def test_what_is_not_one_whole_run_is_not_merged(shards, tmp_path):
     _changed(folders[1], keys=whole["keys"], schema=7)
     refused("schema 7")
     (folders[1] / SHARD).write_text("[" * 10_000, encoding="utf-8")
-    refused("cannot be read")
+    refused("nested too deeply")
 
 
 def test_a_damaged_outcome_is_named(shards, tmp_path):
