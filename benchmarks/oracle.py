@@ -26,7 +26,7 @@ from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum_mpmath
+from sstep_verify.oracle.certificate.optimum import ridge_optimum_mpmath
 from sstep_verify.problems import Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
 

@@ -12,13 +12,12 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.residual import block_residual
 from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_window
 from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.oracle.search.ridge_optimum import RidgeOptimum, ridge_optimum
-from sstep_verify.oracle.search.svm_optimum import SvmOptimum, svm_optimum
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory, exact_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states

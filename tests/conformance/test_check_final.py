@@ -15,8 +15,7 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 
 from sstep_verify.cli.main import main
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
-from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data.datasets import load
 

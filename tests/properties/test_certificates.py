@@ -20,7 +20,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.certificate.file import decode, encode
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum_mpmath
+from sstep_verify.oracle.certificate.optimum import ridge_optimum_mpmath
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import SvmCertificate
 from sstep_verify.problems import (

@@ -13,7 +13,6 @@ from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.certificate.file import decode, document_digest, encode
 from sstep_verify.oracle.verify import kernel as verified_kernel
-from sstep_verify.oracle.verify import ridge as verify_ridge
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import CertificateError, Interval, SvmCertificate
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
@@ -147,7 +146,7 @@ def test_the_judgement_does_not_depend_on_how_the_kernel_is_cut_into_blocks(
     name, table, together, monkeypatch
 ):
     monkeypatch.setattr(verified_kernel, "ROWS_AT_ONCE", table)
-    monkeypatch.setattr(verify_ridge, "ROWS_TOGETHER", together)
+    monkeypatch.setattr(verified_kernel, "ROWS_TOGETHER", together)
     certificate = CERTIFICATES[name]
     verify_certificate(certificate, DATA, LABELS)
     for i in range(len(DATA)):

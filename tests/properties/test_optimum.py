@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from sstep_reference import Rational
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.search.ridge_optimum import TARGET, ridge_optimum
-from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.oracle.certificate.optimum import TARGET, ridge_optimum, svm_optimum
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, Ridge, SquaredHinge
 
 pytest.importorskip("flint", reason="enclosures need the extra [exact]")

@@ -17,8 +17,7 @@ from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.numerics.rounding import gamma, unit_roundoff
 from sstep_verify.oracle.balls.values import exact_drift, exact_values
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
-from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

@@ -11,7 +11,7 @@ from sstep_verify.bounds.optimum.written import EXACT, written_gap
 from sstep_verify.checks.answer.reading import Reading
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.numerics.rounding import OUTWARD
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
+from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
 
 NEAR = 1e-3

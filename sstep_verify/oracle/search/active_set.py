@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.linalg
 
+from sstep_verify.numerics.rounding import length
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.search.interior_point import Interior
 
@@ -75,7 +76,7 @@ class Polisher:
             with dual.arithmetic.working():
                 descents = dual.descents(alpha)
                 residual = [descents[i].mid() for i in places]
-            norm = float(np.linalg.norm([float(value) for value in residual]))
+            norm = length(np.array([float(value) for value in residual]))
             if norm < previous:
                 self._alpha = list(alpha)
             if norm <= max(SOLVED**dual.arithmetic.bits, NEGLIGIBLE):
@@ -83,7 +84,8 @@ class Polisher:
             if not norm < previous / 4:
                 return False
             previous = norm
-            change = solver(residual)
+            with np.errstate(all="ignore"):
+                change = solver(residual)
             if change is None:
                 return False
             with dual.arithmetic.working():

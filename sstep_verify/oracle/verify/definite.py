@@ -13,6 +13,7 @@ an inverse in float64 where that is good enough, and d is bounded
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -38,7 +39,9 @@ _OUTWARD = 1 + 2.0**-20
 """Covers the rounding of a norm of less than 2**30 numbers and of a few operations on norms."""
 
 
-def eigenvalue_bounds(arithmetic: Balls, entries: list[list[Any]]) -> Iterator[Fraction]:
+def eigenvalue_bounds(
+    arithmetic: Balls, entries: list[list[Any]], most: float = math.inf
+) -> Iterator[Fraction]:
     """Proved lower bounds, > 0, on the smallest eigenvalue; each that is asked for costs more to find.
 
     Parameters
@@ -47,12 +50,16 @@ def eigenvalue_bounds(arithmetic: Balls, entries: list[list[Any]]) -> Iterator[F
         Arithmetic of the entries.
     entries : list of n lists of n balls
         A matrix that is positive semidefinite by nature (H).
+    most : float
+        Size above which nothing but the inverse in float64 is tried.
     """
     matrix = require("flint", "exact").arb_mat
     rounded = _rounded(entries)
     inverse = _float_inverse(np.array([[float(x) for x in row] for row in entries]))
     if inverse is not None and rounded is not None:
         yield from _found(_in_floats(rounded, inverse))
+    if len(entries) > most:
+        return
     if inverse is not None:
         with Balls(FEW_BITS).working():
             system = matrix([[x + 0 for x in row] for row in entries])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from decimal import Context
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls, exact_fraction
 
+from sstep_verify.errors import require
 from sstep_verify.oracle.verify.record import CertificateError, Interval
 from sstep_verify.problems import Problem
 
@@ -19,8 +21,14 @@ EXTRA_BITS = 64
 
 LEAST_BITS, MOST_BITS = 192, 8192
 
+SMALLEST = -30_000
+"""Power of two, about 10**-9031, below which no number is told from 0 where rationals are made of balls."""
+
 ROWS_AT_ONCE = 256
 """Rows of the kernel that are made from one table of samples."""
+
+ROWS_TOGETHER = 32
+"""Rows of the kernel that are held and multiplied at once (about 150 bytes an entry)."""
 
 
 def verifying_arithmetic(bits: int) -> Balls:
@@ -36,19 +44,77 @@ def verifying_arithmetic(bits: int) -> Balls:
     return Balls(max(bits + EXTRA_BITS, LEAST_BITS))
 
 
-def lower_rows(problem: Problem, arithmetic: Balls) -> Iterator[tuple[int, list]]:
-    """Row by row the kernel's entries up to the diagonal, each row as a list of balls, by the reference."""
+def lower_rows(problem: Problem, arithmetic: Balls, places: Sequence[int] = ()) -> Iterator[list]:
+    """Row by row the kernel's entries up to the diagonal, as lists of balls, by the reference.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    arithmetic : Balls
+        Arithmetic of the entries.
+    places : sequence of int
+        Samples that rows and columns are of; empty: all.
+    """
     kernel = problem.kernel
-    data: Any = problem.dense
-    for begin in range(0, problem.samples, ROWS_AT_ONCE):
+    data: Any = problem.dense[list(places)] if len(places) else problem.dense
+    for begin in range(0, len(data), ROWS_AT_ONCE):
         # The reference makes inner products with all samples it knows: so it is given no later ones.
-        end = min(begin + ROWS_AT_ONCE, problem.samples)
+        end = min(begin + ROWS_AT_ONCE, len(data))
         columns = Kernel(arithmetic, data[:end], kernel.name, **asdict(kernel))
         for i in range(begin, end):
-            yield i, list(columns.values(i, i + 1))
+            yield list(columns.values(i, i + 1))
 
 
-def point_of(problem: Problem, arithmetic: Balls, decimals: tuple[str, ...]) -> list[Any]:
+def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]]) -> tuple[Any, list[Any]]:
+    """``K X`` and the diagonal of K, which is never held whole: from one triangle, some rows at a time.
+
+    The linear kernel needs no entries: ``K X = A (A' X)``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    arithmetic : Balls
+        Arithmetic of the products.
+    vectors : list of k lists of m balls
+        Columns of X.
+
+    Returns
+    -------
+    products : list of k lists of m balls
+    diagonal : list of m balls
+    """
+    matrix = require("flint", "exact").arb_mat
+    m, k = problem.samples, len(vectors)
+    given = [list(row) for row in zip(*vectors, strict=True)]
+    with arithmetic.working():
+        if problem.kernel.linear:
+            data = matrix([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
+            squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
+            return _columns(data * (data.transpose() * matrix(given))), list(squares)
+        diagonal: list[Any] = []
+        found, rows = matrix(m, k), lower_rows(problem, arithmetic)
+        for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
+            begin, count = len(diagonal), len(block)
+            end = begin + count
+            diagonal += [row[-1] for row in block]
+            within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
+            own = matrix(within) * matrix(given[begin:end])
+            above = matrix(0, k)
+            if begin:
+                before = matrix([row[:begin] for row in block])
+                own = own + before * matrix(given[:begin])
+                above = before.transpose() * matrix(given[begin:end])
+            found = found + matrix(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
+        return _columns(found), diagonal
+
+
+def _columns(values: Any) -> list[list[Any]]:
+    return values.transpose().tolist()
+
+
+def point_of(problem: Problem, arithmetic: Balls, decimals: Sequence[str]) -> list[Any]:
     """The stated point in balls.
 
     Raises
@@ -64,17 +130,25 @@ def point_of(problem: Problem, arithmetic: Balls, decimals: tuple[str, ...]) -> 
 
 
 def ball_ends(ball: Any) -> tuple[Fraction, Fraction]:
-    """Exact ends of a ball.
+    """Rationals that a ball lies between: its ends, unless they are within ``2**SMALLEST`` of each other.
+
+    An exponential may have an exponent of hundreds of digits, of which no rational can be made.
 
     Raises
     ------
     CertificateError
-        If the ball is not finite.
+        If the ball is not finite, or may be beyond ``2**-SMALLEST``.
     """
-    if not ball.is_finite():
-        raise CertificateError("bits", "is too small: a ball of the proof is not finite")
-    middle, radius = exact_fraction(ball.mid()), exact_fraction(ball.rad())
-    return middle - radius, middle + radius
+    tiny = type(ball)((1, SMALLEST))
+    if not (ball.is_finite() and ball.abs_upper() * tiny < 1):
+        raise CertificateError("bits", "is too small: a ball of the proof is not finite, or too large")
+    parts = [
+        (Fraction(0), exact_fraction(tiny)) if not part.is_zero() and abs(part) < tiny
+        else (exact_fraction(part), Fraction(0))
+        for part in (ball.mid(), ball.rad())
+    ]  # fmt: skip
+    (middle, lost), (radius, more) = parts
+    return middle - radius - lost - more, middle + radius + lost + more
 
 
 def must_hold(name: str, stated: Interval, ball: Any) -> None:
@@ -108,14 +182,14 @@ def must_bound(name: str, stated: str, ball: Any) -> None:
 
 
 def must_have_digits(stated: int, radius: Fraction, size: Fraction) -> None:
-    """Refuse more digits than ``radius <= 10**-digits size`` allows.
+    """Refuse more digits than ``radius <= 10**-digits size`` allows; no digits state nothing.
 
     Raises
     ------
     CertificateError
         Naming the field.
     """
-    if stated > 10_000 or radius * 10**stated > size:
+    if stated and (stated > 10_000 or radius * 10**stated > size):
         raise CertificateError(
             "digits", f"states {stated}, but the radius is {shown(radius)} for a size of {shown(size)}"
         )

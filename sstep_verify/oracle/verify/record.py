@@ -131,7 +131,7 @@ class RidgeCertificate:
     subject : Subject
         The problem.
     digits : int
-        ``radius <= 10**-digits ||alpha||``.
+        ``radius <= 10**-digits ||alpha||``; 0 states nothing.
     bits : int
         Precision of the balls it was proved with.
     alpha : tuple of str
@@ -174,7 +174,7 @@ class SvmCertificate:
     subject : Subject
         The problem.
     digits : int
-        ``objective.radius <= 10**-digits objective.middle``.
+        ``objective.radius <= 10**-digits objective.middle``; 0 states nothing.
     bits : int
         Precision of the balls it was proved with.
     alpha : tuple of str

@@ -1,22 +1,22 @@
-"""Proves the statements of a K-RR certificate: a residual in balls, and that the exact system is >= m I.
+"""Proofs about a point of a K-RR: a residual in balls, and that the exact system is >= m I.
 
 With ``M = K/lambda + m I`` and ``r = y - M x``: ``||x - a*|| <= ||r|| / m``, K being positive semidefinite;
 the gap of x is ``||r||^2 / (2m)``, and row i of ``M (x - a*) = -r`` bounds one coordinate by
-``(|r_i| + sqrt(K_ii trace K) ||x - a*|| / lambda) / m``.
+``(|r_i| + ||K_i|| ||x - a*|| / lambda) / m``, with ``||K_i||^2 <= K_ii trace(K)`` since ``K_ij^2 <=
+K_ii K_jj``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.verify.kernel import (
     ball_ends,
-    lower_rows,
+    kernel_products,
     must_bound,
     must_have_digits,
     must_hold,
@@ -26,8 +26,99 @@ from sstep_verify.oracle.verify.kernel import (
 from sstep_verify.oracle.verify.record import CertificateError, RidgeCertificate
 from sstep_verify.problems import Problem
 
-ROWS_TOGETHER = 32
-"""Rows of the kernel that are held and multiplied at once (about 150 bytes an entry)."""
+
+class RidgeProof:
+    """What is proved of a K-RR by one point.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR; its penalty is not used.
+    arithmetic : Balls
+        Arithmetic of the proof.
+    penalty : float
+        Regularisation (lambda).
+    point, image, diagonal : list of m balls
+        The point x, K x, and the diagonal of K.
+
+    Attributes
+    ----------
+    length, radius : ball
+        Upper bounds on ``||y - M x||`` and on ``||x - a*||``.
+    gap, objective, norm : ball
+        Enclosures of the gap of x, of the optimal dual value, and of ``||x||``.
+    """
+
+    def __init__(
+        self, problem: Problem, arithmetic: Balls, penalty: float, point: list, image: list, diagonal: list
+    ):
+        self._arithmetic, self._samples = arithmetic, problem.samples
+        with arithmetic.working():
+            zero, self._penalty = arithmetic.number(0), arithmetic.number(penalty)
+            targets = [arithmetic.number(y) for y in problem.targets.tolist()]
+            pairs = zip(image, point, strict=True)
+            whole = [value / self._penalty + self._samples * x for value, x in pairs]
+            self._residual = [y - value for y, value in zip(targets, whole, strict=True)]
+            self.length = sum((value.abs_upper() ** 2 for value in self._residual), zero).sqrt()
+            self.radius = self.length / self._samples
+            triples = zip(targets, whole, point, strict=True)
+            dual = sum((x * (y - value / 2) for y, value, x in triples), zero)
+            self.gap = sum((value * value for value in self._residual), zero) / (2 * self._samples)
+            self.objective = dual.union(dual + self.gap)
+            self.norm = sum((x * x for x in point), zero).sqrt()
+            trace = sum(diagonal, zero)
+            self._rows = [(entry * trace).sqrt() for entry in diagonal]
+
+    def coordinate(self, i: int) -> Any:
+        """Ball that bounds the error of one coordinate from above, at its upper end."""
+        with self._arithmetic.working():
+            own = self._residual[i].abs_upper() + self._rows[i] * self.radius / self._penalty
+            return (own / self._samples).abs_upper().min(self.radius.abs_upper())
+
+    def check(self, certificate: RidgeCertificate) -> None:
+        """Refuse a certificate about this point if a statement is not proved.
+
+        Raises
+        ------
+        CertificateError
+            At the first field whose statement is not.
+        """
+        if len(certificate.radii) != self._samples:
+            raise CertificateError("radii", f"are {len(certificate.radii)} for {self._samples} coordinates")
+        must_bound("residual", certificate.residual, self.length)
+        must_bound("radius", certificate.radius, self.radius)
+        for i, stated in enumerate(certificate.radii):
+            must_bound(f"radii[{i}]", stated, self.coordinate(i))
+        must_hold("gap", certificate.gap, self.gap)
+        must_hold("objective", certificate.objective, self.objective)
+        must_have_digits(certificate.digits, Fraction(certificate.radius), ball_ends(self.norm)[0])
+
+
+def prove_ridge(
+    problem: Problem, points: Mapping[float, Sequence[str]], arithmetic: Balls
+) -> dict[float, RidgeProof]:
+    """What points prove of a K-RR; they share the pass over the kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR; its penalty is not used.
+    points : mapping of float to sequence of m str
+        By penalty a point in decimals.
+    arithmetic : Balls
+        Arithmetic of the proof; a certificate is proved anew with more bits than it was made with.
+
+    Raises
+    ------
+    CertificateError
+        If a point has another number of coordinates than the data have samples.
+    """
+    balls = {penalty: point_of(problem, arithmetic, decimals) for penalty, decimals in points.items()}
+    images, diagonal = kernel_products(problem, arithmetic, list(balls.values()))
+    return {
+        penalty: RidgeProof(problem, arithmetic, penalty, point, image, diagonal)
+        for (penalty, point), image in zip(balls.items(), images, strict=True)
+    }
 
 
 def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
@@ -38,61 +129,5 @@ def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
     CertificateError
         At the first field whose statement is not proved.
     """
-    arithmetic, m = verifying_arithmetic(certificate.bits), problem.samples
-    point = point_of(problem, arithmetic, certificate.alpha)
-    if len(certificate.radii) != m:
-        raise CertificateError("radii", f"are {len(certificate.radii)} for {m} coordinates")
-    images, diagonal = _products(problem, arithmetic, point)
-    with arithmetic.working():
-        zero, penalty = arithmetic.number(0), arithmetic.number(problem.ridge.penalty)
-        targets = [arithmetic.number(y) for y in problem.targets.tolist()]
-        whole = [image / penalty + m * x for image, x in zip(images, point, strict=True)]
-        residual = [y - value for y, value in zip(targets, whole, strict=True)]
-        square = sum((value.abs_upper() ** 2 for value in residual), zero)
-        length = square.sqrt()
-        must_bound("residual", certificate.residual, length)
-        must_bound("radius", certificate.radius, length / m)
-        _coordinates(certificate, residual, diagonal, length / m, penalty)
-        pairs = zip(targets, whole, point, strict=True)
-        dual = sum((x * (y - value / 2) for y, value, x in pairs), zero)
-        gap = sum((value * value for value in residual), zero) / (2 * m)
-        must_hold("gap", certificate.gap, gap)
-        must_hold("objective", certificate.objective, dual.union(dual + gap))
-        norm = sum((x * x for x in point), zero).sqrt()
-    must_have_digits(certificate.digits, Fraction(certificate.radius), ball_ends(norm)[1])
-
-
-def _coordinates(
-    certificate: RidgeCertificate, residual: list, diagonal: list, radius: Any, penalty
-) -> None:
-    """Every coordinate's own radius: either bound may prove it."""
-    m = len(residual)
-    trace = sum(diagonal, radius * 0)
-    for i, stated in enumerate(certificate.radii):
-        own = (residual[i].abs_upper() + (diagonal[i] * trace).sqrt() * radius / penalty) / m
-        if not ball_ends(radius)[1] <= Fraction(stated):
-            must_bound(f"radii[{i}]", stated, own)
-
-
-def _products(problem: Problem, arithmetic: Balls, point: list) -> tuple[list[Any], list[Any]]:
-    """``K x`` and the diagonal of K, from one triangle, some rows at a time."""
-    matrix = require("flint", "exact").arb_mat
-    m = problem.samples
-    diagonal: list[Any] = []
-    images: list[Any] = []
-    above = matrix(1, m)
-    rows = lower_rows(problem, arithmetic)
-    with arithmetic.working():
-        for block in iter(lambda: [row for _, row in islice(rows, ROWS_TOGETHER)], []):
-            begin, count = len(images), len(block)
-            end = begin + count
-            diagonal += [row[-1] for row in block]
-            within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
-            own = matrix(within) * matrix(count, 1, point[begin:end])
-            if begin:
-                before = matrix([row[:begin] for row in block])
-                own = own + before * matrix(begin, 1, point[:begin])
-                mirrored = matrix(1, count, point[begin:end]) * before
-                above = above + matrix(1, m, mirrored.entries() + [0] * (m - begin))
-            images += own.entries()
-        return [image + other for image, other in zip(images, above.entries(), strict=True)], diagonal
+    arithmetic, penalty = verifying_arithmetic(certificate.bits), problem.ridge.penalty
+    prove_ridge(problem, {penalty: certificate.alpha}, arithmetic)[penalty].check(certificate)

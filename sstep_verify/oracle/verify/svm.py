@@ -1,23 +1,26 @@
-"""Proves the statements of a K-SVM certificate; the theorems are those that `SvmCertificate` states.
+"""Proofs about a feasible point of a K-SVM; the theorems are those that `SvmCertificate` states.
 
-With ``H = Q + omega I``, g(a) the gap of the stated point and a* any optimum: ``||a - a*||_H^2 <= 2 g(a)``
-(strong duality, concavity), hence ``|(Ha - Ha*)_i| <= sqrt(2 H_ii g(a))`` (Cauchy and Schwarz in the
-H-seminorm). A sign of the gradient that this leaves no doubt of puts a*_i on its end. The smallest
-eigenvalue of H on some coordinates is bounded by `verified_definite`.
+With ``H = Q + omega I``, g(a) the gap of the point and a* any optimum: ``1/2 ||a - a*||_H^2 <= D* - D(a) <=
+P(a) - D(a) = g(a)`` (concavity of the dual, weak duality), hence ``|(Ha - Ha*)_i| <= sqrt(2 H_ii g(a))``
+(Cauchy and Schwarz in the H-seminorm). A sign of the gradient that this leaves no doubt of puts a*_i on
+its end, whatever the active set. With a on those ends exactly, ``a - a*`` lives on the remaining
+coordinates; if H has no eigenvalue below mu > 0 there (`definite`), the optimum is unique and
+``||a - a*||_2 <= sqrt(2 g(a) / mu)``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.verify.definite import eigenvalue_bounds
 from sstep_verify.oracle.verify.kernel import (
+    kernel_products,
     lower_rows,
     must_bound,
     must_have_digits,
@@ -39,6 +42,198 @@ from sstep_verify.oracle.verify.record import (
 from sstep_verify.problems import Kernel, PolynomialKernel, Problem
 
 
+class SvmProof:
+    """What is proved of a K-SVM by one point of its box.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    decimals : sequence of m str
+        The point (a).
+    arithmetic : Balls
+        Arithmetic of the proof; a certificate is proved anew with more bits than it was made with.
+
+    Attributes
+    ----------
+    dual, primal, gap : ball
+        Enclosures of D(a), P(a) and their difference; the optimal value is in the union of the first two.
+    ends : tuple of m str
+        "zero" or "upper" where every optimum is proved to be there, else "undecided".
+
+    Raises
+    ------
+    CertificateError
+        If the point is outside the box or has another number of coordinates than the data have samples.
+    """
+
+    def __init__(self, problem: Problem, decimals: Sequence[str], arithmetic: Balls):
+        self._problem, self._decimals = problem, decimals
+        self._end = Fraction(problem.hinge.C)
+        self._arithmetic = arithmetic
+        point = point_of(problem, arithmetic, decimals)
+        upper, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        self._bounded = upper is not None
+        self._rational = [Fraction(text) for text in decimals]
+        self._must_be_in_the_box()
+        signs = [int(label) for label in problem.targets]
+        with arithmetic.working():
+            signed = [sign * x for sign, x in zip(signs, point, strict=True)]
+        (products,), diagonal = kernel_products(problem, arithmetic, [signed])
+        with arithmetic.working():
+            zero, penalty = arithmetic.number(0), arithmetic.number(problem.hinge.C)
+            images = [sign * value for sign, value in zip(signs, products, strict=True)]
+            half = sum((x * image for x, image in zip(point, images, strict=True)), zero) / 2
+            square = sum((x * x for x in point), zero)
+            self.dual = sum(point, zero) - half - omega * square / 2
+            losses = (arithmetic.clip(1 - image, zero, None) ** problem.hinge.power for image in images)
+            self.primal = half + penalty * sum(losses, zero)
+            self.gap = self.primal - self.dual
+            slopes = [image + omega * x - 1 for image, x in zip(images, point, strict=True)]
+            self.ends = self._ends([entry + omega for entry in diagonal], slopes)
+
+    def _must_be_in_the_box(self) -> None:
+        """Feasibility, decided in rationals."""
+        for i, value in enumerate(self._rational):
+            if value < 0 or (self._bounded and value > self._end):
+                end = self._end if self._bounded else "infinity"
+                raise CertificateError(f"alpha[{i}]", f"is {self._decimals[i]}, outside the box 0 .. {end}")
+
+    def objective(self) -> Any:
+        """Ball that holds the optimal value."""
+        with self._arithmetic.working():
+            return self.dual.union(self.primal)
+
+    def relative_width(self) -> float:
+        """Upper bound on ``(P(a) - D(a)) / D(a)``; infinite if D(a) is not proved positive."""
+        with self._arithmetic.working():
+            lower = self.dual.lower()
+            width = float(((self.primal.upper() - lower) / lower).abs_upper()) if lower > 0 else math.inf
+        return math.nextafter(width, math.inf) if width == width else math.inf
+
+    def _ends(self, curvatures: list, slopes: list) -> tuple[str, ...]:
+        """To be called inside `working()`."""
+        found = []
+        reach = 2 * self.gap.abs_upper()
+        for curvature, slope in zip(curvatures, slopes, strict=True):
+            doubt = (curvature.abs_upper() * reach).sqrt()
+            at_upper = self._bounded and slope < -doubt
+            found.append(ZERO if slope > doubt else UPPER if at_upper else UNDECIDED)
+        return tuple(found)
+
+    def eigenvalues(self, places: list[int], most: float = math.inf) -> Iterator[Fraction]:
+        """Proved lower bounds, > 0, on the smallest eigenvalue of H on some coordinates.
+
+        The cheapest comes first; for more coordinates than `most` it is the only one.
+        """
+        shift = Fraction(0) if self._bounded else 1 / (2 * self._end)
+        if shift or not places:
+            return iter((shift or Fraction(1),))
+        signs = [int(label) for label in self._problem.targets[places]]
+        rows = list(lower_rows(self._problem, self._arithmetic, places))
+        count = range(len(places))
+        with self._arithmetic.working():
+            lower = [[signs[i] * signs[j] * x for j, x in enumerate(row)] for i, row in enumerate(rows)]
+        return eigenvalue_bounds(
+            self._arithmetic, [[lower[max(i, j)][min(i, j)] for j in count] for i in count], most
+        )
+
+    def singular(self, places: list[int]) -> bool:
+        """Whether there are more coordinates than dimensions, or the same sample twice (omega = 0)."""
+        problem = self._problem
+        samples = {tuple(row) for row in problem.dense[places].tolist()}
+        few = _dimensions(problem.kernel, problem.features)
+        return self._bounded and (len(places) > few or len(samples) < len(places))
+
+    def radius(self, eigenvalue: Fraction) -> Any:
+        """Ball whose upper end bounds ``||a - a*||``, from a bound on the smallest eigenvalue."""
+        with self._arithmetic.working():
+            return (2 * self.gap.abs_upper() / self._arithmetic.from_fraction(eigenvalue)).sqrt()
+
+    def inside(self, i: int, radius: Fraction) -> bool:
+        """Whether a coordinate is farther than the radius from both ends of the box."""
+        value = self._rational[i]
+        return radius < value and (not self._bounded or value + radius < self._end)
+
+    def at(self, i: int, status: str) -> bool:
+        """Whether the point is on the end that a status names, or the status names none."""
+        return self._rational[i] == {ZERO: Fraction(0), UPPER: self._end}.get(status, self._rational[i])
+
+    def check(self, certificate: SvmCertificate) -> None:
+        """Refuse a certificate about this point if a statement is not proved; weaker ones may stand.
+
+        Raises
+        ------
+        CertificateError
+            At the first field whose statement is not.
+        """
+        must_hold("dual", certificate.dual, self.dual)
+        must_hold("primal", certificate.primal, self.primal)
+        must_hold("gap", certificate.gap, self.gap)
+        must_hold("objective", certificate.objective, self.objective())
+        value = certificate.objective
+        must_have_digits(certificate.digits, Fraction(value.radius), Fraction(value.middle))
+        self._check_ends(certificate.statuses)
+        self._check_uniqueness(certificate)
+        for i, status in enumerate(certificate.statuses):
+            if status != FREE:
+                continue
+            if not certificate.radius:
+                raise CertificateError(f"statuses[{i}]", "states 'free', but no radius is proved")
+            if not self.inside(i, Fraction(certificate.radius)):
+                raise CertificateError(
+                    f"statuses[{i}]",
+                    f"states 'free', but {shown(self._rational[i])} is within the radius of an end",
+                )
+
+    def _check_ends(self, statuses: Sequence[str]) -> None:
+        """Coordinates that every optimum has at 0 or C; the point must be there as well."""
+        if len(statuses) != len(self._rational):
+            raise CertificateError("statuses", f"are {len(statuses)} for {len(self._rational)} coordinates")
+        for i, (status, proved) in enumerate(zip(statuses, self.ends, strict=True)):
+            if status != proved and (status in (ZERO, UPPER) or (status == FREE and proved != UNDECIDED)):
+                raise CertificateError(
+                    f"statuses[{i}]", f"states {status!r}, but what is proved is {proved!r}"
+                )
+            if not self.at(i, status):
+                fault = f"is {self._decimals[i]}, but its status is {status!r}"
+                raise CertificateError(f"alpha[{i}]", fault)
+
+    def _check_uniqueness(self, certificate: SvmCertificate) -> None:
+        """The matrix on the remaining coordinates, and with it the distance to the optimum."""
+        places = remaining_places(certificate.statuses)
+        if certificate.remaining != DEFINITE:
+            for name in ("eigenvalue", "radius"):
+                if getattr(certificate, name):
+                    raise CertificateError(name, f"is given, but remaining is {certificate.remaining!r}")
+            if certificate.remaining == SINGULAR and not self.singular(places):
+                raise CertificateError("remaining", "states 'singular', but that could not be proved")
+            return
+        least = Fraction(certificate.eigenvalue or 0)
+        if least <= 0:
+            raise CertificateError("eigenvalue", f"is {certificate.eigenvalue!r}, but it must be above 0")
+        if places or not self._bounded:
+            self._check_eigenvalue(places, least)
+        must_bound("radius", certificate.radius, self.radius(least))
+
+    def _check_eigenvalue(self, places: list[int], least: Fraction) -> None:
+        best = Fraction(0)
+        for bound in self.eigenvalues(places):
+            best = max(best, bound)
+            if least <= best:
+                return
+        if not best:
+            raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
+        raise CertificateError(
+            "eigenvalue", f"states at least {shown(least)}, but what is proved is {shown(best)}"
+        )
+
+
+def remaining_places(statuses: Sequence[str]) -> list[int]:
+    """Coordinates that are not stated to be at an end in every optimum."""
+    return [i for i, status in enumerate(statuses) if status in (FREE, UNDECIDED)]
+
+
 def verify_svm(problem: Problem, certificate: SvmCertificate) -> None:
     """Prove all statements of a certificate about a problem.
 
@@ -47,163 +242,8 @@ def verify_svm(problem: Problem, certificate: SvmCertificate) -> None:
     CertificateError
         At the first field whose statement is not proved.
     """
-    proof = _Proof(problem, certificate)
-    proof.box()
-    proof.values()
-    proof.ends()
-    proof.uniqueness()
-    proof.interior()
-
-
-class _Proof:
-    """The stated point in balls, its products with Q, and what follows from them."""
-
-    def __init__(self, problem: Problem, certificate: SvmCertificate):
-        self._problem, self._stated = problem, certificate
-        self._arithmetic = verifying_arithmetic(certificate.bits)
-        self._rational = [Fraction(text) for text in certificate.alpha]
-        self._point = point_of(problem, self._arithmetic, certificate.alpha)
-        self._upper, self._omega = svm_constants(
-            self._arithmetic, certificate.subject.task, problem.hinge.C
-        )
-        self._signs = [int(label) for label in problem.targets]
-        self._rows = _signed_rows(problem, self._arithmetic, self._signs)
-        self._gap: Any = None
-        self._slopes: list[Any] = []
-
-    def box(self) -> None:
-        """Feasibility, decided in rationals."""
-        end = None if self._upper is None else Fraction(self._problem.hinge.C)
-        for i, value in enumerate(self._rational):
-            if value < 0 or (end is not None and value > end):
-                text = self._stated.alpha[i]
-                raise CertificateError(
-                    f"alpha[{i}]", f"is {text}, outside the box 0 .. {end or 'infinity'}"
-                )
-
-    def values(self) -> None:
-        """Both objectives and the gap, and with weak duality the optimal value."""
-        stated, arithmetic = self._stated, self._arithmetic
-        with arithmetic.working():
-            images, half_square = self._products()
-            total = sum(self._point, arithmetic.number(0))
-            square = sum((x * x for x in self._point), arithmetic.number(0))
-            dual = total - half_square - self._omega * square / 2
-            zero = arithmetic.number(0)
-            slacks = [arithmetic.clip(1 - image, zero, None) for image in images]
-            power = 2 if stated.subject.task == "svm-l2" else 1
-            penalty = arithmetic.number(self._problem.hinge.C)
-            primal = half_square + penalty * sum((slack**power for slack in slacks), zero)
-            self._gap = primal - dual
-            self._slopes = [
-                image + self._omega * x - 1 for image, x in zip(images, self._point, strict=True)
-            ]
-        must_hold("dual", stated.dual, dual)
-        must_hold("primal", stated.primal, primal)
-        must_hold("gap", stated.gap, self._gap)
-        with arithmetic.working():
-            must_hold("objective", stated.objective, dual.union(primal))
-        must_have_digits(
-            stated.digits, Fraction(stated.objective.radius), Fraction(stated.objective.middle)
-        )
-
-    def ends(self) -> None:
-        """Coordinates that every optimum has at 0 or C; the point must be there as well."""
-        statuses = self._stated.statuses
-        if len(statuses) != len(self._point):
-            raise CertificateError("statuses", f"are {len(statuses)} for {len(self._point)} coordinates")
-        end = Fraction(self._problem.hinge.C)
-        with self._arithmetic.working():
-            reach = 2 * self._gap.abs_upper()
-            for i, (status, slope) in enumerate(zip(statuses, self._slopes, strict=True)):
-                doubt = ((self._rows[i][i] + self._omega).abs_upper() * reach).sqrt()
-                proved = ZERO if slope > doubt else UNDECIDED
-                if self._upper is not None and slope < -doubt:
-                    proved = UPPER
-                self._judge_end(i, status, proved, {ZERO: Fraction(0), UPPER: end})
-
-    def _judge_end(self, i: int, status: str, proved: str, ends: dict[str, Fraction]) -> None:
-        if status in ends and proved != status:
-            raise CertificateError(f"statuses[{i}]", f"states {status!r}, but what is proved is {proved!r}")
-        if status not in ends and proved in ends:
-            raise CertificateError(f"statuses[{i}]", f"states {status!r}, but it is proved {proved!r}")
-        if status in ends and self._rational[i] != ends[status]:
-            raise CertificateError(
-                f"alpha[{i}]", f"is {self._stated.alpha[i]}, but its status is {status!r}"
-            )
-
-    def uniqueness(self) -> None:
-        """The matrix on the remaining coordinates, and with it the distance to the optimum."""
-        stated = self._stated
-        if stated.remaining != DEFINITE:
-            for name in ("eigenvalue", "radius"):
-                if getattr(stated, name):
-                    raise CertificateError(name, f"is given, but remaining is {stated.remaining!r}")
-            if stated.remaining == SINGULAR and not self._singular():
-                raise CertificateError("remaining", "states 'singular', but that could not be proved")
-            return
-        least = Fraction(stated.eigenvalue or 0)
-        if least <= 0:
-            raise CertificateError("eigenvalue", f"is {stated.eigenvalue!r}, but it must be above 0")
-        proved = self._eigenvalue(self._places(), least)
-        if proved is not None and not least <= proved:
-            raise CertificateError(
-                "eigenvalue", f"states at least {stated.eigenvalue}, but what is proved is {shown(proved)}"
-            )
-        with self._arithmetic.working():
-            square = 2 * self._gap.abs_upper() / self._arithmetic.from_fraction(least)
-            must_bound("radius", stated.radius, square.sqrt())
-
-    def interior(self) -> None:
-        """Free coordinates: strictly inside the box by more than the radius."""
-        stated, end = self._stated, Fraction(self._problem.hinge.C)
-        for i, status in enumerate(stated.statuses):
-            if status != FREE:
-                continue
-            if not stated.radius:
-                raise CertificateError(f"statuses[{i}]", "states 'free', but no radius is proved")
-            value, radius = self._rational[i], Fraction(stated.radius)
-            if not (radius < value and (self._upper is None or value + radius < end)):
-                raise CertificateError(
-                    f"statuses[{i}]", f"states 'free', but {shown(value)} is within the radius of an end"
-                )
-
-    def _places(self) -> list[int]:
-        return [i for i, status in enumerate(self._stated.statuses) if status in (FREE, UNDECIDED)]
-
-    def _singular(self) -> bool:
-        """More coordinates than the feature space has dimensions, or the same sample twice (omega = 0)."""
-        problem, places = self._problem, self._places()
-        dimensions = _dimensions(problem.kernel, problem.features)
-        samples = {tuple(row) for row in problem.dense[places].tolist()}
-        return self._upper is not None and (len(places) > dimensions or len(samples) < len(places))
-
-    def _products(self) -> tuple[list[Any], Any]:
-        """``Q a`` and half of ``a'Qa``."""
-        matrix = require("flint", "exact").arb_mat
-        column = matrix(len(self._point), 1, self._point)
-        images = (matrix(self._full()) * column).entries()
-        half = sum((x * image for x, image in zip(self._point, images, strict=True)), images[0] * 0) / 2
-        return images, half
-
-    def _full(self) -> list[list[Any]]:
-        count = range(len(self._rows))
-        return [[self._rows[max(i, j)][min(i, j)] for j in count] for i in count]
-
-    def _eigenvalue(self, places: list[int], stated: Fraction) -> Fraction | None:
-        """The first lower bound that reaches the one stated, else the best; None without coordinates."""
-        shift = 1 / (2 * Fraction(self._problem.hinge.C)) if self._upper is None else Fraction(0)
-        if not places or shift:
-            return shift or None
-        entries = [[self._rows[max(i, j)][min(i, j)] for j in places] for i in places]
-        best = Fraction(0)
-        for bound in eigenvalue_bounds(self._arithmetic, entries):
-            best = max(best, bound)
-            if stated <= best:
-                break
-        if best == 0:
-            raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
-        return best
+    arithmetic = verifying_arithmetic(certificate.bits)
+    SvmProof(problem, certificate.alpha, arithmetic).check(certificate)
 
 
 def _dimensions(kernel: Kernel, features: int) -> float:
@@ -212,10 +252,3 @@ def _dimensions(kernel: Kernel, features: int) -> float:
         factors = kernel.degree
         return math.comb(features + (1 if kernel.offset else 0) + factors - 1, factors)
     return features if kernel.linear else math.inf
-
-
-def _signed_rows(problem: Problem, arithmetic: Balls, signs: list[int]) -> list[list[Any]]:
-    """Entries of Q up to the diagonal."""
-    rows = lower_rows(problem, arithmetic)
-    with arithmetic.working():
-        return [[x if signs[i] == signs[j] else -x for j, x in enumerate(row)] for i, row in rows]

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.oracle.search.ridge_optimum import ridge_optimum
-from sstep_verify.oracle.search.svm_optimum import svm_optimum
+from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

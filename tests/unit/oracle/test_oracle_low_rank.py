@@ -8,7 +8,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
-from sstep_verify.oracle.search import low_rank, primal_newton, svm_optimum
+from sstep_verify.oracle.search import low_rank, primal_newton, svm
 from sstep_verify.oracle.search.active_set import Polisher
 from sstep_verify.oracle.search.interior_point import interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
@@ -60,13 +60,13 @@ def test_newton_ends_where_margins_are_tied_exactly():
 
 def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
     problem = _problem(PolynomialKernel(), 10.0)
-    whole = svm_optimum.search(problem, svm_optimum.TARGET, (300, 600))
-    assert whole.method == svm_optimum.PRIMAL_METHOD
+    whole = svm.search(problem, svm.TARGET, (300, 600))
+    assert whole.method == svm.PRIMAL_METHOD
     monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
-    other = svm_optimum.search(problem, svm_optimum.TARGET, (300, 600))
-    assert other.method in (svm_optimum.FLOAT_METHOD, svm_optimum.EXTENDED_METHOD)
+    other = svm.search(problem, svm.TARGET, (300, 600))
+    assert other.method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
     for found in (whole, other):
-        assert found.best.relative_width <= svm_optimum.TARGET
+        assert found.best.relative_width <= svm.TARGET
     assert other.best.dual.overlaps(whole.best.dual)
 
 
@@ -108,13 +108,13 @@ def test_a_refinement_that_does_not_converge_is_not_used(monkeypatch):
 def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
     problem = _problem(PolynomialKernel(), 1e3)
     dual = BallDual(problem, Balls(400))
-    start = svm_optimum._primal_search(problem)
+    start = svm._primal_search(problem)
     values = []
     for few in (True, False):
         if not few:
             monkeypatch.setattr(Polisher, "_low_rank_solver", lambda self, places: None)
         values.append([dual.enclosed(point) for point in Polisher(dual, start).points()][-1])
-    assert all(value.relative_width <= svm_optimum.TARGET for value in values)
+    assert all(value.relative_width <= svm.TARGET for value in values)
     assert values[0].dual.overlaps(values[1].dual)
 
 
@@ -122,6 +122,6 @@ def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
 def test_a_certificate_found_by_newton_is_proved_anew(C):
     problem = _problem(PolynomialKernel(), C)
     certificate = certify_svm(problem, 30)
-    assert certificate.how.startswith(svm_optimum.PRIMAL_METHOD)
+    assert certificate.how.startswith(svm.PRIMAL_METHOD)
     assert certificate.digits == 30
     verify_certificate(certificate, problem.data, problem.targets)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.search import svm_optimum as module
-from sstep_verify.oracle.search.svm_optimum import TARGET, svm_optimum
+from sstep_verify.oracle.balls.enclosure import interval
+from sstep_verify.oracle.certificate.optimum import svm_optimum
+from sstep_verify.oracle.search import svm as module
+from sstep_verify.oracle.search.svm import TARGET
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -94,8 +96,8 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
     assert best.relative_width <= TARGET
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
-    found = module._optimum(best, "")
-    assert max(found.value_lower, optimum.value_lower) <= min(found.value_upper, optimum.value_upper)
+    lower, upper = interval(best.dual)[0], interval(best.primal)[1]
+    assert max(lower, optimum.value_lower) <= min(upper, optimum.value_upper)
 
 
 def test_a_bad_guess_gives_a_wide_but_true_enclosure(monkeypatch):

@@ -1,11 +1,7 @@
-"""Certified optimal values of the kernel SVM: searched in floats, proved in balls.
+"""Search for a feasible point near the optimum of a K-SVM: floats, then many digits. It proves nothing.
 
-The proof is weak duality. For every feasible a, ``D(a) <= D* = P* <= P(a)`` with
-
-    D(a) = 1'a - 1/2 a'Qa - omega/2 a'a,    P(a) = 1/2 a'Qa + C sum_i max(0, 1 - (Qa)_i)^p,
-
-both enclosed in balls at a point of many digits. It holds whatever the active set, so exact ties and
-singular Q need no decision; the width of the enclosure says how good the point is.
+How good a point is says weak duality, both objectives enclosed in balls: it needs no active set, so exact
+ties and singular Q need no decision.
 """
 
 from __future__ import annotations
@@ -15,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.oracle.balls.enclosure import interval
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.svm_balls import BallDual, Enclosed
 from sstep_verify.oracle.search.active_set import Polisher
@@ -41,77 +35,6 @@ PRIMAL_METHOD = f"Newton's method on the primal, {EXTENDED_BITS} bits"
 
 HOPELESS = 1e-3
 """Relative width above which the active set is wrong, and more bits would only cost time."""
-
-
-@dataclass(frozen=True, eq=False)
-class SvmOptimum:
-    """An enclosure of the optimal value of a K-SVM.
-
-    Parameters
-    ----------
-    value_lower, value_upper : float
-        Float64 interval, rounded outwards, that contains ``D* = P*``.
-    alpha : ndarray, shape (m,)
-        Feasible dual vector at which the enclosure was proved, rounded to float64 within the box.
-    relative_width : float
-        Width of the enclosure in balls over its lower end, before rounding to float64; infinite if
-        the lower end is not positive.
-    how : str
-        How it was found, for reports.
-    """
-
-    value_lower: float
-    value_upper: float
-    alpha: np.ndarray
-    relative_width: float
-    how: str
-
-    @property
-    def value(self) -> float:
-        """Middle of the enclosure."""
-        return self.value_lower + (self.value_upper - self.value_lower) / 2
-
-    @property
-    def digits(self) -> float:
-        """Proved decimal digits of the optimal value, before rounding to float64."""
-        return max(-float(np.log10(self.relative_width)), 0.0) if self.relative_width > 0 else np.inf
-
-
-def svm_optimum(problem: Problem) -> SvmOptimum:
-    """Enclose the optimal value of a K-SVM.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM, m up to some thousands.
-
-    Returns
-    -------
-    SvmOptimum
-        The narrowest enclosure found; `relative_width` says how narrow, whatever it is.
-
-    Raises
-    ------
-    InputError
-        If the problem is a K-RR.
-    MissingExtraError
-        If python-flint is not installed.
-
-    Notes
-    -----
-    Memory: `oracle.memory.optimum_bytes`.
-    """
-    if not problem.is_svm:
-        raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
-    found = search(problem, TARGET, PRECISIONS)
-    if found.best.relative_width <= TARGET:
-        return _optimum(
-            found.best, f"{found.method}, active set in balls of {found.dual.arithmetic.bits} bits"
-        )
-    width = f"relative width {found.best.relative_width:.1e}"
-    return _optimum(
-        found.best, f"weak duality at the best point found, {width}: no active set was confirmed"
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +104,11 @@ def _first(problem: Problem, low_rank: bool) -> tuple[Interior, str]:
 
 def _float_search(problem: Problem, upper: float) -> Interior:
     labels = problem.targets
-    matrix = kernel_matrix(problem)
-    matrix *= labels[:, None]
-    matrix *= labels
-    matrix.flat[:: problem.samples + 1] += problem.hinge.shift
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = kernel_matrix(problem)
+        matrix *= labels[:, None]
+        matrix *= labels
+        matrix.flat[:: problem.samples + 1] += problem.hinge.shift
     return interior_point(DenseSystem(matrix), upper)
 
 
@@ -219,8 +143,3 @@ def _polished(
             break
     assert best is not None
     return best
-
-
-def _optimum(found: Enclosed, how: str) -> SvmOptimum:
-    lower, upper = interval(found.dual)[0], interval(found.primal)[1]
-    return SvmOptimum(max(lower, 0.0), upper, found.alpha, found.relative_width, how)

@@ -1,0 +1,209 @@
+"""Optima in float64 with a stated error: what `oracle.verify` proves of a point found, rounded outwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sstep_reference.arithmetic import Balls, Mpmath
+
+from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import OUTWARD, length
+from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import found_point
+from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
+from sstep_verify.oracle.search.svm import PRECISIONS
+from sstep_verify.oracle.search.svm import TARGET as NARROW
+from sstep_verify.oracle.verify.svm import SvmProof
+from sstep_verify.problems import Problem
+
+TARGET = 2.0**-52
+"""Relative error aimed at: rounding a* to float64 already costs up to 2**-53."""
+
+DIGITS = 18
+"""Digits before that rounding."""
+
+BITS = 128
+"""Precision in which a proved error is added to what rounding loses."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeOptimum:
+    """An enclosure of the solution of a K-RR.
+
+    Parameters
+    ----------
+    alpha : ndarray, shape (m,)
+        Its centre, float64.
+    error : float
+        Proved upper bound on ``||alpha - a*||_2``, rounding of `alpha` included.
+    how : str
+        How it was found, for reports.
+    """
+
+    alpha: np.ndarray
+    error: float
+    how: str
+
+    @property
+    def relative(self) -> float:
+        """Bound on the error over the norm of `alpha`; infinite if `alpha` is 0 and a* may not be."""
+        if self.error == 0:
+            return 0.0
+        norm = length(self.alpha) / OUTWARD**2
+        return self.error / norm * OUTWARD if norm > 0 else np.inf
+
+    @property
+    def digits(self) -> float:
+        """Proved decimal digits of `alpha` in the Euclidean norm."""
+        return max(-float(np.log10(self.relative)), 0.0) if self.relative > 0 else np.inf
+
+
+def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[float, RidgeOptimum]:
+    """Enclose the K-RR solutions of several penalties, which share the passes over the exact kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    penalties : tuple of float
+        Regularisation parameters (lambda), each > 0; empty: that of the problem.
+
+    Returns
+    -------
+    dict of float to RidgeOptimum
+        By penalty. The error is proved whatever it is; the aim is `TARGET`.
+
+    Raises
+    ------
+    InputError
+        If the problem is a K-SVM or a penalty is not positive and finite.
+    MissingExtraError
+        If python-flint is not installed.
+
+    Notes
+    -----
+    Memory: `oracle.memory.optimum_bytes`, and `ENTRIES_AT_ONCE` balls.
+    """
+    if problem.is_svm:
+        raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
+    keep = problem.samples <= DENSE_SAMPLES
+    certificates = certify_ridge(problem, DIGITS, penalties, keep=keep)
+    found = {}
+    for penalty, certificate in certificates.items():
+        alpha, lost = _rounded(certificate.alpha)
+        with Balls(BITS).working():
+            error = magnitude_interval(lost + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]
+        found[penalty] = RidgeOptimum(alpha, error, certificate.how)
+    return found
+
+
+def ridge_optimum_mpmath(problem: Problem, digits: int = 50) -> list[Any]:
+    """Closed-form solution with many digits, without python-flint: an independent check for m <= 100.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    digits : int
+        Decimal digits of the arithmetic.
+
+    Returns
+    -------
+    list of mpmath numbers, length m
+        ``(K/lambda + m I)^{-1} y`` by an ``L D L'`` factorisation.
+    """
+    arithmetic = Mpmath(int(digits * np.log2(10)) + 16)
+    kernel, m = exact_kernel(problem, arithmetic), problem.samples
+    with arithmetic.working():
+        divisor = arithmetic.number(problem.ridge.penalty)
+        rows = [
+            [value / divisor + (m if i == j else 0) for j, value in enumerate(kernel.column(i))]
+            for i in range(m)
+        ]
+    return arithmetic.solve(rows, arithmetic.vector(problem.targets))
+
+
+@dataclass(frozen=True, eq=False)
+class SvmOptimum:
+    """An enclosure of the optimal value of a K-SVM.
+
+    Parameters
+    ----------
+    value_lower, value_upper : float
+        Float64 interval, rounded outwards, that contains ``D* = P*``.
+    alpha : ndarray, shape (m,)
+        Feasible dual vector at which the enclosure was proved, rounded to float64 within the box.
+    relative_width : float
+        Width of the enclosure in balls over its lower end, before rounding to float64; infinite if
+        the lower end is not positive.
+    how : str
+        How it was found, for reports.
+    """
+
+    value_lower: float
+    value_upper: float
+    alpha: np.ndarray
+    relative_width: float
+    how: str
+
+    @property
+    def value(self) -> float:
+        """Middle of the enclosure."""
+        return self.value_lower + (self.value_upper - self.value_lower) / 2
+
+    @property
+    def digits(self) -> float:
+        """Proved decimal digits of the optimal value, before rounding to float64."""
+        return max(-float(np.log10(self.relative_width)), 0.0) if self.relative_width > 0 else np.inf
+
+
+def svm_optimum(problem: Problem) -> SvmOptimum:
+    """Enclose the optimal value of a K-SVM.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM, m up to some thousands.
+
+    Returns
+    -------
+    SvmOptimum
+        Of the best point found; `relative_width` says how narrow, whatever it is.
+
+    Raises
+    ------
+    InputError
+        If the problem is a K-RR.
+    MissingExtraError
+        If python-flint is not installed.
+
+    Notes
+    -----
+    Memory: `oracle.memory.optimum_bytes`.
+    """
+    if not problem.is_svm:
+        raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
+    point, bits, method = found_point(problem, NARROW, PRECISIONS)
+    proof = SvmProof(problem, point, Balls(bits))
+    width = proof.relative_width()
+    how = f"{method}, active set in balls of {bits} bits"
+    if not width <= NARROW:
+        how = f"weak duality at the best point, relative width {width:.1e}: no active set was confirmed"
+    lower, upper = interval(proof.dual)[0], interval(proof.primal)[1]
+    return SvmOptimum(max(lower, 0.0), upper, _rounded(point)[0], width, how)
+
+
+def _rounded(decimals: tuple[str, ...]) -> tuple[np.ndarray, Any]:
+    """Float64 numbers nearest to a point, inside its box too; ball of how far they are from it."""
+    exact = [Fraction(text) for text in decimals]
+    alpha = np.array([float(value) for value in exact])
+    arithmetic = Balls(BITS)
+    with arithmetic.working():
+        pairs = zip(exact, alpha.tolist(), strict=True)
+        lost = (arithmetic.from_fraction(x - Fraction(value)) ** 2 for x, value in pairs)
+        return alpha, sum(lost, arithmetic.number(0)).sqrt()

@@ -1,0 +1,150 @@
+"""Search for K-RR solutions to many digits: float64 solves, refined against residuals in balls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.errors import require
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.search.float_ridge import FloatRidge
+from sstep_verify.problems import Problem
+
+MOST_ROUNDS = 60
+DENSE_SAMPLES = 800
+"""Largest m for which the whole matrix is held and solved in balls where float64 cannot refine."""
+
+
+class RidgeSearch:
+    """Points near the solutions of ``(K/lambda + m I) a = y``; it proves nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR; its penalty is not used.
+    keep : bool
+        Keep the entries of the kernel in balls from pass to pass.
+    """
+
+    def __init__(self, problem: Problem, *, keep: bool):
+        self._problem, self._keep = problem, keep
+        self._approximate = FloatRidge(problem)
+        self._known: dict[float, list[Any]] = {}
+
+    def points(self, penalties: list[float], digits: int, bits: int) -> dict[float, tuple[list[Any], str]]:
+        """Refine the points of all penalties until they have the digits asked, or nothing improves.
+
+        Parameters
+        ----------
+        penalties : list of float
+            Regularisation parameters (lambda); they share the passes over the kernel.
+        digits : int
+            Decimal digits asked for in the Euclidean norm.
+        bits : int
+            Precision of the balls.
+
+        Returns
+        -------
+        dict of float to (list of m exact balls, str)
+            By penalty the point, and how it was found. Later calls begin where earlier ones ended.
+        """
+        round_of = _Round(self._problem, Balls(bits), self._approximate, self._keep)
+        found = {}
+        for penalty, (point, how) in round_of.refined(penalties, self._known, digits).items():
+            self._known[penalty] = point
+            found[penalty] = point, how
+        return found
+
+
+class _Round:
+    """The systems of all penalties at one precision."""
+
+    def __init__(self, problem: Problem, arithmetic: Balls, approximate: FloatRidge, keep: bool):
+        self._problem, self._arithmetic, self._approximate = problem, arithmetic, approximate
+        self._kernel = BallKernel(problem, arithmetic, keep=keep)
+        self._targets = [arithmetic.number(value) for value in problem.targets.tolist()]
+
+    def refined(
+        self, penalties: list[float], known: dict[float, list], digits: int
+    ) -> dict[float, tuple[list, str]]:
+        hows = dict.fromkeys(penalties, "float64 Cholesky and refinement")
+        zero = [self._arithmetic.number(0)] * self._problem.samples
+        points = {p: known.get(p) or self._corrected(p, zero, self._targets) for p in penalties}
+        # Of a point known already it is not said how much a correction gained.
+        lengths = {p: self._length(self._targets) for p in penalties if p not in known}
+        pending = list(penalties)
+        for _ in range(MOST_ROUNDS):
+            for penalty, residual in self._residuals({p: points[p] for p in pending}).items():
+                length, before = self._length(residual), lengths.get(penalty)
+                if self._enough(points[penalty], length, digits):
+                    pending.remove(penalty)
+                elif before is not None and not length < before / 2:
+                    pending.remove(penalty)
+                    if self._problem.samples <= DENSE_SAMPLES:
+                        points[penalty] = self._solved(penalty, points[penalty])
+                        hows[penalty] = "the whole system solved in balls"
+                else:
+                    lengths[penalty] = length
+                    points[penalty] = self._corrected(penalty, points[penalty], residual)
+                    if before is not None and self._enough(
+                        points[penalty], length / before * length, digits
+                    ):
+                        pending.remove(penalty)  # as a correction gains as much as the last
+            if not pending:
+                break
+        return {p: (points[p], hows[p]) for p in penalties}
+
+    def _residuals(self, points: dict[float, list]) -> dict[float, list]:
+        """Enclosures of ``y - K x / lambda - m x`` by penalty, by one product with the kernel."""
+        arithmetic, m = self._arithmetic, self._problem.samples
+        matrix = require("flint", "exact").arb_mat
+        with arithmetic.working():
+            together = matrix([list(row) for row in zip(*points.values(), strict=True)])
+            columns = self._kernel.product(together).transpose().tolist()
+            return {
+                p: [
+                    y - image / arithmetic.number(p) - m * x
+                    for y, image, x in zip(self._targets, images, points[p], strict=True)
+                ]
+                for p, images in zip(points, columns, strict=True)
+            }
+
+    def _length(self, vector: list) -> Any:
+        """Ball that holds the Euclidean norm."""
+        with self._arithmetic.working():
+            return sum((value.abs_upper() ** 2 for value in vector), self._arithmetic.number(0)).sqrt()
+
+    def _enough(self, point: list, residual: Any, digits: int) -> bool:
+        length = self._length(point)
+        with self._arithmetic.working():
+            # Some of the residual's room is left for the rounding to decimals.
+            allowed = length * self._problem.samples * self._arithmetic.number(10) ** (-digits)
+            return bool(residual * 2 <= allowed)
+
+    def _corrected(self, penalty: float, point: list, residual: list) -> list:
+        """The point moved by a float64 solution, its right-hand side scaled so that nothing underflows."""
+        arithmetic = self._arithmetic
+        with arithmetic.working():
+            scale = max((abs(value.mid()) for value in residual), key=lambda value: value.mid())
+            if scale.is_zero():
+                return point
+            rhs = np.array([float((value.mid() / scale).mid()) for value in residual])
+            change = self._approximate.solve(penalty, rhs)
+            moves = zip(point, change.tolist(), strict=True)
+            return [(x + scale * arithmetic.number(step)).mid() for x, step in moves]
+
+    def _solved(self, penalty: float, known: list) -> list:
+        """Solution of the whole system, midpoints; the point known where balls cannot solve it."""
+        arithmetic, m = self._arithmetic, self._problem.samples
+        with arithmetic.working():
+            matrix = self._kernel.matrix() / arithmetic.number(penalty)
+            for i in range(m):
+                matrix[i, i] = matrix[i, i] + m
+            try:
+                solution = matrix.solve(self._kernel.column(self._targets), algorithm="approx")
+            except ZeroDivisionError:
+                return known
+            found = solution.mid().entries()
+        return found if all(value.is_finite() for value in found) else known
