@@ -81,7 +81,8 @@ class Declaration:
         each, in any order, then the sum of those). Corrections may be added to such a sum in any
         order.
     panels : bool
-        Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``).
+        Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``). Windows
+        of the linear kernel are replayed from them only if products are declared to be of rows.
     blocks : bool
         Whether a run that is asked for panels exposes of each the entries among the window's own
         coordinates, being one that has no whole rows (``Panel.among``).

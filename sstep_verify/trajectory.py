@@ -209,6 +209,11 @@ class Trajectory:
             raise KeyError(f"a was not recorded at iteration {iteration}")
         return self.alphas[position]
 
+    def state_at(self, name: str, iteration: int) -> np.ndarray | None:
+        """What is carried beside a at a recorded iteration; None if that was not recorded."""
+        recorded = self.state.get(name)
+        return None if recorded is None else recorded[int(np.searchsorted(self.iterations, iteration))]
+
     def rounding_at(self, iteration: int) -> np.ndarray | None:
         """Largest error of writing down the dual vector at a recorded iteration; None if there is none."""
         if self.rounding is None:

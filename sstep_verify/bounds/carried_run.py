@@ -14,7 +14,8 @@ at most N sums round every feature, and the a stored may have moved by a roundin
 
 M the sum of the sizes of each coordinate's increments in the window, C the number of its draws, X the
 window's samples. Where w is formed anew now and then (`Declaration.recompute`), the larger of the two
-holds.
+holds. In a run that began before, d is how far the recorded w is from that of the recorded a, formed in
+float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a alone.
 
 A solver in float32 would carry weights of rounded samples; that is not derived, and the bound is infinite,
 as it is for a carried gradient or residual.
@@ -50,9 +51,18 @@ class CarriedWeights:
         Distinct coordinates of the run.
     start : ndarray, shape (m,)
         a at the run's start, from which w was formed.
+    state : ndarray, shape (n,), optional
+        The w that the run goes on from, if it was formed before `start`.
     """
 
-    def __init__(self, problem: Problem, declaration: Declaration, places: np.ndarray, start: np.ndarray):
+    def __init__(
+        self,
+        problem: Problem,
+        declaration: Declaration,
+        places: np.ndarray,
+        start: np.ndarray,
+        state: np.ndarray | None = None,
+    ):
         self._u, self._tiny = unit_roundoff(declaration.precision), smallest(declaration.precision)
         self._features, self._data = problem.features, np.abs(problem.dense)
         self._rows = self._data[places]
@@ -64,6 +74,11 @@ class CarriedWeights:
         known = declaration.precision == "float64" and declaration.state[0] == "weights"
         if not known:
             self._drift[:] = np.inf
+        elif state is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                apart = magnitudes(state - (problem.signs * start.astype(np.float64)) @ problem.dense)
+                found = np.where(np.isfinite(apart), (apart + self._drift) * OUTWARD, np.inf)
+            self._drift = np.maximum(found, self._drift if self._recompute else 0.0)
 
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
         """Terms of the first gradients of a window of `drawn` draws, where |a| is at most `sizes`, (m,)."""
@@ -106,7 +121,11 @@ class CarriedWeights:
 
 
 def carried_weights(
-    problem: Problem, declaration: Declaration, places: np.ndarray, start: np.ndarray
+    problem: Problem,
+    declaration: Declaration,
+    places: np.ndarray,
+    start: np.ndarray,
+    state: np.ndarray | None = None,
 ) -> CarriedWeights | None:
     """The drift of a run from `start`, shape (m,), if the solver carries a state; see `CarriedWeights`."""
-    return CarriedWeights(problem, declaration, places, start) if declaration.state else None
+    return CarriedWeights(problem, declaration, places, start, state) if declaration.state else None

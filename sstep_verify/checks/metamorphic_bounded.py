@@ -2,7 +2,9 @@
 
 From one recorded a, the same window is run on the original and on a transformed problem. Exact arithmetic
 maps one end to the other; each computed end is within bound B of its own exact one, so the two, mapped
-onto each other, differ by at most the sum of both bounds (triangle inequality; M-norm for K-RR).
+onto each other, differ by at most the sum of both bounds (triangle inequality; M-norm for K-RR). Where the
+solver carries w, the transformed run forms it from that a; the original one goes on from its own, and how
+far that has drifted from the w of a (bounds/carried_run.py) is part of its bound.
 
 relabelling
     Samples numbered anew, the stream with them: sums over samples run in another order.
@@ -134,6 +136,14 @@ def _shortened(window: Window, original: Trajectory) -> bool:
     return window.end not in original.iterations
 
 
+def _carried(case: Case, original: Trajectory, window: Window) -> np.ndarray | None:
+    """The state that steps of a window are made from beside a; nothing is known of one not recorded."""
+    for name in case.declaration.state[:1]:
+        state = original.state_at(name, window.begin)
+        return np.full(case.problem.features, np.nan) if state is None else state
+    return None
+
+
 def _judge_run(
     case: Case,
     s: int,
@@ -150,7 +160,8 @@ def _judge_run(
             else None
         )
         end = original.at(window.end) if run is None else run.final
-        exact = ExactWindow(case, window, original.at(window.begin), end, oracle)
+        state = _carried(case, original, window) if run is None else None
+        exact = ExactWindow(case, window, original.at(window.begin), end, oracle, state)
         for relation in pairs:
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             shown[relation.name].append(exact.compare(relation, ended))

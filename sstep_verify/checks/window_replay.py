@@ -6,8 +6,8 @@ windows do not enter, so nothing is amplified and nothing is healed by later ste
 term shows at its full size. Some windows are replayed so; all, or as many as fit, are swept in float64
 (checks/window/sweep.py). The sweep is a screen: what is beyond its bound is replayed, the largest ratio
 first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A solver that
-exposes its kernel rows is replayed from these as well; one that makes its steps from a state carried beside
-a, from a and that state (residual-gap judges the state).
+exposes its kernel rows, and makes its steps from them, is replayed from these as well; one that makes its
+steps from a state carried beside a, from a and that state (residual-gap judges the state).
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def cancelling(seed: int, task: str, kind: str, length: int = 0, block: int = 1)
     if task != "krr":
         data = targets[:, None] * data
     problem = Problem("cancelling", data, targets, LinearKernel(), loss)
-    length = length or (1600 if kind == "orthogonal" else 160)
+    length = length or (1600 if kind == "orthogonal" and task != "krr" else 160)
     return problem, IndexStream("uniform", samples, block, length, seed=seed)
 
 
@@ -121,7 +121,8 @@ class FromSamples:
                     states.append(w.copy())
                 if not self._carried:
                     w = self._weights(data, signs, a)
-                if request.expose_panels and {k, min(k + s, request.iterations)} <= set(request.stops):
+                ends = {k, min(k + s, request.iterations)}
+                if request.expose_panels and len(ends) == 2 and ends <= set(request.stops):
                     end = request.start + min(k + s, request.iterations)
                     columns = np.unique(request.stream.blocks(request.start + k, end))
                     panels[k] = Panel(columns, data[columns] @ data.T)

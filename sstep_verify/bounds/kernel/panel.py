@@ -3,7 +3,8 @@
 A window that is replayed from the panel multiplies row i of it in every step on coordinate i. The panel
 need not be symmetric, and between two coordinates of the window a solver may read either of
 ``K_ij`` and ``K_ji``, so the entry it used is off by at most ``|K_ij - K_ji|``; every other entry it used
-is the panel's.
+is the panel's. None of this holds for a solver that may form products from the samples (`may_factor`): it
+need not use the panel's entries, and ``<x_i, x_l>`` of the samples is another number than the panel's.
 """
 
 from __future__ import annotations

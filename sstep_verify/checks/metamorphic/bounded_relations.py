@@ -136,12 +136,19 @@ def scaled_steps(replay: Replay, exponent: int) -> Replay:
 
 
 def window_bound(
-    problem: Problem, declaration: Declaration, replay: Replay, begin: np.ndarray
+    problem: Problem,
+    declaration: Declaration,
+    replay: Replay,
+    begin: np.ndarray,
+    state: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Bound B of a window, per distinct coordinate (K-SVM, shape (c,)) or in the M-norm (K-RR, (1,))."""
+    """Bound B of a window, per distinct coordinate (K-SVM, shape (c,)) or in the M-norm (K-RR, (1,)).
+
+    A carried state is formed anew from `begin` unless the `state` that the window goes on from is given.
+    """
     places = replay.places
     rows = kernel_entries(problem, declaration, places)
-    weights = carried_weights(problem, declaration, places, begin)
+    weights = carried_weights(problem, declaration, places, begin, state)
     carried = weights.begin(np.abs(begin), replay.steps.draws.size) if weights else None
     if isinstance(replay.steps, SvmSteps):
         loss = problem.hinge

@@ -47,19 +47,32 @@ class ExactWindow:
         The original run's a at its two ends.
     oracle : Oracle
         Replays the window.
+    state : ndarray, optional
+        What the original run carried beside a at the window's start; None if it began there.
     """
 
-    def __init__(self, case: Case, window: Window, begin: np.ndarray, end: np.ndarray, oracle: Oracle):
+    def __init__(
+        self,
+        case: Case,
+        window: Window,
+        begin: np.ndarray,
+        end: np.ndarray,
+        oracle: Oracle,
+        state: np.ndarray | None = None,
+    ):
         self._case, self._window, self._oracle = case, window, oracle
         self._begin, self._end = begin, end
         self._draws = case.stream.blocks(window.begin, window.end)
         bits = FIRST_BITS
         while True:
             self._replay = self._replayed(self._begin, bits)
-            self._bound = window_bound(case.problem, case.declaration, self._replay, self._begin)
+            self._bound = window_bound(case.problem, case.declaration, self._replay, self._begin, state)
             if np.isfinite(self._bound).all() or bits >= MOST_BITS:
                 break
             bits *= 2
+        self._afresh = self._bound
+        if state is not None:  # Transformed runs begin with a, whatever the original one carried.
+            self._afresh = window_bound(case.problem, case.declaration, self._replay, self._begin)
         self._effect = self._planted()
 
     def _replayed(self, begin: np.ndarray, bits: int) -> Replay:
@@ -77,7 +90,7 @@ class ExactWindow:
     def compare(self, relation: Relation, ended: np.ndarray) -> Pair:
         """Compare the original end with that of a transformed run, mapped back."""
         problem, places = self._case.problem, self._replay.places
-        other = self._bound
+        other = self._afresh
         if relation.scales or relation.declaration is not self._case.declaration:
             other = relation.bound(problem, self._replay, self._begin)
         allowed = (self._bound + other) * OUTWARD

@@ -2,9 +2,10 @@
 
 From the data, the bound holds what the declared kernel formulas may be off by (delta_K), which hides
 errors of the recurrence where samples are long or distances cancel. From the panel that the solver
-exposed, delta_K is zero and only the recurrence is left. Either fails alone. What shows from a panel counts
-only where kernel-entries would have seen every planted kernel defect in it: a panel taken on faith says
-nothing of the data.
+exposed, delta_K is zero and only the recurrence is left, provided that its steps are made from the panel:
+a solver that may form products from the samples instead is replayed from the data alone. Either fails
+alone. What shows from a panel counts only where kernel-entries would have seen every planted kernel defect
+in it: a panel taken on faith says nothing of the data.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sstep_verify.bounds.kernel.factored import may_factor
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.panel.defects import PanelSharpness
 from sstep_verify.checks.shared.case import Case
@@ -95,8 +97,7 @@ class WindowReplays:
             if self._state not in trajectory.state:
                 what = f"the state {self._state!r} that steps are made from was declared but not recorded"
                 return unknown("", window=window, note=what)
-            place = int(np.searchsorted(trajectory.iterations, window.begin))
-            carried = trajectory.state[self._state][place]
+            carried = trajectory.state_at(self._state, window.begin)
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
             return self._spoiled_before(trajectory, window)
         windows = max(-(-(window.end - window.begin) // trajectory.s), 1)
@@ -109,7 +110,9 @@ class WindowReplays:
             return moved
         found = self._compared(asked, start, end, None)
         panel = trajectory.panels.get(window.begin)
-        if panel is None or not from_panel or self._state == "weights":
+        # Products that may be formed from the samples are none of a panel's entries.
+        aside = self._state == "weights" or may_factor(case.problem, case.declaration)
+        if panel is None or not from_panel or aside:
             return found
         absent = np.setdiff1d(draws, panel.columns)
         if absent.size:
