@@ -30,7 +30,7 @@ from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, v
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Status, Verdict
 
 CHECK = "trajectory"
 
@@ -44,6 +44,7 @@ CORRECTION = (
     "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
     "it fails too, "
 )
+BETWEEN = "a correction of the s-step recurrence, since the run of s = 1 is right"
 CAUSES = (
     "the kernel or a parameter is not the declared one; a quantity of the step is off by some factor; the "
     "run does not follow this index stream or lost a part of it; the precision is not the declared one"
@@ -83,14 +84,17 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         return []
     truth = short_truth(case, oracle)
     compared = f"{case.declaration.name} solver against the exact trajectory of the same index stream"
-    verdicts = []
+    verdicts: list[Verdict] = []
     for s in case.s_values:
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        mistaken = partial(reproducing, case, truth, s, run, oracle) if case.diagnose else None
+        right = s > 1 and any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        named = partial(reproducing, case, truth, s, run, oracle, between=right) if case.diagnose else None
         told = compared + told_of(run.known)
-        verdict = verdict_of(CHECK, case, s, points, told, origin, causes, mistaken)
+        verdict = verdict_of(
+            CHECK, case, s, points, told, origin, causes, named, between=BETWEEN if right else ""
+        )
         if run.rounding is not None:
             largest = float(np.max(run.rounding, initial=0.0))
             verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})

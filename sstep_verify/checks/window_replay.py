@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
@@ -97,7 +98,11 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         One per run whose windows are within the case's replay limit.
     """
     replays = WindowReplays(case, oracle)
-    return [_judge_run(case, s, trajectories, replays) for s in case.s_values if replayable(case, s)]
+    verdicts: list[Verdict] = []
+    for s in filter(partial(replayable, case), case.s_values):
+        replays.between = s > 1 and any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        verdicts.append(_judge_run(case, s, trajectories, replays))
+    return verdicts
 
 
 def replayable(case: Case, s: int) -> bool:

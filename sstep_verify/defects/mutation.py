@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -54,6 +55,10 @@ class Mutation:
         Leave out the last window if it is shorter than s.
     assign_once : bool
         ``alpha[I] += theta`` with repeated indices: only the last increment of a coordinate counts.
+    corrected : (int or None, int or None)
+        Ends of the slice of a window's steps whose kernel products are corrected.
+    earlier : (int or None, int or None)
+        Ends of the slice of the increments made before in the window that correct those products.
     """
 
     name: str = "none"
@@ -75,6 +80,31 @@ class Mutation:
     early: bool = False
     lose_tail: bool = False
     assign_once: bool = False
+    corrected: tuple[int | None, int | None] = (None, None)
+    earlier: tuple[int | None, int | None] = (None, None)
+
+    def seen(self, whole: Any, made: list, steps: int, zeros: Callable[[], Any]) -> Any:
+        """Increments of a window's coordinates as the products of its next step see them.
+
+        Parameters
+        ----------
+        whole : vector of length c
+            All of them, which is what the right recurrence sees.
+        made : list of sequences of (int, scalar)
+            Coordinates and increments of each step before, in order.
+        steps : int
+            Steps of the window.
+        zeros : callable
+            Makes a vector of length c.
+        """
+        if self.corrected == self.earlier == (None, None):
+            return whole
+        found = zeros()
+        if len(made) in range(steps)[slice(*self.corrected)]:
+            for step in made[slice(*self.earlier)]:
+                for place, increment in step:
+                    found[place] = found[place] + increment
+        return found
 
     def scaled(self, fields: tuple[str, ...], factor: Factor | None, name: str) -> Mutation:
         """A copy with some factors set to another value."""

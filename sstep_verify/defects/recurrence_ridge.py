@@ -82,13 +82,15 @@ def mutable_ridge_window(
         overlap, products = number(mutation.overlap), number(mutation.stale)
         divisor, diagonal = penalty * number(mutation.penalty), samples * number(mutation.samples)
         increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
-        solution = []
+        solution: list = []
+        made: list = []
         for step in range(int(mutation.early), len(window.draws)):
             block, rhs = window.draws[step], []
+            seen = mutation.seen(increments, made, len(window.draws), lambda: arithmetic.zeros(count))
             for i in block:
                 row, increment = window.gram[i], increments[i]
-                own = row[i] * increment
-                others = arithmetic.dot(row, increments) - own
+                own = row[i] * seen[i]
+                others = arithmetic.dot(row, seen) - own
                 product = products * window.stale[i] + kernel * others + own_kernel * own
                 shifted = window.start[i] + overlap * increment
                 rhs.append(window.targets[i] - diagonal * shifted - product / divisor)
@@ -97,6 +99,7 @@ def mutable_ridge_window(
                 solution = [change / number(mutation.curvature) for change in solution]
             if steps is not None:
                 steps.append(solution)
+            made.append(list(zip(block, solution, strict=True)))
             for place, i in enumerate(block):
                 increments[i] = increments[i] + solution[place]
                 last[i] = solution[place]

@@ -52,11 +52,14 @@ def mutable_svm_window(
         shift, shift_moved = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
         end = None if upper is None or mutation.upper is None else upper * number(mutation.upper)
         zero, leak, count = number(0), number(mutation.leak), len(window.coordinates)
-        increments, signed = arithmetic.zeros(count), arithmetic.zeros(count)
+        increments = arithmetic.zeros(count)
+        made: list[list] = []
         last, increment = arithmetic.zeros(count), zero
         for (i,) in window.draws[1:] if mutation.early else window.draws:
             label, row = window.targets[i], window.gram[i]
-            own = row[i] * increments[i]
+            seen = mutation.seen(increments, made, len(window.draws), lambda: arithmetic.zeros(count))
+            signed = arithmetic.vector([y * a for y, a in zip(window.targets, seen, strict=True)])
+            own = row[i] * seen[i]
             others = label * arithmetic.dot(row, signed) - own
             value = window.start[i] + overlap * increments[i]
             gradient = signs * (products * (label * window.stale[i]) + kernel * others) - 1
@@ -74,7 +77,7 @@ def mutable_svm_window(
             if steps is not None:
                 steps.append(Step(value, unclipped, increment))
             increments[i] = increments[i] + increment
-            signed[i] = label * increments[i]
+            made.append([(i, increment)])
             last[i] = increment
         return window.end_of(
             arithmetic, mutation, last if mutation.assign_once else increments, [increment]

@@ -14,6 +14,7 @@ from sstep_verify.checks.panel import defects as panel
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.window import mistaken
+from sstep_verify.checks.window.diagnosis import PARTIAL
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import TERMS, left_out
 from sstep_verify.quantities import QUANTITIES
@@ -112,6 +113,7 @@ def test_no_sentence_names_what_does_not_exist():
     known = {
         *TERMS,
         *(defect.name for defect in CATALOGUE),
+        *(mutation.name for mutation in PARTIAL),
         *PANEL_MISTAKES,
         *mistaken.SOLVED_INSTEAD,
         *(*ITEMS, COHERENCE, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),

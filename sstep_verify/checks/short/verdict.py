@@ -128,6 +128,7 @@ def verdict_of(
     origin: str,
     causes: str,
     mistaken: Callable[[], tuple[str, ...]] | None = None,
+    between: str = "",
 ) -> Verdict:
     """One verdict on all points of a run.
 
@@ -145,6 +146,8 @@ def verdict_of(
         Likely causes of a failure.
     mistaken : callable, optional
         Names the mistakes that reproduce a failure; asked if there is one.
+    between : str
+        What is said first, and which of these can be, where the run of s = 1 is right.
     """
     finding = max(points, key=lambda point: point.ratio)
     names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
@@ -171,7 +174,8 @@ def verdict_of(
     tried = mistaken is not None and status is Status.FAIL
     found = mistaken() if mistaken and tried else ()
     if status is Status.FAIL:
-        causes = f"{' or '.join(found)} (alone reproduces the run)" if found else causes
+        said = f"{' or '.join(found)} (alone reproduces the run)" if found else ""
+        causes = ": ".join(part for part in (between, said) if part) or causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
@@ -196,7 +200,7 @@ def verdict_of(
             "points": [_evidence(point) for point in points],
             **({"likely causes": list(found)} if tried else {}),
         },
-        signs=found or finding.signs,
+        signs=found or finding.signs or [KERNEL] * bool(between),
         uncertain=[f"how its result was written down (up to {written:.2g}, {some} of {of} values)"]
         * (some > 0),
     )

@@ -8,16 +8,34 @@ import numpy as np
 from sstep_reference import SingularSystemError
 
 from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import Mutation, left_out
+from sstep_verify.defects.mutation import NONE, Mutation, left_out
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import WRITE_BACK
 
 TAIL_LOST, NOT_STORED = "tail-lost", left_out(WRITE_BACK).name
 """A lost tail is a short last window whose new values were not stored."""
 
+PARTIAL = (
+    Mutation("corrected-by-newest-increment-alone", earlier=(-1, None)),
+    Mutation("newest-increment-lost", earlier=(None, -1)),
+    Mutation("corrected-by-first-increment-alone", earlier=(None, 1)),
+    Mutation("first-increment-lost", earlier=(1, None)),
+    Mutation("last-step-alone-corrected", corrected=(-1, None)),
+    Mutation("last-step-uncorrected", corrected=(None, -1)),
+)
+"""The kernel correction of the s-step recurrence, made for a part of it."""
+
+_BETWEEN = ("kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once")
+
+
+def of_correction(mutation: Mutation) -> bool:
+    """Whether a mutation changes nothing where a window is a single step."""
+    right = {name: getattr(NONE, name) for name in ("name", "corrected", "earlier", *_BETWEEN)}
+    return replace(mutation, **right) == NONE
+
 
 def mistakes(task: str, names: list[str]) -> list[Mutation]:
-    """The mutations that are tried: each quantity left out, then the catalogue, none of them twice.
+    """The mutations that are tried, once each: quantities left out, the catalogue, parts of the correction.
 
     Parameters
     ----------
@@ -27,14 +45,21 @@ def mistakes(task: str, names: list[str]) -> list[Mutation]:
         Quantities that act in the window.
     """
     found: dict[Mutation, Mutation] = {}
-    for mutation in [left_out(name) for name in names] + [d.mutation for d in CATALOGUE if task in d.tasks]:
+    known = [d.mutation for d in CATALOGUE if task in d.tasks]
+    for mutation in [left_out(name) for name in names] + known + list(PARTIAL):
         if not mutation.lose_tail:  # a lost tail is a window whose new values were not stored
             found.setdefault(replace(mutation, name=""), mutation)
     return list(found.values())
 
 
 def suspects(
-    task: str, replay: Replay, names: list[str], bound: np.ndarray, *, tail: bool = False
+    task: str,
+    replay: Replay,
+    names: list[str],
+    bound: np.ndarray,
+    *,
+    tail: bool = False,
+    between: bool = False,
 ) -> tuple[str, ...]:
     """Mistakes whose exact window end the solver's end is within the bound of.
 
@@ -50,8 +75,11 @@ def suspects(
         Its bound.
     tail : bool
         Whether it is a short last window, which may not have been made at all.
+    between : bool
+        Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
     """
-    found = [mistake.name for mistake in mistakes(task, names) if _reproduces(replay, mistake, bound)]
+    tried = [one for one in mistakes(task, names) if not between or of_correction(one)]
+    found = [mistake.name for mistake in tried if _reproduces(replay, mistake, bound)]
     return (TAIL_LOST, *found) if tail and NOT_STORED in found else tuple(found)
 
 

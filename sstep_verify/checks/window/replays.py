@@ -62,6 +62,8 @@ class WindowReplays:
         self._state = case.declaration.state[0] if case.declaration.state else ""
         task, update = case.problem.loss.task, case.declaration.update
         self._names = {one.name for one in quantities_of(task, update, 2, case.stream.block)}
+        self.between = False
+        """Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right."""
 
     def finding(
         self,
@@ -171,7 +173,7 @@ class WindowReplays:
         if replay is None:
             return unbounded("", window=asked.window, note=what, source=source)
         finding = self._judged(asked, start, end, replay, bound)
-        if panel is None and finding.suspects is not None:
+        if panel is None and finding.suspects is not None and not self.between:
             found = (*finding.suspects, *self._mistaken(asked, start, end))
             # Few runs look by chance like the right steps on another problem: those mistakes go first.
             ordered = sorted(found, key=[*SOLVED_INSTEAD, *found].index)
@@ -214,7 +216,9 @@ class WindowReplays:
         if finding.status is not Status.FAIL or not asked.diagnose:
             return finding
         acting = [name for name in replay.effects if name in self._names]
-        found = suspects(self._case.problem.loss.task, replay, acting, bound, tail=tail)
+        found = suspects(
+            self._case.problem.loss.task, replay, acting, bound, tail=tail, between=self.between
+        )
         return replace(finding, suspects=found)
 
     def _replay(self, start: Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:

@@ -263,8 +263,10 @@ def test_a_run_is_near_a_mistake_where_all_of_the_enclosure_is():
             points=lambda _: (4,), bounds=lambda _: bounds, widened=lambda bound, *_: bound,
             distance=lambda *_, upper=upper: (np.zeros(2), np.array([0.0, upper])),
         )  # fmt: skip
-        run = SimpleNamespace(at=lambda _: np.zeros(2), known=None, rounding_at=lambda _: None)
-        assert _Tried("mistake", truth).passes(4, run) == near
+        run = SimpleNamespace(
+            at=lambda _: np.zeros(2), alphas=np.zeros(2), known=None, rounding_at=lambda _: None
+        )
+        assert _Tried("mistake", None, truth).passes(4, run) == near
 
 
 @pytest.mark.parametrize(
