@@ -59,6 +59,10 @@ def _evidence(point: Finding) -> dict[str, object]:
     return {**point.details, **told}
 
 
+def _written(point: Finding) -> list:
+    return cast(list, point.details[WRITTEN])
+
+
 def told_of(known: np.ndarray | None) -> str:
     """What is said of runs of which only a part of a was written down; empty of others."""
     return "" if known is None else f", on the {int(known.sum())} of {known.size} entries that it printed"
@@ -164,7 +168,8 @@ def verdict_of(
     status = outcome_of(points)
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
-    written, some, of = max(cast(list, point.details[WRITTEN]) for point in points)
+    loose = finding if _written(finding)[0] else max(points, key=_written)
+    written, some, of = _written(loose)
     planted = [one for one in terms if one.name == (KERNEL if s > 1 else STALE)]
     status = with_planted(status, planted if s > 1 or written else ())
     reason = (
@@ -201,6 +206,9 @@ def verdict_of(
             **({"likely causes": list(found)} if tried else {}),
         },
         signs=found or finding.signs or [KERNEL] * bool(between),
-        uncertain=[f"how its result was written down (up to {written:.2g}, {some} of {of} values)"]
+        uncertain=[
+            f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
+            f"{some} of {of} values)"
+        ]
         * (some > 0),
     )
