@@ -17,12 +17,18 @@ does not add up from window to window: each starts from the a it finds.
 A is nu for L1. L2 has no upper end, but f(a) = 1/2 a'(Q + omega I)a - 1'a decreases with every exact step,
 and ``f(a) <= F`` gives ``omega/2 |a|^2 - sqrt(m) |a| <= F``. A run from a = 0 starts at f = 0; while its H
 steps have gained at most ``F = 3 m / (2 omega) = 3 m C`` by rounding, ``|a| <= 3 sqrt(m) / omega =
-6 C sqrt(m) = A``. With K the largest diagonal kernel entry, which bounds all entries, delta the largest
-delta_K, and ``G = 1 + omega A + sqrt(m) A K + 2 (K + omega) A`` (gradient, quotient and subtraction):
+6 C sqrt(m) = A``. With K the largest diagonal kernel entry, which bounds all entries and, by Cauchy and
+Schwarz, the sizes of the terms of any inner product, delta the largest delta_K, and a window's s increments
+of at most 2 A each, which corrections and omega's own part multiply,
+
+    G = 1 + omega A + sqrt(m) A K + 2 s A (K + omega) + 2 (K + omega) A
+
+(gradient with its corrections, quotient and subtraction):
 
 * a step whose gradient is off by rho gains at most ``rho |theta| <= 2 A rho``, and
-  ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2) A delta``: a term of the gradient rounds at most m + s + 6
-  times (bounds/window/svm.py), curvature, quotient and subtraction at most 7 times more, rounded up;
+  ``rho <= gamma_{2m+2s+16} G + (sqrt(m) + 2 s + 2) A delta``: a term of the gradient rounds at most m + s +
+  6 times (bounds/window/svm.py), curvature, quotient and subtraction at most 7 times more, rounded up; of
+  products formed from the samples n times more, which is in delta;
 * landing b away from the clipped value gains at most ``(G + (K + omega) b) b``.
 
 If H times their sum is at most 3 m C, A holds throughout; else there is no bound.
@@ -32,8 +38,8 @@ and rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It l
 ``u |w - a| (1 + u) + u |w|``; with ``w <= A`` and ``0 <= a <= A + b`` that is at most
 ``gamma_4 (A + b) =: b``, which does not add up either.
 
-All of this is about numbers. Where an entry or a sum of m terms no larger than A may overflow, a run may
-end in values that are none (`may_overflow`).
+All of this is about numbers. Where an entry or a sum of m terms no larger than A, and of a window's s
+corrections no larger than 2 A, may overflow, a run may end in values that are none (`may_overflow`).
 """
 
 from __future__ import annotations
@@ -112,12 +118,14 @@ def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations:
         largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
         if not stays_within(problem, declaration, s, iterations, largest, 0.0):
             return True
+    made = 2 * min(s, iterations)
     for begin in range(0, problem.samples, ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
         entries = kernel_entries(problem, declaration, rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = (entries.term_sizes.sum(axis=1) + float(entries.heights.sum())) * largest + 1.0
-            terms += loss.shift * largest
+            sizes, heights = entries.term_sizes, entries.heights
+            terms = sizes.sum(axis=1) + made * sizes.max(axis=1) + (1 + made) * float(heights.sum())
+            terms = (terms + (1 + made) * loss.shift) * largest + 1.0
         if not (terms <= limit).all():
             return True
     return False
@@ -139,9 +147,9 @@ def stays_within(
     for begin in range(0, samples, ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, samples))
         off = max(off, float(kernel_entries(problem, declaration, rows).solver.max()))
-    root = np.sqrt(samples)
-    size = 1.0 + shift * largest + root * largest * entry + 2 * (entry + shift) * largest
+    root, made = np.sqrt(samples), min(s, iterations)
+    size = 1.0 + shift * largest + root * largest * entry + 2 * (made + 1) * (entry + shift) * largest
     factor = gamma(2 * samples + 2 * s + 16, unit_roundoff(declaration.precision))
-    slope = factor * size + (root + 2) * largest * off
+    slope = factor * size + (root + 2 * made + 2) * largest * off
     gain = 2 * largest * slope + (size + (entry + shift) * landing) * landing
     return bool(iterations * gain * OUTWARD <= 3 * samples * problem.hinge.C)

@@ -10,7 +10,8 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 
 * The parameters: C, which is what a step of an L1 problem with eta = 0 or an infinite quotient stores,
   omega, lambda, sigma, c. One that the type does not hold is infinite, however small what it multiplies.
-* K-SVM: a gradient is at most ``g = 1 + omega A + (m + 2s) k A``. L2: the quotient is at most ``2 C g``.
+* K-SVM: a gradient is at most ``g = 1 + (1 + 2s) omega A + (m + 2s) k A``. L2: the quotient is at most
+  ``2 C g``.
   L1: a quotient that overflows is infinite and is clipped to an end of the box.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
@@ -22,9 +23,16 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
 
 * L1: a is the outcome of a clip, ``A = 2 max(C, |a0|)`` (twice for the sum of increments of a frozen
-  update). L2: exact steps do not increase f, ``f(a0) <= F = (m k + omega) |a0|^2 / 2``. Where bounds/box.py
-  shows that rounding gains at most ``3 m C``, ``A = (sqrt(m) + sqrt(4 m + 2 omega F)) / omega``, for a0 = 0
-  the ``6 C sqrt(m)`` of that page.
+  update). L2: ``f(a0) <= (m k + omega) |a0|^2 / 2 + n``, n the sum of sizes of a0's negative entries. Exact
+  steps do not increase f, but for the first on a negative entry e, which is not in the box: that lands on a
+  value whose f is at most that of 0, so it gains no more than ``|e| |g_i| + (k + omega) e^2 / 2``, ``|g_i|
+  <= 1 + omega |e| + sqrt(m) k A`` before it. With F the sum of all these but for ``n sqrt(m) k A``, and
+  where bounds/box.py shows that rounding gains at most ``3 m C``,
+
+      omega/2 A^2 - sqrt(m) A <= F + 3 m / (2 omega) + n sqrt(m) k A,
+
+  ``A = (q + sqrt(q^2 + 3 m + 2 omega F)) / omega``, ``q = sqrt(m) (1 + n k)``; for a0 = 0 the ``6 C
+  sqrt(m)`` of that page.
 * K-RR: exact block steps do not increase ``||a - a*||_M``; ``m I <= M <= L I`` with ``L = m (k / lambda +
   1)``; ``||a*|| <= ||y|| / m``. So they stay within ``A0 = 2 ||y|| / m + sqrt(L / m) ||a0|| + ||a0||``.
   With ``A = 2 A0`` a block step errs by at most ``t = (sqrt(b) rho + e ||D||) / m + u sqrt(b) (A + ||D||)``
@@ -121,7 +129,7 @@ def _parameters(problem: Problem) -> list[float]:
 def _gradient(problem: Problem, s: int, largest: float) -> float:
     """Largest number in a step of a K-SVM."""
     loss, entry = problem.hinge, _entry(problem)[0]
-    gradient = 1.0 + loss.shift * largest + (problem.samples + 2 * s) * entry * largest
+    gradient = 1.0 + ((1 + 2 * s) * loss.shift + (problem.samples + 2 * s) * entry) * largest
     return gradient * max(1.0, 2 * loss.C) if loss.shift else gradient
 
 
@@ -129,8 +137,12 @@ def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
     loss, samples = problem.hinge, problem.samples
     if not loss.shift:
         return 2 * max(loss.C, float(np.abs(initial).max(initial=0.0)))
-    rise = (samples * _entry(problem)[0] + loss.shift) * float(initial @ initial) / 2
-    largest = (np.sqrt(samples) + np.sqrt(4 * samples + 2 * loss.shift * rise)) / loss.shift * OUTWARD
+    entry, below = _entry(problem)[0], np.maximum(-initial, 0.0)
+    outside, square = float(below.sum()), float(below @ below)
+    rise = (samples * entry + loss.shift) * float(initial @ initial) / 2 + 2 * outside
+    rise += (entry + 3 * loss.shift) * square / 2
+    root = np.sqrt(samples) * (1 + outside * entry)
+    largest = (root + np.sqrt(root**2 + 3 * samples + 2 * loss.shift * rise)) / loss.shift * OUTWARD
     landing = landing_error(largest, min(s, max(iterations, 1)), unit_roundoff(declaration.precision))
     return largest if stays_within(problem, declaration, s, iterations, largest, landing) else np.inf
 

@@ -7,9 +7,10 @@ coordinate i is drawn c_i times and no increment exceeds Theta, by any order of 
 
     drift <= drift before + gamma_{N+6} (|q| + |L| c Theta) + delta_L c Theta + |L| c u A,
 
-N the coordinates drawn in the segment (an update rounds a product, a quotient by lambda, the own term of
-omega or m and their sum, at most 4 times, and then passes at most N sums; 6 rounds that up), delta_L the
-error of the solver's entries of L,
+with the sizes of the terms in the place of ``|L|`` in the factor of gamma where products may be formed from
+the samples, N the coordinates drawn in the segment (an update rounds a product, a quotient by lambda, the
+own term of omega or m and their sum, at most 4 times, and then passes at most N sums; 6 rounds that up),
+delta_L the error of the solver's entries of L,
 ``A_i = |a_i| + c_i Theta`` (not above nu). The last term is there where a itself is updated by adding the
 increment (K-RR): the a stored then moved by another amount than theta.
 
@@ -25,7 +26,8 @@ folded in, rho'.
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
 Where the state is formed anew now and then (`Declaration.recompute`), "drift before" is the larger of it
-and what forming it from an a of ``|a| + c Theta`` rounds.
+and what forming it from an a of ``|a| + c Theta`` rounds; from the samples, n times more, and terms of
+``|x_i|'|x_l|`` (bounds/kernel/entries.py).
 
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
 the steps no increment exceeds it. Frozen and added updates of K-SVM have no such bound here.
@@ -33,7 +35,7 @@ the steps no increment exceeds it. Frozen and added updates of K-SVM have no suc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,16 +112,21 @@ class DriftBound:
         self._gram, self._gram_error = hessian(problem, declaration, rows)
         self._data = np.abs(problem.dense)
         self._map, self._map_error = self._gram, self._gram_error
+        # Sizes of the terms that the state's entries are summed from, and roundings of these besides.
+        self._terms, self._more = self._gram, rows.more_roundings
+        if rows.factored is not None:
+            self._terms = hessian(problem, declaration, replace(rows, values=rows.term_sizes))[0]
         if self._weights:
             used = stored(problem.dense, declaration.precision)
             self._map, self._map_error = self._data.T, np.abs(used - problem.dense).T
+            self._terms, self._more = self._map, 0
 
     def initial(self, begin: np.ndarray) -> np.ndarray:
         """Bound on the drift of a state formed at the run's start from its a, shape (k,)."""
         absolute = np.abs(begin)
-        size = self._map @ absolute
+        size = self._terms @ absolute
         # A product and its sums; label or quotient, own term, constant and their sums: at most 6 more.
-        rounding = gamma(self._map.shape[1] + 8, self._u) * (size + self._constant())
+        rounding = gamma(self._map.shape[1] + self._more + 8, self._u) * (size + self._constant())
         data = 0.0 if self._weights else self._input_error()
         return (self._map_error @ absolute + rounding + data) * OUTWARD
 
@@ -187,7 +194,7 @@ class DriftBound:
 
     def _growth(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
         moved = counts * theta * (1 + self._u)
-        reach = np.abs(segment.carried) + self._map @ moved
+        reach = np.abs(segment.carried) + self._terms @ moved
         if self._recompute:  # A state formed anew differs from the one before by no more than both drifts.
             reach = reach + 2 * self._drift(segment, counts, theta)
         total = gamma(segment.draws.size + 6, self._u) * reach + self._map_error @ moved

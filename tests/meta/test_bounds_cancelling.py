@@ -6,6 +6,7 @@ after a stands still; products formed from the samples in every declared form; a
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import cycle, product
 
 import numpy as np
@@ -13,6 +14,10 @@ import pytest
 from cancelling import KINDS, TASKS, FromSamples, cancelling
 
 from sstep_verify import judge
+from sstep_verify.bounds.residual_gap import DriftBound
+from sstep_verify.bounds.step.drift import WeightsDrift
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
@@ -83,8 +88,6 @@ def test_weights_that_drift_further_than_rounding_takes_them():
 
 def stuck():
     """Three samples that are one up to an ulp and a sign: no step moves a, and each moves w."""
-    from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-
     data = np.array([[1.0], [1.0 - 2.0**-53], [-1.0]])
     problem = Problem("stuck", data, np.array([1.0, 1.0, -1.0]), LinearKernel(), Hinge(2.0))
     streams = (IndexStream("uniform", 3, 1, 600, seed=seed) for seed in range(99))
@@ -121,3 +124,31 @@ def test_a_panel_is_no_truth_for_a_solver_that_may_form_products_from_the_sample
             assert ("from panel" in verdict.evidence) == (products == "rows")
             if products == "any":
                 assert verdict.status is not Status.FAIL, verdict.reason
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_gradient_formed_anew_from_the_samples_is_off_by_no_more_than_its_bound(task):
+    problem, _ = cancelling(0, task, "orthogonal")
+    a = np.full(problem.samples, 1 + 2.0**-46 - 2.0**-49)
+    a[0] = 0.0
+    data, signs = problem.dense, problem.signs
+    products = data @ FromSamples()._weights(data, signs, a)
+    exact = [sum(Fraction(x) * Fraction(z) for x, z in zip(data[0], row, strict=True)) for row in data]
+    true = sum(s * Fraction(v) * k for s, v, k in zip(signs, a, exact, strict=True))
+    scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
+    name = "gradient" if problem.is_svm else "residual"
+    bound = DriftBound(problem, Declaration("formed anew"), name).initial(a)[0]
+    off = abs(float(Fraction(products[0]) - true)) * scale
+    assert 0.05 * bound < off <= bound
+
+
+def test_weights_go_on_to_round_where_a_coordinate_stays_what_it_was():
+    # One sample, whose a stays 1.5 in 50 steps: fl(a + D) = a for a D that is not 0.
+    problem = Problem("still", np.array([[2.0]]), np.array([1.0]), LinearKernel(), Ridge(1.0))
+    declaration = Declaration("still", state=("weights",))
+    drift = WeightsDrift(problem, declaration, np.array([1.5]), 0, 50)
+    before, u = float(drift._error[0]), 2.0**-52
+    drift.along(np.zeros((50, 1), dtype=np.int64), np.full((50, 1), 1.5))
+    # Each step adds a number of at most u/2 1.5, which rounds once as it is multiplied and once as it is added.
+    grown = 50 * (u / 2) * 1.5 * 2.0 + 50 * u * 3.0
+    assert before + grown <= drift._error[0] <= 2 * (before + grown)

@@ -8,10 +8,11 @@ what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per 
 * An increment that w got may differ from the change of the stored a by the rounding of what is stored:
   nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
   well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (bounds/step/svm.py). E gets that times |x|.
-* A window that changes c coordinates by theta_p adds c products, each rounded, and so are the change
+* A window that draws c coordinates, p with theta_p, adds c products, each rounded, and so are the change
   itself and each of the c sums, in any order: every addition errs by u times a partial sum of
   ``S = |w| + E + sum_p |theta_p| |x_p|``, every product and change by 2 u of itself. E grows by at most
-  ``gamma_{c+3} S``.
+  ``gamma_{c+3} S``. A coordinate that stays what it was counts, for ``fl(a + theta) = a`` does not make
+  theta 0; only in place does a K-SVM add nothing then.
 
 The stale product then errs by ``|x_i|'E + gamma_{n+1} |x_i|'(|w| + E)``, and by n products that underflow.
 Here w is formed by the judge in float64 in the same way, so that ``|w| <= |w_j| + E_j`` with its own E; one
@@ -124,17 +125,19 @@ def _window(
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
             i = draws[step, place]
-            change = log[step, place] - alpha[i]
+            change, slack = log[step, place] - alpha[i], 0.0
             if form == FROZEN:
                 if moved[i] == 0.0:
                     moved[i] = abs(alpha[i])
                 moved[i] += abs(change)
                 k = (draws.shape[0] + 2) * solver_u
-                error += size[i] * (2.0 * k / (1.0 - k) * moved[i])
+                slack = 2.0 * k / (1.0 - k) * moved[i]
             elif form == ADDED:
-                error += size[i] * (solver_u * (abs(log[step, place]) + abs(change)))
+                slack = solver_u * (abs(log[step, place]) + abs(change))
+            error += size[i] * slack
+            reach += size[i] * slack
+            changes += form != IN_PLACE or change != 0.0
             if change != 0.0:
-                changes += 1
                 weights += labels[i] * change * data[i]
                 reach += abs(change) * size[i]
                 alpha[i] = log[step, place]

@@ -9,7 +9,7 @@ import pytest
 from bounds.worked import g, root, size
 
 from sstep_verify.bounds import largest_number
-from sstep_verify.problems import LinearKernel, Problem, Ridge
+from sstep_verify.problems import LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration
 
 M, BLOCK, S, U = 3, 2, 4, Fraction(1, 2**12)
@@ -59,3 +59,22 @@ def test_a_system_that_may_be_singular_has_no_largest_number(monkeypatch):
         monkeypatch.setattr(largest_number, "factorisation_error", lambda *_, solve=solve: solve)
         found = largest_number._RidgeStep(problem, Declaration("worked"), S, BLOCK, 1.0, 30)
         assert np.isfinite(found.largest) == np.isfinite(found.local) == finite
+
+
+@pytest.mark.parametrize("start", [[0.5, 0.25, 0.0], [-0.5, 0.25, -2.0]])
+def test_the_largest_value_of_an_l2_run_by_where_it_begins(start, monkeypatch):
+    monkeypatch.setattr(largest_number, "_entry", lambda _: (2.0, 3.0))
+    monkeypatch.setattr(largest_number, "stays_within", lambda *_: True)
+    problem = Problem("worked", np.eye(3), np.array([1.0, -1.0, 1.0]), LinearKernel(), SquaredHinge(2.0))
+    found = largest_number.largest_value(problem, Declaration("worked"), S, 1, 10, np.array(start))
+    omega, entry, a = Fraction(1, 4), Fraction(2), [Fraction(one) for one in start]
+    outside = [-one for one in a if one < 0]
+    # The objective where it begins, and what the first step on each negative entry may gain but for its
+    # gradient's share of a, which grows with A.
+    rise = (M * entry + omega) / 2 * sum(one * one for one in a) + sum(outside)
+    rise += sum(one * (1 + omega * one) + (entry + omega) / 2 * one * one for one in outside)
+    most = Fraction(float(found))
+    left = omega / 2 * most**2 - root(M) * most
+    right = rise + 3 * M / (2 * omega) + sum(outside) * root(M) * entry * most
+    assert left >= right * (1 - Fraction(1, 10**6))
+    assert left <= right * (1 + Fraction(1, 10**6))

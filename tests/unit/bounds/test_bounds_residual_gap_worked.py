@@ -38,6 +38,7 @@ def bound_of(loss, name, recompute=0) -> DriftBound:
         found._map_error = found._map / 256
     else:
         found._map, found._map_error = GRAM, GRAM_ERROR
+        found._terms, found._more = 1.5 * GRAM, 2
     return found
 
 
@@ -55,8 +56,8 @@ def sizes():
 
 def initial(found, absolute):
     constant = 0 if found._weights else 1
-    products, errors = times(found._map, absolute), times(found._map_error, absolute)
-    return [e + g(M + 8, U) * (p + constant) for e, p in zip(errors, products, strict=True)]
+    products, errors = times(found._terms, absolute), times(found._map_error, absolute)
+    return [e + g(M + found._more + 8, U) * (p + constant) for e, p in zip(errors, products, strict=True)]
 
 
 def drift(found):
@@ -70,7 +71,7 @@ def drift(found):
 
 def growth(found, segment):
     moved = [c * THETA * (1 + U) for c in exact(COUNTS)]
-    reach = [abs(q) + p for q, p in zip(exact(segment.carried), times(found._map, moved), strict=True)]
+    reach = [abs(q) + p for q, p in zip(exact(segment.carried), times(found._terms, moved), strict=True)]
     if found._recompute:
         reach = [r + 2 * d for r, d in zip(reach, drift(found), strict=True)]
     stored = times(found._map, [U * c * a for c, a in zip(exact(COUNTS), sizes(), strict=True)])

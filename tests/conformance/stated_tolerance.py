@@ -1,7 +1,8 @@
 """Largest distance of a published solver from the certified optimum, given the tolerance it states.
 
-A direct solver states none; its bound is that of its factorisation. The others end by a rule, and each
-bound is what that rule proves of any point that meets it, with the rounding of the float64 kernel.
+A direct solver states none; its bound is that of its factorisation. A box QP's ends by a rule, and the bound is
+what that rule proves of any point that meets it, with the rounding of the float64 kernel. LIBLINEAR's rule
+proves nothing: gradients of one pass, each taken before its own step, do not bound those at the end.
 """
 
 from __future__ import annotations
@@ -47,49 +48,6 @@ def cholesky_distance(problem: Problem, alpha: np.ndarray) -> float:
     perturbed = factor * matrix.sum(axis=1).max() + error.sum(axis=1).max()
     size = float(np.linalg.norm(alpha))
     return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * OUTWARD)
-
-
-def coordinate_descent_gap(problem: Problem, tolerance: float, passes: int) -> float:
-    """Largest excess of the primal value over the optimum where LIBLINEAR ends.
-
-    It ends when the projected gradients of one pass, each taken before its own step, span at most
-    `tolerance`; where one of them is 0, as it is for a coordinate that stays at an end of the box, none is
-    larger. Steps after that one change gradient i by at most
-    ``tolerance sum_j |Q_ij| / (Q_jj + omega)``, its own step included; so at the end every coordinate has
-    a projected gradient ``g_i <= tolerance (1 + that) + e_i``, where e_i is the rounding of the gradient
-    and of the weights carried over all passes. L1: the duality gap is
-    ``sum_i a_i max(g_i, 0) + (C - a_i) max(-g_i, 0) <= C sum g_i``; L2: ``<= C sum g_i^2``. As no step
-    lowers the dual value, ``||w||^2 <= 2 C m`` throughout.
-
-    Parameters
-    ----------
-    problem : Problem
-        A linear K-SVM.
-    tolerance : float
-        The span of projected gradients it was run to.
-    passes : int
-        Passes it made.
-    """
-    m, n, C, power = problem.samples, problem.features, problem.hinge.C, problem.hinge.power
-    entries = _entries(problem)
-    size = np.abs(entries.values) + entries.own
-    curvature = np.diag(entries.values) - np.diag(entries.own) + problem.hinge.shift
-    lengths = np.sqrt(np.diag(size)) * (1 + gamma(4, U))
-    largest = np.sqrt(2 * C * m)
-    # Each of the m steps of a pass rounds w + d a_i: a difference, a product and a sum, of at most 2 |w|.
-    drift = 6 * passes * m * U * largest
-    largest += drift
-    hinges = 1 + lengths * largest
-    # A step that is rounded ends an ulp of a_j away from where the gradient sends it.
-    reach = C if power == 1 else 2 * C * hinges.max()
-    moved = (size * (tolerance / curvature + 4 * U * reach)).sum(axis=1)
-    gradient = tolerance + moved + lengths * (drift + gamma(n + 4, U) * largest) + 4 * U
-    worst = C * (gradient if power == 1 else gradient**2).sum()
-    # w is not the point's own weights: |w|^2 / 2 and every hinge h move with the drift.
-    shift = lengths * drift
-    hinge_moved = shift if power == 1 else 2 * hinges * shift + shift**2
-    shifted = C * hinge_moved.sum() + largest * drift + drift**2
-    return float((worst + shifted) * (1 + gamma(m + 16, U)) * OUTWARD)
 
 
 def box_qp_loss(
