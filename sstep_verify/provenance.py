@@ -75,7 +75,7 @@ def collect(
         "blas": _quietly(_blas) or [],
         "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
         "machine": {
-            "cpu": _quietly(_cpu),
+            "cpu": processor(),
             "cores": os.cpu_count(),
             "usable_cores": _quietly(lambda: len(os.sched_getaffinity(0))),
             "memory_bytes": _quietly(lambda: os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
@@ -86,6 +86,11 @@ def collect(
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": _quietly(_command, command),
     }
+
+
+def processor() -> str | None:
+    """Model of the processor."""
+    return _quietly(_cpu)
 
 
 def peak_memory() -> int | None:

@@ -41,6 +41,7 @@ class SimulatedCommunicator:
         if not 0 <= rank < size:
             raise ShapeError(f"rank {rank} of {size} ranks")
         self.rank, self.size = rank, size
+        self.kinds = ("simulated",) * size
         self.calls: list[tuple[str, int]] = []
 
     @property
@@ -84,6 +85,10 @@ class SimulatedCommunicator:
         self.calls.append(("alltoallv", 0))
         ends = np.cumsum([0, *counts])
         return np.tile(send[ends[self.rank] : ends[self.rank + 1]], self.size)
+
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """What rank 0 has, this rank has."""
+        self.calls.append(("broadcast", buffer.size))
 
     def barrier(self) -> None:
         """Nobody is behind."""

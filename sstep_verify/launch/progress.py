@@ -5,7 +5,16 @@ It is kept in memory that another process may share, so that it outlives a crash
 
 from __future__ import annotations
 
-NAMES = ("", "allreduce", "reduce_scatter", "allgather", "alltoallv", "barrier", "message of a call")
+NAMES = (
+    "",
+    "allreduce",
+    "reduce_scatter",
+    "allgather",
+    "alltoallv",
+    "barrier",
+    "broadcast",
+    "message of a call",
+)
 """The collectives by number; hashes of text differ from process to process, those of numbers do not."""
 
 CODES = {name: code for code, name in enumerate(NAMES)}

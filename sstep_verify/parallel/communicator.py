@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 import numpy as np
+
+from sstep_verify.parallel.kinds import kind_of_rank
 
 
 class Progress(Protocol):
@@ -36,10 +39,18 @@ class Communicator(Protocol):
     ----------
     rank, size : int
         This process and the number of processes (P).
+    kinds : tuple of str
+        What decides the bits of each rank's arithmetic, see `parallel.kinds`; first asked for by all
+        ranks together.
     """
 
     rank: int
     size: int
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """By rank."""
+        ...
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place; one collective."""
@@ -63,6 +74,10 @@ class Communicator(Protocol):
         """
         ...
 
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Give all ranks the numbers of rank 0, in place; where their bits may differ lawfully."""
+        ...
+
     def barrier(self) -> None:
         """Wait until all ranks are here; for timers that separate waiting from transfer."""
         ...
@@ -73,6 +88,11 @@ class SelfCommunicator:
 
     rank = 0
     size = 1
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Its own."""
+        return (kind_of_rank(),)
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Leave the buffer as it is."""
@@ -89,6 +109,9 @@ class SelfCommunicator:
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return what is sent: it stays here."""
         return send
+
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Leave the buffer as it is."""
 
     def barrier(self) -> None:
         """Nobody to wait for."""
@@ -111,6 +134,11 @@ class MpiCommunicator:
         self._progress: Progress = getattr(comm, "progress", Unobserved())
         self.rank: int = comm.rank
         self.size: int = comm.size
+
+    @functools.cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """By rank; asked once."""
+        return tuple(self.allgather(kind_of_rank()))
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place."""
@@ -142,6 +170,12 @@ class MpiCommunicator:
         self._progress.leave()
         return receive
 
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Give all ranks the numbers of rank 0, in place."""
+        self._progress.enter("broadcast", buffer.size)
+        self._comm.Bcast(buffer, 0)
+        self._progress.leave()
+
     def barrier(self) -> None:
         """Wait until all ranks are here."""
         self._progress.enter("barrier")
@@ -164,15 +198,20 @@ class CountingCommunicator:
 
     Attributes
     ----------
-    collectives, words : int
-        Reductions, and float64 words handed to them by this rank.
+    collectives, words, broadcasts : int
+        Reductions, float64 words handed to them by this rank, and broadcasts of rank 0's numbers.
     """
 
     def __init__(self, inner: Communicator):
         self._inner = inner
         self.rank, self.size = inner.rank, inner.size
-        self.collectives = self.words = 0
+        self.collectives = self.words = self.broadcasts = 0
         self.allgather, self.barrier = inner.allgather, inner.barrier
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those of the ranks."""
+        return self._inner.kinds
 
     def count(self, collectives: int, words: int) -> None:
         """Count reductions that a rank alone leaves out, for they change nothing."""
@@ -190,6 +229,11 @@ class CountingCommunicator:
         self.collectives += 1
         self.words += send.size
         self._inner.reduce_scatter(send, receive, counts)
+
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Count and pass on."""
+        self.broadcasts += 1
+        self._inner.broadcast(buffer)
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Pass on: belongs to the set-up."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from time import perf_counter_ns
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.kinds import listed
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""
@@ -57,15 +59,30 @@ class IncoherenceError(SstepVerifyError, RuntimeError):
     ----------
     window : int
         First window, counted from 0, after which they differ.
+    digests : sequence of str
+        Digest of the dual vector of each rank.
+    kinds : sequence of str
+        What decides the bits of each rank's arithmetic, see `parallel.kinds`.
+
+    Attributes
+    ----------
     ranks : tuple of int
-        Ranks that differ from most.
+        Ranks that differ from most; all of them where no vector is that of most.
     """
 
-    def __init__(self, window: int, ranks: tuple[int, ...]):
-        self.window, self.ranks = window, ranks
+    def __init__(self, window: int, digests: Sequence[str], kinds: Sequence[str]):
+        counts = Counter(digests).most_common(2)
+        tied = len(counts) > 1 and counts[0][1] == counts[1][1]
+        usual = "" if tied else counts[0][0]
+        self.window = window
+        self.ranks = tuple(rank for rank, digest in enumerate(digests) if digest != usual)
+        where = f"all are of one kind ({kinds[0]})"
+        if len(set(kinds)) > 1:
+            where = f"their kinds differ ({listed(kinds)}), but their windows end with rank 0's numbers"
         super().__init__(
-            f"after window {window} rank {', '.join(map(str, ranks))} holds another dual vector than most: "
-            "the reduction gave them different bits, or they drew different coordinates"
+            f"after window {window} the ranks hold different dual vectors: {listed(digests)}; "
+            f"{f'most hold {usual}' if usual else 'none is that of most'}; {where}: a reduction gave them "
+            "different bits, they drew different coordinates, or one made another update"
         )
 
 
@@ -178,11 +195,8 @@ class Packet:
         if self._flat[words] != 0.0:
             self.raise_failures()
         if self._flat[words + 1] != size * own:
-            found = communicator.allgather(own)
-            usual = Counter(found).most_common(1)[0][0]
-            raise IncoherenceError(
-                self.window - 1, tuple(rank for rank, value in enumerate(found) if value != usual)
-            )
+            found = communicator.allgather(f"{int(own):08x}")
+            raise IncoherenceError(self.window - 1, found, communicator.kinds)
 
     def _signature_word(self) -> float:
         """The digest, both halves joined, as a whole number that float64 holds."""

@@ -43,7 +43,7 @@ class ThreadCommunicator:
     def __init__(
         self, rank: int, board: list[Any], barrier: threading.Barrier, order: str = "forward"
     ) -> None:
-        self.rank, self.size = rank, len(board)
+        self.rank, self.size, self.kinds = rank, len(board), ("thread",) * len(board)
         self._board, self._barrier, self._order = board, barrier, order
         self.called: list[str] = []
         self.words = 0
@@ -77,6 +77,10 @@ class ThreadCommunicator:
         ends = np.cumsum([0, *counts])
         parts = [send[ends[k] : ends[k + 1]].copy() for k in range(self.size)]
         return np.concatenate([theirs[self.rank] for theirs in self._everyone("alltoallv", parts)])
+
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Rank 0's numbers."""
+        buffer[:] = self._everyone("broadcast", buffer.copy())[0]
 
     def barrier(self) -> None:
         """Wait for all."""

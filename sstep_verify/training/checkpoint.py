@@ -3,8 +3,9 @@
 It holds the dual vector at the end of an interval, all measurements up to there, and how far the index
 stream was used; the stream's seed is among the options, so its place is its whole state. Whatever else a
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
-need not be kept: a resumed run makes the same operations in the same order. It does so on the same number
-of ranks, on a machine of the same kind with the same libraries.
+need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
+number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
+`parallel.kinds`). Elsewhere it goes on, says so, and names both kinds among its options from then on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
 the dual vector anew before it claims anything of it.
@@ -32,6 +33,9 @@ from sstep_verify.solvers.production.options import EXCHANGES
 from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
 
 FORMAT = "sstep-verify solve checkpoint 3"
+
+MACHINE = "machine"
+"""Word of the options for the kinds of the ranks."""
 
 _TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values", "sequence")
 _UNREADABLE = (
@@ -176,7 +180,9 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
     InputError
         Naming what differs, both values, and the way out.
     """
-    for name in (*options, *(name for name in found.options if name not in options)):
+    for name in dict.fromkeys([*options, *found.options]):
+        if name == MACHINE:
+            continue  # It decides the last bits alone, and the user is told.
         theirs, ours = found.options.get(name, "not set"), options.get(name, "not set")
         if theirs != ours:
             raise InputError(

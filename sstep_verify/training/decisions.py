@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from sstep_verify.solvers.production.monitor import default_interval
 from sstep_verify.solvers.production.options import EXCHANGES, Options
 from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training_plan import Place, Plan, Stretch
+from sstep_verify.training.checkpoint import MACHINE
 from sstep_verify.training.request import TrainingRequest
 from sstep_verify.training.tuned import (
     LARGEST_S,
@@ -32,6 +34,9 @@ from sstep_verify.training.tuned import (
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""
+
+MOVED = " | from iteration "
+"""What stands, in the identity, before the machine that training moved to."""
 
 ALL_ROWS = "all kernel rows"
 """Word of the identity for the cache where a Gram matrix is kept."""
@@ -78,6 +83,7 @@ def decide(
     ranks: int,
     kept: Mapping[str, Any] | None = None,
     stored: float | None = None,
+    machine: str = "",
 ) -> Decided:
     """Complete a request.
 
@@ -91,6 +97,8 @@ def decide(
         Identity of the run to go on with: what the request leaves open is as it was there.
     stored : float, optional
         Values stored of all samples together, for block auto; absent, one a sample.
+    machine : str
+        Kinds of the ranks, which decide the last bits.
 
     Raises
     ------
@@ -138,6 +146,7 @@ def decide(
         "cache": ALL_ROWS if whole else cache,
         "timers": "separate" if request.separate_timers else "joined",
         "inner loops": "compiled" if AVAILABLE else "plain Python",
+        MACHINE: machine,
         "version": __version__,
     }
     if request.stream != "uniform":
@@ -151,6 +160,16 @@ def decide(
     plan = Plan(s, iterations, interval, request.tolerance, request.tuned)
     blocks = "solves cost no more than the rest" if request.block == "auto" else "asked for"
     return Decided(stream, plan, options, reason, identity, exchanges, blocks)
+
+
+def moved_to(machine: str, kept: str, iteration: int) -> str:
+    """The machines of a run that goes on, from an iteration, with one made on those `kept`."""
+    return kept if last_of(kept) == machine else f"{kept}{MOVED}{iteration} on {machine}"
+
+
+def last_of(machines: str) -> str:
+    """Where a run was last."""
+    return re.split(rf"{re.escape(MOVED)}\d+ on ", machines)[-1]
 
 
 def schedule_of(

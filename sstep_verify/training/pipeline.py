@@ -16,6 +16,7 @@ import numpy as np
 from sstep_verify.outputs import claim, write_whole
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.data.reading import LocalData
+from sstep_verify.parallel.kinds import listed
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solvers.production.schedule import Schedule
@@ -24,6 +25,7 @@ from sstep_verify.solvers.production.training_plan import Measured, Place, Stret
 from sstep_verify.training import prediction
 from sstep_verify.training.agreement import held_by_first_rank, on_first_rank
 from sstep_verify.training.checkpoint import (
+    MACHINE,
     Checkpoint,
     data_digest,
     numbers_of,
@@ -34,7 +36,7 @@ from sstep_verify.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.training.decisions import Decided, decide, schedule_of
+from sstep_verify.training.decisions import Decided, decide, last_of, moved_to, schedule_of
 from sstep_verify.training.durations import prediction_seconds, reading_seconds, training_seconds
 from sstep_verify.training.keeping import Keeper
 from sstep_verify.training.request import TrainingRequest
@@ -147,7 +149,9 @@ def _begin(
         refuse_other_run(request.checkpoint, found, decided.identity, digest)
         refuse_impossible(request.checkpoint, found, problem)
         refuse_start(found.place.iteration, decided.plan)
-        listener.note(f"goes on from iteration {found.place.iteration}")
+        iteration, before = found.place.iteration, last_of(str(found.options.get(MACHINE, "")))
+        bits = f", not to the last bit: until iteration {iteration} on {before}, now on {machine}"
+        listener.note(f"goes on from iteration {iteration}{bits if before != machine else ''}")
 
     def sequence() -> tuple[tuple[Stretch, ...], dict[str, Any] | None]:
         return read_sequence(Path(request.sequence)) if request.sequence else ((), None)
@@ -156,10 +160,13 @@ def _begin(
     given, given_options = on_first_rank(communicator, sequence)
     kept = found.options if found else given_options
     stored = float(np.sum(samples.local.partition.loads))
-    decided = decide(request, problem.samples, communicator.size, kept, stored)
+    machine = listed(communicator.kinds)
+    decided = decide(request, problem.samples, communicator.size, kept, stored, machine)
     place = found.place if found else None
     if found is not None:
         on_first_rank(communicator, lambda: accept(found))
+        machines = moved_to(machine, str(found.options.get(MACHINE, "")), found.place.iteration)
+        decided.identity[MACHINE] = machines
     return decided, place, schedule_of(decided, communicator.size, place, given)
 
 

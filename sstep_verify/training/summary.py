@@ -11,6 +11,7 @@ from sstep_verify.parallel.data.partition import Partition
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.training_plan import Measured, Trained
+from sstep_verify.training.checkpoint import MACHINE
 from sstep_verify.training.decisions import Decided
 from sstep_verify.training.pipeline import Outcome
 
@@ -44,6 +45,11 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel "
             f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
             "(set-up of every interval included)"
+        )
+    if "broadcasts" in made:
+        yield (
+            f"the ranks are of different kinds: after every exchange all took rank 0's numbers, by "
+            f"{made['broadcasts']} broadcasts; {decided.identity[MACHINE]}"
         )
     if outcome.schedule is not None:
         yield from _tuning(decided, outcome.schedule)

@@ -145,11 +145,11 @@ def test_a_stream_that_diverges_on_one_rank_sends_other_lengths(ranks):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_stream_that_diverges_on_one_rank_is_seen_at_equal_lengths(ranks):
     run(ranks, diverging_stream.follow_stream, -1, 1)
-    with pytest.raises(RankError, match="another dual vector") as caught:
+    with pytest.raises(RankError, match="the ranks hold different dual vectors") as caught:
         run(ranks, diverging_stream.follow_stream, ranks - 1, 1, limit=LIMIT)
     assert caught.value.kind == "IncoherenceError"
     assert caught.value.ranks == tuple(range(ranks)), "all ranks raise in the same window"
-    assert f"rank {ranks - 1} holds" in str(caught.value)
+    assert ("none is that of most" if ranks == 2 else "rank 3: ") in str(caught.value)
 
 
 def test_a_rank_lost_between_calls_is_reported():

@@ -166,7 +166,7 @@ def test_a_rank_that_draws_other_coordinates_is_named(size, form):
     with pytest.raises(RankError) as caught:
         run(size, ranks_do.diverging, problem, stream, plan_of(), FORMS[form], 1)
     assert caught.value.kind == "IncoherenceError"
-    assert "rank 1 holds another dual vector" in str(caught.value)
+    assert "most hold " in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [2, 3])

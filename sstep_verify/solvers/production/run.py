@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from sstep_verify.parallel.exchanges.support_panel import SupportPanel
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.production.first_ranks import FirstRanks
 from sstep_verify.solvers.production.gram_windows import LoneGramWindows
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
-from sstep_verify.solvers.production.recurrences import RidgeRecurrence, recurrence_of
+from sstep_verify.solvers.production.recurrences import AnyRecurrence, RidgeRecurrence, recurrence_of
 from sstep_verify.solvers.production.windows import (
     CachedWindows,
     Coherent,
@@ -88,7 +89,12 @@ class Run:
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
         self._packet = Packet(self._communicator, self._payload(most), tuned, room)
         initial = np.zeros(samples) if request.initial is None else request.initial
-        self.recurrence = recurrence_of(problem, initial, self._width, block, options.frozen)
+        made = recurrence_of(problem, initial, self._width, block, options.frozen)
+        small = options.exchange != "allreduce"
+        # Where the ranks' arithmetic differs in its last bits rank 0's decides; elsewhere nothing is sent.
+        mixed = communicator.size > 1 and len(set(communicator.kinds)) > 1
+        first = FirstRanks(made, self._communicator, small) if mixed else made
+        self.recurrence = cast(AnyRecurrence, first)
         self.log = np.full((request.iterations, block), np.nan) if request.log else None
         self._chunk = self._chunk_of(self._width)
         self._tuned = tuned
@@ -203,12 +209,13 @@ class Run:
     def counters(self) -> dict[str, int]:
         """Windows, kernel rows formed, collectives, words handed to them by this rank."""
         counted = self._communicator
-        return {
+        found = {
             "windows": self.windows,
             "panel columns": self._exchange.columns,
             "collectives": counted.collectives,
             "words": counted.words,
         }
+        return found | ({"broadcasts": counted.broadcasts} if counted.broadcasts else {})
 
     def _chunk_of(self, s: int) -> int:
         """Iterations whose windows of s are prepared in one call."""

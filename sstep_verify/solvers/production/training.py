@@ -277,7 +277,5 @@ class _Training:
             raise
 
     def _require_coherence(self, digests: tuple[str, ...], windows: int) -> None:
-        usual = Counter(digests).most_common(1)
-        others = tuple(rank for rank, digest in enumerate(digests) if digest != usual[0][0])
-        if others:
-            raise IncoherenceError(windows - 1, others)
+        if len(set(digests)) > 1:
+            raise IncoherenceError(windows - 1, digests, self._communicator.kinds)

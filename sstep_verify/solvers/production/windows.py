@@ -12,6 +12,7 @@ from sstep_verify.parallel.columns import WindowColumns
 from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.parallel.exchanges.exchange import Exchange
 from sstep_verify.parallel.packet import IncoherenceError, Packet, WindowError, sign
+from sstep_verify.solvers.production.first_ranks import FirstRanks
 from sstep_verify.solvers.production.recurrences import AnyRecurrence
 from sstep_verify.trajectory import Panel
 
@@ -118,6 +119,8 @@ class ExchangedWindows:
                 window(recurrence, own, places, drawn, new)
             except Exception as error:
                 coherent.hold_back(error)
+                if isinstance(recurrence, FirstRanks):
+                    recurrence.make_up(self.made, own, drawn, new)
             self.made += 1
             if not alone:
                 coherent.sign(recurrence.alpha, own)

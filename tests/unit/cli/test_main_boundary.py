@@ -32,7 +32,7 @@ def ended(monkeypatch, capsys, error: BaseException) -> tuple[int, str]:
     [
         (InputError("r: is a pipe; name another"), 2, "error: r: is a pipe; name another"),
         (MissingExtraError("no 'x'"), 2, "error: no 'x'"),
-        (IncoherenceError(3, (1,)), 4, "rank 1 holds another dual vector"),
+        (IncoherenceError(3, ("a", "b"), ("kind",) * 2), 4, "the ranks hold different dual vectors"),
         (OracleDisagreementError("two"), 4, "error: two"),
         (FileNotFoundError(2, "No such file or directory", "x" * 5000), 2, "No such file or directory; check"),
         (OSError("Too many open files"), 2, "Too many open files; check"),

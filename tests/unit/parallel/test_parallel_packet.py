@@ -55,9 +55,9 @@ def test_the_rank_with_another_signature_is_named(ranks, odd):
         assert (error.window, error.ranks) == (6, (odd,))
 
 
-def test_of_two_ranks_that_differ_one_is_named():
+def test_of_two_ranks_that_differ_none_is_to_blame():
     for error in on_threads(2, summed, (), (1,)):
-        assert (type(error), error.ranks) == (IncoherenceError, (1,))
+        assert (type(error), error.ranks) == (IncoherenceError, (0, 1))
 
 
 def test_failures_since_the_last_reduction_are_known_at_a_record():

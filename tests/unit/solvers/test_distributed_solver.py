@@ -35,7 +35,7 @@ def failing(monkeypatch):
 
 
 def test_ranks_that_no_longer_agree_end_the_run(failing):
-    error = IncoherenceError(3, (1,))
+    error = IncoherenceError(3, ("a", "b", "a"), ("kind",) * 3)
     told = (type(error).__name__, str(error), "trace")
     solver, raised = failing(dict.fromkeys(range(3), told))
     with pytest.raises(RunError) as caught:
