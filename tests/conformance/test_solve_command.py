@@ -118,7 +118,6 @@ def test_a_short_training_on_one_process_waits_for_little(tmp_path):
         "hypothesis",
         "jinja2",
         "matplotlib",
-        "threadpoolctl",
     }
     assert {name for name in names if name.startswith("scipy.") and name.count(".") == 1} <= {
         "scipy._lib", "scipy.__config__", "scipy._distributor_init", "scipy._cyutility", "scipy.version",

@@ -39,7 +39,7 @@ def test_the_solver_counts_what_the_library_sees(preload, ranks, form):
         for s in (1, 5, 12):
             options = options_of(form, problem.samples, s * 2)
             case = case_of(problem, ProductionSolver(**options), (s,))
-            request = RunRequest(problem, case.stream, s, ITERATIONS)
+            request = RunRequest(problem, case.stream, s, ITERATIONS, log=True)
             expected = expected_counts(case, s, ProductionSolver(**options).run(request))[0]
             for counters, seen in run(
                 ranks, ranks_do.witnessed, request, Options(**options), variables=preload
