@@ -39,8 +39,15 @@ def small_case(
     return case, tested
 
 
-def judged(check, case, tested, change=None, observe=None):
-    """Verdicts of a check by s, on runs that `change` may alter and `observe` may end."""
+def by_s(verdicts, s_values):
+    """Verdicts by s, of which there is exactly one for each of these s: so a loop over them asserts."""
+    assert sorted(one.s for one in verdicts) == sorted(s_values)
+    assert verdicts
+    return {one.s: one for one in verdicts}
+
+
+def judged(check, case, tested, change=None, observe=None, of=None):
+    """Verdicts of a check, one for each s of the case (of `of`), on runs that may be altered or ended."""
     trajectories = {key: tested.run(request, observe) for key, request in check.runs(case).items()}
     if change is not None:
         trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
@@ -49,7 +56,7 @@ def judged(check, case, tested, change=None, observe=None):
         assert verdict.check == check.CHECK
         assert verdict.replay == "again"
         assert json.loads(json.dumps(verdict.as_dict(), allow_nan=False))["reason"]
-    return {verdict.s: verdict for verdict in verdicts}
+    return by_s(verdicts, case.s_values if of is None else of)
 
 
 def assert_teaches(verdict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from judged import by_s
 
 from sstep_verify.checks.registry import continued_runs
 from sstep_verify.checks.shared.case import Case
@@ -46,7 +47,7 @@ def make_runs(check, case, make=ProductionSolver, variants=None):
 def judged(check, case, make=ProductionSolver, variants=None):
     """Verdicts by s."""
     trajectories = make_runs(check, case, make, variants)
-    return {verdict.s: verdict for verdict in check.judge(case, trajectories, Oracle(case.problem))}
+    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values)
 
 
 def statuses(verdict):

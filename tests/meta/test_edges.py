@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from judged import by_s
 
 from sstep_verify.checks import box, kernel_entries, trajectory, window_replay
 from sstep_verify.checks.shared.case import Case
@@ -40,7 +41,8 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     oracle, found = Oracle(problem), {}
     for check in checks:
         runs = {key: solver.run(request) for key, request in check.runs(case).items()}
-        found.update({(check.CHECK, v.s): v for v in check.judge(case, runs, oracle)})
+        judged_by = by_s(check.judge(case, runs, oracle), s_values)
+        found.update({(check.CHECK, s): verdict for s, verdict in judged_by.items()})
     return found
 
 

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from judged import by_s
 from plant import plant
 
 from sstep_verify.checks import trajectory
@@ -65,7 +66,8 @@ def judge(check, case, tested, change=None):
     runs = {key: tested.run(request) for key, request in check.runs(case).items()}
     if change is not None:
         runs = {key: change(run) for key, run in runs.items()}
-    return {verdict.s: verdict for verdict in check.judge(case, runs, Oracle(case.problem))}
+    found = check.judge(case, runs, Oracle(case.problem))
+    return by_s(found, [s for s in case.s_values if check.DECLARED.applies(case, s)])
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])

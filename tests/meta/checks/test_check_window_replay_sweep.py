@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import small_case
+from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
@@ -68,7 +68,7 @@ def judged(case, solver):
     """Verdicts by s, the continued runs made as a campaign makes them."""
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     runs |= {key: solver.run(request) for key, request in check.continued(case, runs).items()}
-    return {verdict.s: verdict for verdict in check.judge(case, runs, Oracle(case.problem))}
+    return by_s(check.judge(case, runs, Oracle(case.problem)), case.s_values)
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, sho
 from sstep_verify.power.limits.rival_doses import RivalRuns
 from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows
 from sstep_verify.power.limits.trials import EITHER, DosedRuns, first_true
+from sstep_verify.power.rivals import RIVALS
 from sstep_verify.problems import RBFKernel
 from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from sstep_verify.scenarios.scenario import Scenario
@@ -157,6 +159,22 @@ def test_own_classical_does_not_see_what_is_wrong_for_every_s(runs):
     assert told["allclose 1e-5"].dose < 1e-2
     kernel = {one.rival: one for one in RivalRuns(runs, quantities.KERNEL).doses()}
     assert kernel["own classical 1e-8"].dose <= kernel["allclose 1e-5"].dose
+
+
+@pytest.mark.parametrize("quantity", [quantities.CURVATURE, quantities.KERNEL])
+def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs, quantity):
+    made = RivalRuns(runs, quantity)
+    told = {one.rival: one.dose for one in made.doses()}
+    found = 0
+    for rival in RIVALS:
+        if (dose := told.get(rival.name)) is None:
+            continue
+        place = round(math.log(dose, 4))
+        assert dose == 4.0**place
+        assert rival.accepts(made.answers(rival, place)) is False
+        assert rival.accepts(made.answers(rival, place - 1)) is True
+        found += 1
+    assert found > 3
 
 
 def test_alarms_and_what_is_never_seen_are_counted_apart():

@@ -1,0 +1,88 @@
+"""A log that does not lead to what was returned is refused, and every check that is asked gives its verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify import (
+    CallableSolver,
+    Declaration,
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+    Status,
+    judge,
+)
+
+LOSSES = (Hinge(1.0), SquaredHinge(2.0), Ridge(0.3))
+DEPARTURES = {
+    "an ulp at the end": lambda log, last: log.__setitem__((-1, 0), np.nextafter(log[-1, 0], np.inf)),
+    "NaN at the end": lambda log, last: log.__setitem__((-1, 0), np.nan),
+    "infinite at the end": lambda log, last: log.__setitem__((-1, 0), np.inf),
+    "zero throughout": lambda log, last: log.fill(0.0),
+    "shifted by a step": lambda log, last: log.__setitem__(slice(1, None), log[:-1].copy()),
+    "the last of a coordinate": lambda log, last: log.__setitem__((last, 0), -log[last, 0] - 1.0),
+}
+
+
+def drawn(seed: int) -> tuple[Problem, IndexStream]:
+    generator = np.random.Generator(np.random.PCG64(seed))
+    samples = int(generator.integers(5, 9))
+    loss = LOSSES[seed % 3]
+    data = generator.standard_normal((samples, 3))
+    targets = generator.standard_normal(samples)
+    targets = targets if isinstance(loss, Ridge) else np.where(targets < 0, -1.0, 1.0)
+    kernel = RBFKernel(0.4) if seed % 2 else LinearKernel()
+    return Problem("drawn", data, targets, kernel, loss), IndexStream("uniform", samples, 1, 40, seed)
+
+
+def solver(depart) -> CallableSolver:
+    """Classical DCD or BDCD from exact kernel rows of the reference's formulas, with a log that departs."""
+
+    def function(problem, blocks, s, a0, log):
+        data, y, alpha = problem.data, problem.targets, a0.copy()
+        rows = data @ data.T
+        if isinstance(problem.kernel, RBFKernel):
+            squares = ((data[:, None] - data[None]) ** 2).sum(axis=2)
+            rows = np.exp(-problem.kernel.sigma * squares)
+        for t, (i,) in enumerate(blocks):
+            if problem.is_svm:
+                shift = problem.loss.shift
+                gradient = y[i] * (rows[i] @ (y * alpha)) - 1.0 + shift * alpha[i]
+                upper = np.inf if shift else problem.loss.C
+                alpha[i] = min(max(alpha[i] - gradient / (rows[i, i] + shift), 0.0), upper)
+            else:
+                penalty, m = problem.loss.penalty, problem.samples
+                alpha[i] += (y[i] - m * alpha[i] - rows[i] @ alpha / penalty) / (rows[i, i] / penalty + m)
+            log[t, 0] = alpha[i]
+        depart(log, int(np.flatnonzero(blocks[:, 0] == blocks[0, 0])[-1]))
+        return alpha
+
+    return CallableSolver(
+        function, Declaration("drawn", log=True, rbf="difference", function_ulps=4.0, update="added")
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_log_that_leads_to_the_end_is_judged_step_by_step(seed):
+    verdicts = judge(solver(lambda log, last: None), *drawn(seed), s=4)
+    assert [one.check for one in verdicts] == ["contract", "step-replay"]
+    assert {one.status for one in verdicts} == {Status.PASS}, verdicts[1].reason
+    assert verdicts[1].executed == 40
+
+
+@pytest.mark.parametrize("name", DEPARTURES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_log_that_does_not_is_refused_and_no_check_falls_silent(seed, name):
+    asked = ["step-replay", "trajectory", "determinism"]
+    verdicts = judge(solver(DEPARTURES[name]), *drawn(seed), s=4, checks=asked)
+    assert [one.check for one in verdicts] == ["contract", *asked]
+    (steps,) = (one for one in verdicts if one.check == "step-replay")
+    assert steps.status is Status.FAIL
+    assert steps.executed == 0
+    assert "leads to a[" in steps.reason
