@@ -44,10 +44,10 @@ def make_runs(check, case, make=ProductionSolver, variants=None):
     return made | {key: run(request) for key, request in continued_runs(check, case, made).items()}
 
 
-def judged(check, case, make=ProductionSolver, variants=None):
+def judged(check, case, make=ProductionSolver, variants=None, of=None):
     """Verdicts by s."""
     trajectories = make_runs(check, case, make, variants)
-    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values)
+    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values if of is None else of)
 
 
 def statuses(verdict):

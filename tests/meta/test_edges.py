@@ -41,7 +41,9 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     oracle, found = Oracle(problem), {}
     for check in checks:
         runs = {key: solver.run(request) for key, request in check.runs(case).items()}
-        judged_by = by_s(check.judge(case, runs, oracle), s_values)
+        judged_by = by_s(
+            check.judge(case, runs, oracle), [s for s in s_values if check.DECLARED.applies(case, s)]
+        )
         found.update({(check.CHECK, s): verdict for s, verdict in judged_by.items()})
     return found
 

@@ -103,7 +103,7 @@ def test_float32_may_round_the_upper_end():
 def test_ridge_regression_has_no_box():
     case, tested = small_case(Ridge(0.05))
     assert check.runs(case) == {}
-    assert judged(check, case, tested) == {}
+    assert judged(check, case, tested, of=()) == {}
 
 
 def test_the_landing_bound_holds_for_sums_of_many_increments():

@@ -132,4 +132,4 @@ def test_a_value_that_did_not_change_since_the_start_is_vacuous():
 
 
 def test_no_claims_no_verdict():
-    assert judged(check, *small_case(Hinge(0.5))) == {}
+    assert judged(check, *small_case(Hinge(0.5)), of=()) == {}

@@ -145,7 +145,7 @@ def test_no_panel_is_no_verdict_unless_one_was_promised():
     assert all(verdict.executed == 0 < verdict.planned for verdict in promised.values())
     silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, panels=False))
     assert check.runs(silent) == {}
-    assert judged(check, silent, tested) == {}
+    assert judged(check, silent, tested, of=()) == {}
 
 
 def test_a_run_that_is_not_asked_keeps_no_panel():

@@ -83,7 +83,7 @@ def test_an_exchange_in_every_iteration_is_vacuous_where_there_is_one_iteration(
 def test_counts_are_judged_where_they_are_declared():
     case, tested = small_case(Hinge(0.5))
     silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=""))
-    assert judged(check, silent, tested) == {}
+    assert judged(check, silent, tested, of=()) == {}
     uncounted = lambda run: dataclasses.replace(run, counters={})  # noqa: E731
     for verdict in judged(check, case, tested, change=uncounted).values():
         assert verdict.status is Status.INCONCLUSIVE
@@ -131,4 +131,4 @@ def test_of_a_classical_run_the_count_is_judged_too():
 def test_of_a_single_window_nothing_is_said():
     case, tested = small_case(Hinge(0.5), s_values=(75,), iterations=75)
     case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
-    assert judged(check, case, tested) == {}
+    assert judged(check, case, tested, of=()) == {}

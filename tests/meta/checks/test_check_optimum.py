@@ -82,9 +82,9 @@ def test_another_problem_than_the_declared_one_fails(loss, block, module, old, n
 
 def test_a_cap_is_no_claim():
     case, tested, _ = _converging(Hinge(0.5), 1)
-    assert judged(check, case, tested) == {}
+    assert judged(check, case, tested, of=()) == {}
     unclaimed = dataclasses.replace(case, claims={})
-    assert judged(check, unclaimed, tested, observe=lambda iteration, alpha: iteration > 100) == {}
+    assert judged(check, unclaimed, tested, observe=lambda iteration, alpha: iteration > 100, of=()) == {}
 
 
 def test_absolute_claims_are_taken_as_they_are():

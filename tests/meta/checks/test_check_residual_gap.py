@@ -104,7 +104,7 @@ def test_a_declared_state_that_is_missing_is_inconclusive_and_none_is_no_verdict
     assert {v.status for v in judged(check, case, tested, change=lost).values()} == {Status.INCONCLUSIVE}
     stateless, production = small_case(Hinge(0.1))
     assert check.runs(stateless) == {}
-    assert judged(check, stateless, production) == {}
+    assert judged(check, stateless, production, of=()) == {}
 
 
 def test_a_state_that_the_problem_does_not_have_is_refused():

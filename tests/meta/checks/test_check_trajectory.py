@@ -67,7 +67,7 @@ def judge(check, case, tested, change=None):
     if change is not None:
         runs = {key: change(run) for key, run in runs.items()}
     found = check.judge(case, runs, Oracle(case.problem))
-    return by_s(found, [s for s in case.s_values if check.DECLARED.applies(case, s)])
+    return by_s(found, [s for s in case.s_values if case.iterations and check.DECLARED.applies(case, s)])
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])

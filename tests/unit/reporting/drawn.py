@@ -48,7 +48,9 @@ def _walk(element, x, y, stroke, anchor, figure):
 
 def value_of(label: str) -> float:
     """The number that a label of an axis stands for."""
-    return 10.0 ** int(label[2:].translate(HIGH)) if re.fullmatch("10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", label) else float(label)
+    return (
+        10.0 ** int(label[2:].translate(HIGH)) if re.fullmatch("10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+", label) else float(label)
+    )
 
 
 def scale(labels: list[tuple[str, float]], logarithmic: bool):

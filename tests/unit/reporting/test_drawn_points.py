@@ -40,7 +40,7 @@ def test_every_curve_of_a_convergence_figure_goes_through_its_own_values(seed, m
     bottom = max(y for _, _, y, anchor in figure.texts if anchor == "end")
     below = [(text, x) for text, x, y, anchor in figure.texts if anchor == "middle" and text.isdigit()]
     across = scale(below, logarithmic=False)
-    seen = {s: 0 for s in every}
+    seen = dict.fromkeys(every, 0)
     points = [
         (across(x), height(y))
         for found in (figure.lines, figure.marks)
