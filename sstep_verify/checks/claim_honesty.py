@@ -1,8 +1,9 @@
 """Check claim-honesty: what a solver reports about its result is true of the result.
 
-Compared are the values a run reports about its last a (``Trajectory.claims``) with enclosures of the true
-ones. A correct solver may err by evaluating them in its precision, in any order, and by the decimals it
-prints; the bounds are those of bounds/optimum/svm.py and bounds/optimum/ridge.py.
+Compared are the values a run reports about its last a (``Trajectory.claims``), and what it predicts for the
+training samples, with enclosures of the true ones. A correct solver may err by evaluating them in its
+precision, in any order, and by the decimals it prints; the bounds are those of bounds/optimum/svm.py,
+bounds/optimum/ridge.py and bounds/optimum/predictions.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from sstep_verify.bounds.optimum.predictions import predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -26,9 +28,12 @@ from sstep_verify.verdict import Status, Verdict
 
 CHECK = "claim-honesty"
 
+PREDICTION = "prediction {}"
+"""Name of the claim that is the value of a training sample, by its number, as in `exact_values`."""
+
 CAUSES = (
     "the value is that of an earlier a, of the primal instead of the dual, lacks {}, is an "
-    "estimate, or belongs to another stopping rule"
+    "estimate, or belongs to another stopping rule or sample"
 )
 SVM_CAUSES = CAUSES.format("a factor (C, 1/2) or the shift of L2")
 RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
@@ -55,8 +60,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     Returns
     -------
     list of Verdict
-        One per run that reports anything. Known are objective, primal, dual, gap, residual (K-RR) and
-        iterations; a claim of another name is INCONCLUSIVE.
+        One per run that reports anything. Known are objective, primal, dual, gap, residual (K-RR),
+        iterations, and "prediction N" of training sample N; a claim of another name is INCONCLUSIVE.
     """
     reported = {s: trajectories[run_key(s)] for s in case.s_values}
     return [_judge(case, s, trajectory) for s, trajectory in reported.items() if trajectory.claims]
@@ -64,6 +69,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     true = _True(case, trajectory)
+    if PREDICTION.format(0) in trajectory.claims and np.isfinite(trajectory.final).all():
+        found = predictions(case.problem, case.declaration, trajectory.final.astype(np.float64))
+        true.floats |= {PREDICTION.format(place): value for place, value in enumerate(found)}
     findings, effects, false = [], [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
@@ -181,5 +189,5 @@ DECLARED = Check(
     planted="the value of an earlier a reported as that of the last",
     runs=runs,
     judge=judge,
-    bounds=("optimum/svm", "optimum/ridge"),
+    bounds=("optimum/svm", "optimum/ridge", "optimum/predictions"),
 )

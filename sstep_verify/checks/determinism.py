@@ -1,19 +1,22 @@
-"""Check determinism: two runs of the same request end in the same bits.
+"""Check determinism: runs of the same request end in the same bits, however they are made.
 
 Nothing in a run may depend on anything but its request: not on the time, the memory's earlier content,
-the order in which threads finish, or what was run before. The bound is 0.
+the order in which threads finish, or what was run before. Nor on what is kept of it: where a solver has
+another way to make its runs (the shipped ones: in one call, without log and records, as a user makes them;
+gone on with from a checkpoint; by the command, through files), each plain run is made again that way, and
+ends with the same a and the same claims. The bound is 0.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import AGAIN, Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
@@ -25,19 +28,35 @@ CHECK = "determinism"
 
 CAUSES = (
     "sums whose order depends on threads or on arrival, memory used before it is written, a generator "
-    "without a seed, state that one run leaves to the next"
+    "without a seed, state that one run leaves to the next{}"
+)
+AGAIN_CAUSES = (
+    "; code that runs only with a log or at records, or only without; a file that holds something else"
 )
 
 
 def keys(s: int) -> tuple[str, str]:
-    """Keys of the two runs of an s."""
+    """Keys of the two short runs of an s."""
     return f"determinism/first/s={s}", f"determinism/second/s={s}"
 
 
+def again_key(way: str, s: int) -> str:
+    """Key of the plain run of an s, made again in a way of `AGAIN`."""
+    return f"determinism/{way}/s={s}"
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
-    """Two equal short runs of every s, recorded half way and at the end."""
+    """Two equal short runs of every s, recorded half way and at the end; plain ones to be made again.
+
+    A solver whose runs are made again and show nothing but their end (level 0) makes no short ones.
+    """
     requests: dict[str, RunRequest] = {}
+    again = _ways(case)
     for s in case.s_values:
+        if again:
+            requests[run_key(s)] = plain_request(case, s)
+        if again and case.declaration.level == 0:
+            continue
         iterations = min(case.short, case.iterations)
         step = math.lcm(s, case.unit)
         half = iterations // 2 // step * step
@@ -46,39 +65,85 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return requests
 
 
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """Every plain run again in each way, as long as it was, in one call, and nothing kept but its end."""
+    requests: dict[str, RunRequest] = {}
+    for s in case.s_values:
+        length = trajectories[run_key(s)].length if _ways(case) else 0
+        shared = case.problem, case.stream, s, length, case.start, case.initial
+        requests |= {again_key(way, s): RunRequest(*shared, variant=way) for way in _ways(case)}
+    return requests
+
+
+def _ways(case: Case) -> list[str]:
+    return [way for way in AGAIN if way in case.variants]
+
+
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare both runs of every s, bit for bit; the oracle is not used.
+    """Compare the runs of every s, bit for bit.
 
-    Parameters and the list returned are those of `judge_every_s`.
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        The runs asked for by `runs` and `continued`, by key.
+    oracle : Oracle
+        Not used.
+
+    Returns
+    -------
+    list of Verdict
+        One per s.
     """
-    return judge_every_s(case, trajectories, _judge, keys)
+    return [_judge(case, s, trajectories) for s in case.s_values]
 
 
-def _judge(case: Case, s: int, one: Trajectory, other: Trajectory) -> Verdict:
-    differing, where = _differences(one, other)
-    compared = int(one.alphas.size) if one.known is None else int(one.known.sum()) * len(one.alphas)
-    what = (
-        f"two runs of {case.declaration.name}, {one.length} iterations each: values with other bits{where}"
-    )
-    moved = int(np.count_nonzero(one.alphas != one.alphas[0]))
-    still = f"a is what it was at the start at all {one.iterations.size} recorded iterations"
+def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
+    pairs, moved = [], 0
+    if keys(s)[0] in trajectories:
+        # Two requests for a short run ask for no claims.
+        one, other = (replace(trajectories[key], claims={}) for key in keys(s))
+        pairs.append((f"two runs of {case.declaration.name}, {one.length} iterations each", one, other))
+        moved += int(np.count_nonzero(one.alphas != one.alphas[0]))
+    for way in _ways(case):
+        plain = trajectories[run_key(s)]
+        what = f"the run of {case.declaration.name}, {plain.length} iterations, made again {AGAIN[way]}"
+        pairs.append((what, _end(plain), _end(trajectories[again_key(way, s)])))
+        moved += int(np.count_nonzero(plain.final != plain.alphas[0]))
+    found = [(*_differences(one, other), what) for what, one, other in pairs]
+    differing = sum(count for count, *_ in found)
+    told = [what + where for count, where, what in found if count] or [what for *_, what in found]
+    compared = sum(_compared(one) for _, one, _ in pairs)
+    still = "a is what it was at the start wherever it is recorded"
     return record(
         CHECK,
         case,
         s,
-        Finding(what, differing, differing, 0.0),
+        Finding(f"{'; '.join(told)}: values with other bits", differing, differing, 0.0),
         units="values",
         planned=compared,
         executed=compared,
         origin="a run depends on its request alone, so the bound is 0",
-        causes=CAUSES,
+        causes=CAUSES.format(AGAIN_CAUSES if _ways(case) else ""),
         terms=(planted_term("run-dependent rounding", moved, 0.0, compared, compared, still),),
-        evidence={"iterations": one.iterations.tolist(), "values that moved": moved},
+        evidence={"compared": [what for what, *_ in pairs], "values that moved": moved},
     )
 
 
+def _compared(run: Trajectory) -> int:
+    """Values that are compared in a run."""
+    known = int(run.alphas.size) if run.known is None else int(run.known.sum()) * len(run.alphas)
+    return known + len(run.claims)
+
+
+def _end(run: Trajectory) -> Trajectory:
+    """The end of a run alone."""
+    return replace(run, iterations=run.iterations[-1:], alphas=run.alphas[-1:])
+
+
 def _differences(one: Trajectory, other: Trajectory) -> tuple[float, str]:
-    """Values of a whose bits differ, and where the first of them stands."""
+    """Values of a, and claims, whose bits differ, and where the first of them stands."""
     same_shape = one.alphas.shape == other.alphas.shape and one.alphas.dtype == other.alphas.dtype
     if not same_shape or not np.array_equal(one.iterations, other.iterations):
         shapes = f"{one.alphas.dtype} {one.alphas.shape} against {other.alphas.dtype} {other.alphas.shape}"
@@ -88,20 +153,29 @@ def _differences(one: Trajectory, other: Trajectory) -> tuple[float, str]:
     # Of a longdouble of 16 bytes 6 are padding, which holds anything.
     used = 10 if one.alphas.dtype == np.longdouble and width == 16 else width
     differ = (bits[0][:, :used] != bits[1][:, :used]).any(axis=1).reshape(one.alphas.shape)
+    both = one.claims.keys() & other.claims.keys()
+    claims = sorted(name for name in both if not _same(one.claims[name].value, other.claims[name].value))
     if not differ.any():
-        return 0.0, ""
+        return float(len(claims)), f" (they claim another {', '.join(claims)})" if claims else ""
     row, coordinate = (int(k) for k in np.argwhere(differ)[0])
     first, second = one.alphas[row, coordinate].item(), other.alphas[row, coordinate].item()
     place = f"iteration {int(one.iterations[row])}, coordinate {coordinate}"
-    return float(differ.sum()), f" (first at {place}: {first!r} and {second!r})"
+    return float(differ.sum()) + len(claims), f" (first at {place}: {first!r} and {second!r})"
+
+
+def _same(one: float, other: float) -> bool:
+    """Whether two numbers have the same bits."""
+    return np.float64(one).tobytes() == np.float64(other).tobytes()
 
 
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
-    needs="two equal short runs of every s, recorded half way and at the end",
+    needs="two equal short runs of every s, recorded half way and at the end, and the plain run again in "
+    "each way that the solver has",
     planted="rounding that depends on the run, on every value that moved",
     runs=runs,
     judge=judge,
+    continued=continued,
     level=0,
 )

@@ -14,8 +14,7 @@ import numpy as np
 
 from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.problems.data.svmlight import SUFFIXES
-from sstep_verify.solvers.production.monitor import PANEL_WORDS
-from sstep_verify.solvers.production.options import GRAM_ROWS
+from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 from sstep_verify.solvers.production.training import PROGRESS_DRAWS
 
 READING = 1e7
@@ -57,7 +56,7 @@ def training_seconds(local: LocalData, draws: int) -> float:
         Coordinates drawn in a window (s b).
     """
     samples = local.targets.size
-    rows = min(max(draws, GRAM_ROWS, PANEL_WORDS // samples), samples)
+    rows = min(max(draws, GRAM_ROWS, Options.panel_words // samples), samples)
     panel = 2.0 * rows * (float(np.max(local.partition.loads)) + KERNEL * samples)
     return (panel + 2.0 * PROGRESS_DRAWS * samples) / WORKING
 
@@ -65,6 +64,6 @@ def training_seconds(local: LocalData, draws: int) -> float:
 def prediction_seconds(local: LocalData, new: int) -> float:
     """Seconds of the longest step of the prediction of `new` samples, on one rank."""
     samples = local.targets.size
-    rows = min(max(PANEL_WORDS // (samples + new), 1), samples)
+    rows = min(max(Options.panel_words // (samples + new), 1), samples)
     share = float(np.max(local.partition.loads)) * (samples + new) / samples
     return 2.0 * rows * (share + KERNEL * (samples + new)) / WORKING

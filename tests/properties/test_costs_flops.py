@@ -20,7 +20,6 @@ from sstep_verify.parallel.panels.kernel_functions import Power
 from sstep_verify.parallel.panels.products import SparseProducts
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ridge_window as production_window
 from sstep_verify.solvers.production.recurrences import RidgeRecurrence
 
 
@@ -70,8 +69,8 @@ def test_flops_of_long_blocks(density, block, s, iterations, kernel):
     """Blocks that are called long here: made step by step, and their increments pushed if dense and s <= b."""
     problem = made_problem("krr", kernel, 12, 3, density)
     request = RunRequest(problem, IndexStream("uniform", 12, block, iterations, 4), s, iterations, log=True)
-    with mock.patch.object(production_window, "LONG_BLOCK", 2), mock.patch.object(flops, "LONG_BLOCK", 2):
-        found, log = measured_flops(request, SimulatedCommunicator(0, 1))
+    with mock.patch.object(flops, "LONG_BLOCK", 2):
+        found, log = measured_flops(request, SimulatedCommunicator(0, 1), long_block=2)
         expected = as_measured(formula_flops(request, log, 0, 1, {}))
     assert together(found) == together(expected)
     usual = as_measured(formula_flops(request, log, 0, 1, {}))

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.selection import chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import measuring_points
-from sstep_verify.campaign.verdicts.solvers import offered
+from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
 from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
@@ -175,11 +176,11 @@ def make_case(
             for name, item in declarations.items()
             if name and offered(name, problem.samples, family.memory_bytes)
         },
-        # Training keeps a at the ends of its intervals only. Of a program judged by its ends alone, each
-        # point would be a run of its own.
+        # Training keeps a at the ends of its intervals only, the command its last one. Of a program judged
+        # by its ends alone, each point would be a run of its own.
         points={
             s: (iterations,)
-            if family.is_program and not set(PRIMARY) & set(family.checks)
+            if family.solver == "solve" or (family.is_program and not set(PRIMARY) & set(family.checks))
             else _points(iterations, s * max(family.interval, 1), unit)
             for s in family.s
         },
@@ -230,6 +231,10 @@ def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
 
 def _claims(family: Family, problem: Problem) -> dict[str, float]:
     """What a run that ends by itself claims; a vector alone may also leave its box by as much, times C."""
+    if family.solver in TRAINING and not problem.is_svm:
+        # Training ends by its residual over a norm, which rounds once for each target, and some more.
+        size = float(np.linalg.norm(problem.targets)) * (1 + (problem.samples + 8) * 2.0**-52)
+        return {"residual": family.tolerance * size}
     claims = {"tolerance": family.tolerance}
     if family.is_vector and problem.is_svm:
         claims["box"] = family.tolerance * problem.hinge.C

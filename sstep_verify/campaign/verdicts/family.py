@@ -14,6 +14,7 @@ from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 from sstep_verify.solvers.adapters.stored import StoredVector
+from sstep_verify.solvers.production.options import Options
 
 
 class Source(Protocol):
@@ -84,7 +85,15 @@ class Family:
     separate_timers : bool
         Let the production solver tell waiting from transfer, and the gradient from the recurrence.
     interval : int
-        Windows between two measurements of solver "training".
+        Windows between two measurements of solvers "training" and "solve".
+    tuned : bool
+        Let these make windows of several s, each at most the one asked for.
+    auto : bool
+        Let "solve" choose exchange and cache, which must be those given.
+    partition : str
+        How columns are shared out: work or contiguous.
+    long_block, panel_words : int
+        Limits that a small problem may lower, see `Options`.
     solver, precision : str
         Solver under test (name, ``module:object`` or a program file) and arithmetic; see
         `campaign.verdicts.solvers`.
@@ -135,6 +144,11 @@ class Family:
     recompute: int = 0
     separate_timers: bool = False
     interval: int = 0
+    tuned: bool = False
+    auto: bool = False
+    partition: str = Options.partition
+    long_block: int = Options.long_block
+    panel_words: int = Options.panel_words
     solver: str = "production"
     precision: str = "float64"
     storage: str = "as-is"
@@ -165,6 +179,12 @@ class Family:
         parts += ["timers"] if self.separate_timers else []
         parts += [f"start={self.start}"] if self.start else []
         parts += [f"interval={self.interval}"] if self.interval else []
+        parts += ["tuned"] if self.tuned else []
+        parts += ["auto"] if self.auto else []
+        parts += [] if self.stream == "uniform" or self.is_program else [self.stream]
+        parts += [] if self.partition == Options.partition else [self.partition]
+        parts += [] if self.long_block == Options.long_block else [f"long={self.long_block}"]
+        parts += [] if self.panel_words == Options.panel_words else [f"panel={self.panel_words}"]
         # Of one rank the kept matrix has always been unnamed, as all its runs have it.
         parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
         return "-".join(parts)
@@ -225,4 +245,9 @@ class Family:
             separate_timers=self.separate_timers,
             interval=self.interval,
             tolerance=self.tolerance,
+            tuned=self.tuned,
+            auto=self.auto,
+            partition=self.partition,
+            long_block=self.long_block,
+            panel_words=self.panel_words,
         )

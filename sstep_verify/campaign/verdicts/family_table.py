@@ -50,6 +50,7 @@ def read_family(table: dict, where: str) -> Family:
         "replay_limit": int, "drift": int, "stream": str, "seed": int, "keep_gram": bool, "update": str,
         "solver": str, "precision": str, "storage": str, "rbf": str, "ranks": int, "exchange": str,
         "cache": int, "recompute": int, "separate_timers": bool, "start": int, "interval": int,
+        "tuned": bool, "auto": bool, "partition": str, "long_block": int, "panel_words": int,
         "bias": (int, float), "memory": (int, float), "time_limit": (int, float),
     }  # fmt: skip
     values: dict = {"kernel": tuple(kernel_of(item, where) for item in take(table, "kernel", list, where))}
@@ -101,6 +102,8 @@ def _ranges(family: Family) -> dict[str, Range]:
         "seed": any_count,
         "start": Range(0, LONG),
         **dict.fromkeys(("drift", "cache", "recompute", "interval"), any_count),
+        "long_block": count,
+        "panel_words": count,
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters.command import CommandSolver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.foreign import is_foreign, load_solver
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
@@ -14,7 +15,9 @@ from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
 
-NAMES = ("production", "training", "reference", "reference-classical")
+TRAINING = ("training", "solve")
+
+NAMES = ("production", "training", "solve", "reference", "reference-classical")
 
 
 def make_solvers(
@@ -31,19 +34,25 @@ def make_solvers(
     separate_timers: bool = False,
     interval: int = 0,
     tolerance: float = 0.0,
+    tuned: bool = False,
+    auto: bool = False,
+    partition: str = Options.partition,
+    long_block: int = Options.long_block,
+    panel_words: int = Options.panel_words,
 ) -> dict[str, Solver]:
     """The solver under test under the empty name, and its variants by theirs.
 
     Variants of the production solver are the kept Gram matrix or, where the solver under test has it, the
     panels of every window; exchange "allreduce" without a cache, where it has something else; one rank,
-    where it has several. Training has no variants.
+    where it has several. The shipped solvers but the reference have variants that make the same run again,
+    see `AGAIN`.
 
     Parameters
     ----------
     name : str
         production, training (what `solve` runs: the production solver in intervals, with its monitor),
-        reference, reference-classical, ``module:object``, see `load_solver`, or the path of a program
-        file (``NAME.toml``), see docs/adapters.md.
+        solve (the command itself, through files), reference, reference-classical, ``module:object``, see
+        `load_solver`, or the path of a program file (``NAME.toml``), see docs/adapters.md.
     precision : {"float32", "float64", "longdouble"}
         Arithmetic of the reference; the production solver has float64 only.
     update : {"in-place", "frozen"}
@@ -54,8 +63,12 @@ def make_solvers(
         How the production solver forms squared distances; the reference takes differences.
     ranks : int
         Number of MPI ranks (P) of the production solver or a program; 1 runs the former in this process.
-    exchange, cache, recompute, separate_timers
+    exchange, cache, recompute, separate_timers, partition, long_block, panel_words
         See `sstep_verify.solvers.production.options.Options`.
+    tuned : bool
+        Let training make windows of several s, at most the one that is asked for.
+    auto : bool
+        Leave the choice of exchange and cache to the command; it is to choose those that are given.
     interval, tolerance
         Windows between two measurements of training, and the value at which it ends.
 
@@ -82,9 +95,9 @@ def make_solvers(
             f"solver {name!r} is unknown{closest(name, NAMES)}; known: {', '.join(NAMES)}, and any of your "
             'own as "module:object"'
         )
-    if (name == "training") != bool(interval):
+    if (name in TRAINING) != bool(interval):
         raise InputError(
-            f"solver {name!r} with interval = {interval}: 'training' needs the windows between two "
+            f"solver {name!r} with interval = {interval}: training and solve need the windows between two "
             "measurements, interval >= 1; the others measure nothing"
         )
     if name.startswith("reference"):
@@ -96,16 +109,32 @@ def make_solvers(
         return {"": ReferenceSolver(precision, "classical" if name.endswith("classical") else "sstep")}
     if precision != "float64":
         raise InputError(f"precision = {precision!r}, but the production solver has float64 only")
-    form: dict[str, Any] = {"update": update, "rbf": rbf, "separate_timers": separate_timers}
+    form: dict[str, Any] = {
+        "update": update, "rbf": rbf, "separate_timers": separate_timers, "partition": partition,
+        "long_block": long_block, "panel_words": panel_words,
+    }  # fmt: skip
     tested: dict[str, Any] = {
         "exchange": exchange,
         "keep_gram": keep_gram,
         "cache": cache,
         "recompute": recompute,
     }
-    if name == "training":
-        return {"": TrainingSolver(ranks, interval=interval, tolerance=tolerance, **form, **tested)}
+    if name in TRAINING:
+        given = {"interval": interval, "tolerance": tolerance, "tuned": tuned, **form, **tested}
+        trained = TrainingSolver(ranks, **given)
+        if name == "training":
+            return {"": trained, "as-used": trained}
+        command, again = (
+            CommandSolver(ranks, resumed=resumed, auto=auto, **given) for resumed in (False, True)
+        )
+        again.sequences = command.sequences  # Who makes a tuned run again follows the first.
+        return {"": command, "as-used": command, "resumed": again}
+    if tuned:
+        raise InputError(
+            f"tuned is for {' and '.join(TRAINING)}: solver {name!r} has the s that it is given"
+        )
     made = {"": _production(ranks, form | tested)}
+    made["as-used"] = made[""]
     if exchange != "allreduce" or cache:
         made["allreduce"] = _production(ranks, form)
     else:

@@ -11,7 +11,7 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.problems import Problem
@@ -101,6 +101,7 @@ def relations(case: Case) -> tuple[Relation, ...]:
     found += [
         Relation(f"variant-{name}", f"solver variant {name}", plain, declared, variant=name)
         for name, declared in case.variants.items()
+        if name not in AGAIN
     ]
     return tuple(found)
 

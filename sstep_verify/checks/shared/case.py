@@ -75,6 +75,12 @@ class Case:
     diagnose: bool = True
 
 
+AGAIN = {
+    "as-used": "as a user makes it (in one call, without log and records)",
+    "resumed": "ended early and gone on with from its checkpoint",
+}
+"""Variants that make a run again in another way, which must end with the same bits, and which way it is."""
+
 LOG_WORDS = 1 << 25
 """Coordinates drawn in a run up to which it is logged: 256 MiB."""
 

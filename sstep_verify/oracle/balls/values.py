@@ -40,7 +40,8 @@ def exact_values(
     -------
     list of dict
         Per vector, intervals by name. K-SVM: gap, primal, dual, objective (the dual's negative); K-RR:
-        gap, residual (2-norm of ``y - K a / lambda - m a``), primal, dual, objective.
+        gap, residual (2-norm of ``y - K a / lambda - m a``), primal, dual, objective. Both: "prediction i",
+        the value of sample i, ``(K (y a))_i`` or ``(K a)_i / lambda``.
 
     Raises
     ------
@@ -61,6 +62,8 @@ def exact_values(
             judge = _svm if problem.is_svm else _ridge
             values = judge(problem, arithmetic, point, images)
             values["objective"] = -values["dual"]
+            scale = arithmetic.number(1 if problem.is_svm else problem.ridge.penalty)
+            values |= {f"prediction {i}": products[i, place] / scale for i in range(problem.samples)}
             found.append({name: interval(value) for name, value in values.items()})
     return found
 

@@ -11,7 +11,7 @@ from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.solvers.adapters.distributed import of_ranks, whole_run
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
@@ -37,6 +37,8 @@ class TrainingSolver:
         Windows between two measurements.
     tolerance : float
         Relative gap (K-SVM) or residual (K-RR), as training measures it, at which it ends; 0 for never.
+    tuned : bool
+        Make windows of several s, which divide the one asked for, as `tuned_sequence` says.
     limit : float
         Seconds that a run on several ranks may take before it counts as hanging.
     **options
@@ -49,28 +51,41 @@ class TrainingSolver:
     """
 
     def __init__(
-        self, ranks: int = 1, *, interval: int, tolerance: float = 0.0, limit: float = LIMIT, **options: Any
+        self,
+        ranks: int = 1,
+        *,
+        interval: int,
+        tolerance: float = 0.0,
+        tuned: bool = False,
+        limit: float = LIMIT,
+        **options: Any,
     ):
         if interval < 1:
             raise InputError(f"interval = {interval}, but training measures after at least one window")
         refuse_too_many(ranks)
         self._ranks, self._interval, self._tolerance, self._limit = ranks, interval, tolerance, limit
+        self._tuned = tuned
         self._options = Options(**options, columns="local")
         if self._options.recompute:
             raise InputError(
                 f"recompute = {self._options.recompute}: training forms its weights anew at every interval "
                 f"of {interval} windows; drop recompute"
             )
-        declared = self._options.declaration(ranks)
-        self.declaration = replace(
+        self.declaration = self.declared("training")
+
+    def declared(self, name: str, log: bool = True) -> Declaration:
+        """What training with these options is, under a name."""
+        declared = self._options.declaration(self._ranks)
+        return replace(
             declared,
-            name="training",
+            name=name,
             panels=False,
             blocks=False,
+            log=log,
             exchange="",
             level=0,
-            recompute=interval if self._options.exchange == "gram" else 0,
-            options={**declared.options, "interval": interval},
+            recompute=self._interval if self._options.exchange == "gram" else 0,
+            options={**declared.options, "interval": self._interval, "s tuned": self._tuned},
         )
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
@@ -84,7 +99,7 @@ class TrainingSolver:
             As of `DistributedSolver.run`.
         """
         last = request.start + request.iterations
-        plan = Plan(request.s, last, self._interval * request.s, self._tolerance)
+        plan = Plan(request.s, last, self._interval * request.s, self._tolerance, self._tuned)
         if self._ranks == 1:
             whole = train_request(SelfCommunicator(), request, plan, self._options)
         else:

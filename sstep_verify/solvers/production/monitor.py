@@ -9,6 +9,7 @@ m words each. None of it belongs to a window: it is counted apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,10 +19,8 @@ from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.values import Values, norm, ridge_values, svm_values
-
-PANEL_WORDS = 1 << 20
-"""Words of the panels that are formed for a product with the kernel matrix."""
 
 STEP = 256
 """Rows of a kept matrix whose absolute values are taken at once."""
@@ -46,6 +45,8 @@ class Monitor:
         How squared distances of the RBF kernel are formed.
     communicator : Communicator
         The ranks.
+    panel_words : int
+        See `Options`.
 
     Attributes
     ----------
@@ -53,8 +54,14 @@ class Monitor:
         Kernel rows formed so far.
     """
 
-    def __init__(self, problem: Problem, rbf: str, communicator: Communicator):
-        self._problem, self._rbf = problem, rbf
+    def __init__(
+        self,
+        problem: Problem,
+        rbf: str,
+        communicator: Communicator,
+        panel_words: int = Options.panel_words,
+    ):
+        self._problem, self._rbf, self._panel_words = problem, rbf, panel_words
         self._communicator = CountingCommunicator(communicator)
         self.columns = 0
 
@@ -105,7 +112,7 @@ class Monitor:
         else:
             used = np.flatnonzero(alpha)
             self.columns += used.size
-            for columns, rows in kernel_rows(problem, self._rbf, used, self._communicator):
+            for columns, rows in self._rows(used):
                 sizes += np.abs(alpha[columns]) @ np.abs(rows)
         if problem.is_svm:
             products = self._product(problem.targets * alpha, gram)
@@ -126,9 +133,12 @@ class Monitor:
             return linear_product(self._problem.data, self._problem.data, vector, self._communicator)
         products, used = np.zeros(vector.size), np.flatnonzero(vector)
         self.columns += used.size
-        for columns, rows in kernel_rows(self._problem, self._rbf, used, self._communicator):
+        for columns, rows in self._rows(used):
             products += vector[columns] @ rows
         return products
+
+    def _rows(self, used: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        return kernel_rows(self._problem, self._rbf, used, self._communicator, self._panel_words)
 
 
 def linear_product(left, right, vector: np.ndarray, communicator: Communicator) -> np.ndarray:
@@ -158,7 +168,13 @@ def linear_product(left, right, vector: np.ndarray, communicator: Communicator) 
     return packet.payload(left.shape[0])
 
 
-def kernel_rows(problem: Problem, rbf: str, columns: np.ndarray, communicator: Communicator):
+def kernel_rows(
+    problem: Problem,
+    rbf: str,
+    columns: np.ndarray,
+    communicator: Communicator,
+    panel_words: int = Options.panel_words,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Form the kernel rows of some coordinates, some at a time.
 
     Parameters
@@ -171,6 +187,8 @@ def kernel_rows(problem: Problem, rbf: str, columns: np.ndarray, communicator: C
         Coordinates.
     communicator : Communicator
         The ranks.
+    panel_words : int
+        See `Options`.
 
     Yields
     ------
@@ -182,7 +200,7 @@ def kernel_rows(problem: Problem, rbf: str, columns: np.ndarray, communicator: C
     if columns.size == 0:
         return
     samples = problem.samples
-    step = min(max(PANEL_WORDS // samples, 1), columns.size)
+    step = min(max(panel_words // samples, 1), columns.size)
     packet = Packet(communicator, step * samples)
     panel = Panel(problem.data, problem.kernel, rbf, step, packet)
     exchange = AllreduceExchange(panel, packet, communicator, Clock(), separate=False)

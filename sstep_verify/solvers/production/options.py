@@ -47,6 +47,11 @@ class Options:
         bounds.
     separate_timers : bool
         Tell waiting from transfer (a barrier a window) and the gradient from the recurrence.
+    long_block : int
+        Coordinates of a block from which on a rank alone makes windows step by step, and LAPACK solves.
+    panel_words : int
+        Words of the panels that are formed for a measurement. This limit and the one before are for small
+        problems that are to take the ways of large ones.
 
     Raises
     ------
@@ -64,6 +69,8 @@ class Options:
     columns: str = "whole"
     partition: str = "work"
     separate_timers: bool = False
+    long_block: int = 96
+    panel_words: int = 1 << 20
 
     def __post_init__(self):
         for name, known in (
@@ -75,9 +82,11 @@ class Options:
         ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} = {getattr(self, name)!r}; known: {', '.join(known)}")
-        for name in ("gram_limit", "cache", "recompute"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} = {getattr(self, name)}, but it must be >= 0")
+        for name, least in (
+            ("gram_limit", 0), ("cache", 0), ("recompute", 0), ("long_block", 1), ("panel_words", 1)
+        ):  # fmt: skip
+            if getattr(self, name) < least:
+                raise InputError(f"{name} = {getattr(self, name)}, but it must be >= {least}")
         if self.exchange != "allreduce" and (self.keep_gram or self.cache):
             raise InputError(
                 f"exchange {self.exchange!r} leaves no rank with whole kernel rows, so none can be kept: "

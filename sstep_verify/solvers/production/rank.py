@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.floating_point import restore
 from sstep_verify.parallel.communicator import Communicator, communicator_of
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.schedule import Schedule
 from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.solvers.production.training import train
-from sstep_verify.solvers.production.training_plan import Place, Plan
+from sstep_verify.solvers.production.training_plan import Place, Plan, Stretch
 from sstep_verify.trajectory import Trajectory
 
 
@@ -68,8 +70,21 @@ def train_request(
     def keep(found: Place) -> None:
         kept[found.iteration - request.start] = found.alpha
 
+    schedule = None
+    if plan.tuned:
+        given = tuned_sequence(plan, options)
+        tuner = Tuner((options.exchange,), plan.s, plan.s, plan.iterations)
+        schedule = Schedule(tuner, communicator.size, given, request.start)
     made = train(
-        problem, request.stream, plan, options, communicator, place=place, log=request.log, keep=keep
+        problem,
+        request.stream,
+        plan,
+        options,
+        communicator,
+        place=place,
+        schedule=schedule,
+        log=request.log,
+        keep=keep,
     ).trajectory
     ends = dict(zip(made.iterations.tolist(), made.alphas, strict=True))
     ends |= {iteration: alpha for iteration, alpha in kept.items() if iteration in stops}
@@ -79,6 +94,19 @@ def train_request(
         iterations=np.array(iterations, dtype=np.int64),
         alphas=np.array([ends[iteration] for iteration in iterations]),
     )
+
+
+def tuned_sequence(plan: Plan, options: Options) -> list[Stretch]:
+    """Windows of several s, the same for every run: some of each width that divides the plan's s, in turn.
+
+    Each lies within one window of the plan's s, whose bounds hold for it: what a window corrects for later
+    steps, a shorter one that begins within it takes from the a that it finds.
+    """
+    widths = [width for width in range(1, plan.s + 1) if plan.s % width == 0]
+    made: list[Stretch] = []
+    for place, end in enumerate(range(plan.s, plan.iterations + plan.s, plan.s)):
+        made.append(Stretch(min(end, plan.iterations), widths[-1 - place % len(widths)], options.exchange))
+    return made
 
 
 def _of_rank(rank: int, trajectory: Trajectory) -> Trajectory:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production import block_solve, ridge_window, svm_window
+from sstep_verify.solvers.production.options import Options
 
 if TYPE_CHECKING:
     from sstep_verify.solvers.production.ridge_steps import RidgeSteps
@@ -117,6 +118,8 @@ class RidgeRecurrence:
         Coordinates per block (b).
     frozen : bool
         Keep a frozen within a window (the paper's form).
+    long_block : int
+        See `Options`.
 
     Attributes
     ----------
@@ -126,10 +129,18 @@ class RidgeRecurrence:
         The last arguments of `ridge_small_window`.
     """
 
-    def __init__(self, problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool):
+    def __init__(
+        self,
+        problem: Problem,
+        alpha: np.ndarray,
+        width: int,
+        block: int,
+        frozen: bool,
+        long_block: int = Options.long_block,
+    ):
         samples = problem.samples
         self.alpha = self.vector = np.array(alpha, dtype=np.float64)
-        self._targets, self._block = problem.targets, block
+        self._targets, self._block, self._long_block = problem.targets, block, long_block
         most = min(width * block, samples)
         self._reduced, self._local = np.empty(most), np.empty((3, most))
         self._stale, self._slots = np.empty((width, block)), np.empty((width, block), dtype=np.int64)
@@ -149,7 +160,7 @@ class RidgeRecurrence:
         that takes such products anyway.
         """
         block = self._block
-        long = block >= ridge_window.LONG_BLOCK and not self._frozen
+        long = block >= self._long_block and not self._frozen
         one = draws == block
         fresh = ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
         return block if long and (one or fresh) else 0
@@ -218,13 +229,13 @@ AnyRecurrence = SvmRecurrence | RidgeRecurrence
 
 
 def recurrence_of(
-    problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool
+    problem: Problem, alpha: np.ndarray, width: int, block: int, options: Options
 ) -> AnyRecurrence:
     """Choose the recurrence for the loss of the problem."""
     match problem.loss:
         case Ridge():
-            return RidgeRecurrence(problem, alpha, width, block, frozen)
+            return RidgeRecurrence(problem, alpha, width, block, options.frozen, options.long_block)
         case Hinge() | SquaredHinge():
-            return SvmRecurrence(problem, alpha, width, frozen)
+            return SvmRecurrence(problem, alpha, width, options.frozen)
         case _:
             assert_never(problem.loss)

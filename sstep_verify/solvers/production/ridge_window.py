@@ -15,9 +15,6 @@ from sstep_verify.solvers.production.block_solve import solve_in_place
 GATHER_FACTOR = 16
 """A gathered product costs about this many times a contiguous one (measured: 7 ns against 0.4 ns)."""
 
-LONG_BLOCK = 96
-"""Coordinates of a block from which on a rank alone makes windows step by step, and LAPACK solves."""
-
 ROWS_AT_ONCE = 16
 """Rows whose products are taken before the entries of their block system are read from the same rows."""
 

@@ -142,7 +142,7 @@ class _Training:
     ):
         self._problem, self._stream, self._s = problem, stream, s
         self._options, self._communicator, self._schedule = options, communicator, schedule
-        self.monitor = Monitor(problem, options.rbf, communicator)
+        self.monitor = Monitor(problem, options.rbf, communicator, options.panel_words)
         self.counters: Counter[str] = Counter()
         self.seconds = np.zeros(len(PHASES))
         self._gram: np.ndarray | None = None

@@ -11,7 +11,9 @@ from judged import assert_teaches, judged, small_case
 
 from sstep_verify.checks import determinism as check
 from sstep_verify.problems import Hinge, Ridge
+from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status
 
 
@@ -37,6 +39,75 @@ def test_two_equal_runs_pass(loss):
         assert verdict.status is Status.PASS
         assert verdict.measured == verdict.bound == 0
         assert verdict.executed == verdict.planned > 0
+
+
+def spoiled(run):
+    """The run with its last a one unit in the last place away, where that is not 0."""
+    alphas = run.alphas.copy()
+    place = int(np.argmax(np.abs(alphas[-1])))
+    alphas[-1, place] = np.nextafter(alphas[-1, place], np.inf)
+    return dataclasses.replace(run, alphas=alphas)
+
+
+class Unlike(ProductionSolver):
+    """A solver whose runs end otherwise where a condition on the request holds; claims the sum of a."""
+
+    def __init__(self, wrong, change=spoiled):
+        super().__init__()
+        self._wrong, self._change = wrong, change
+
+    def run(self, request, observe=None):
+        made = super().run(request, observe)
+        made = dataclasses.replace(made, claims={"objective": Claim(float(made.final.sum()))})
+        return self._change(made) if self._wrong(request) else made
+
+
+def made_again(tested, loss):
+    """Verdicts on a solver whose plain run, logged, is made again as a user makes it."""
+    case, _ = small_case(loss, solver=tested, s_values=(1, 4))
+    case = dataclasses.replace(case, variants={"as-used": tested.declaration})
+    asked = check.runs(case)
+    logged = {key: dataclasses.replace(one, log=key.startswith("s=")) for key, one in asked.items()}
+    runs = {key: tested.run(request) for key, request in logged.items()}
+    runs |= {key: tested.run(request) for key, request in check.continued(case, runs).items()}
+    return check.judge(case, runs, None)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda request: not request.log,
+        lambda request: request.log,
+        lambda request: len(request.stops) == 2,
+        lambda request: len(request.stops) > 3,
+        lambda request: request.variant,
+    ],
+    ids=["without a log", "with a log", "without records", "with records", "as a user has it"],
+)
+def test_a_run_that_ends_otherwise_as_a_user_makes_it_fails(loss, wrong):
+    for verdict in made_again(Unlike(lambda request: False), loss):
+        assert verdict.status is Status.PASS
+        assert "made again as a user makes it" in verdict.reason
+    # Short runs are alike: it is the plain one that is made again.
+    for verdict in made_again(Unlike(lambda request: request.iterations == 75 and wrong(request)), loss):
+        assert verdict.status is Status.FAIL
+        assert_teaches(verdict)
+
+
+def test_a_claim_that_is_another_as_a_user_makes_the_run_fails():
+    claims = lambda run: dataclasses.replace(run, claims={"objective": Claim(0.0)})  # noqa: E731
+    for verdict in made_again(Unlike(lambda request: request.variant, claims), Hinge(0.5)):
+        assert verdict.status is Status.FAIL
+        assert "they claim another objective" in verdict.reason
+
+
+def test_a_solver_without_windows_makes_no_short_runs_where_its_plain_ones_are_made_again():
+    tested = TrainingSolver(interval=2)
+    case, _ = small_case(Hinge(0.5), solver=tested)
+    assert len(check.runs(case)) == 6
+    case = dataclasses.replace(case, variants={"as-used": tested.declaration})
+    assert set(check.runs(case)) == {"s=1", "s=4", "s=16"}
 
 
 def test_noise_of_one_bit_fails():

@@ -10,6 +10,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
+from sstep_verify.solvers.adapters.command import CommandSolver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 
@@ -40,6 +41,7 @@ def family(**changes) -> Family:
 def test_solver_and_variants_of_a_family(options, exchange, variants):
     made = family(**options).solvers()
     tested = made.pop("")
+    assert made.pop("as-used") is tested
     ranks = options.get("ranks", 1)
     assert isinstance(tested, DistributedSolver if ranks > 1 else ProductionSolver)
     assert (tested.declaration.exchange, tested.declaration.ranks) == (exchange, ranks)
@@ -60,6 +62,11 @@ def test_solver_and_variants_of_a_family(options, exchange, variants):
         ({"update": "frozen", "separate_timers": True}, "frozen-timers"),
         ({"start": 20, "storage": "csr"}, "csr-start=20"),
         ({"solver": "training", "interval": 7}, "training-float64-interval=7"),
+        (
+            {"solver": "solve", "interval": 7, "tuned": True, "auto": True, "stream": "epochs"},
+            "solve-float64-interval=7-tuned-auto-epochs",
+        ),
+        ({"partition": "contiguous", "long_block": 5, "panel_words": 9}, "contiguous-long=5-panel=9"),
     ],
 )
 def test_the_label_names_ranks_and_exchange(options, label):
@@ -80,6 +87,10 @@ def test_the_label_names_ranks_and_exchange(options, label):
         ({"exchange": "smoke"}, "exchange = 'smoke'"),
         ({"interval": 7}, "'production' with interval = 7"),
         ({"solver": "training"}, "'training' with interval = 0"),
+        ({"solver": "solve"}, "'solve' with interval = 0"),
+        ({"tuned": True}, "tuned is for training and solve"),
+        ({"long_block": 0}, "long_block = 0"),
+        ({"partition": "half"}, "partition = 'half'"),
         ({"solver": "training", "interval": 7, "precision": "float32"}, "has float64 only"),
         ({"solver": "reference", "separate_timers": True}, "communicates nothing"),
         ({"start": 7, "drift": 9}, "start = 7 and drift = 9"),
@@ -91,10 +102,35 @@ def test_what_cannot_be_run_is_refused(changes, words):
         read_family(dict(TABLE) | changes, "here")
 
 
+@pytest.mark.parametrize("tuned", [False, True])
+def test_training_and_the_command_are_made_again_as_a_user_makes_them(tuned):
+    made = family(solver="training", interval=7, tuned=tuned).solvers()
+    assert set(made) == {"", "as-used"}
+    assert made[""] is made["as-used"]
+    made = family(solver="solve", interval=7, tuned=tuned).solvers()
+    assert set(made) == {"", "as-used", "resumed"}
+    assert all(type(one) is CommandSolver for one in made.values())
+    assert made["resumed"].sequences is made[""].sequences
+    assert made[""].declaration.log is not tuned
+
+
+@pytest.mark.parametrize("name", ["embedded", "paper", "parallel", "varied"])
+def test_every_run_of_the_shipped_solver_in_its_campaigns_is_made_again(name):
+    families = read_definition(name).families
+    assert families
+    for one in families:
+        assert "determinism" in one.checks, one.label
+        assert "as-used" in one.solvers()
+
+
 def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
     specs = [spec for group in expand(read_definition("parallel")) for spec in group.specs]
-    exchanges = {spec.family.solvers()[""].declaration.exchange for spec in specs}
+    exchanges = {
+        spec.family.solvers()[""].declaration.exchange
+        for spec in specs
+        if spec.family.solver == "production"
+    }
     assert exchanges == {"allreduce", "support", "reduce-scatter", "gram", "column-cache", "kept-gram"}
-    assert {spec.family.ranks for spec in specs} == {2, 4}
+    assert {spec.family.ranks for spec in specs} == {2, 4, 5}
     assert {type(spec.kernel) for spec in specs} >= {LinearKernel, RBFKernel}
     assert all(f"P={spec.family.ranks}-" in spec.id for spec in specs)

@@ -39,15 +39,20 @@ def test_every_option_of_the_production_solver_is_varied():
     assert values("exchange") == {"allreduce", "reduce-scatter", "gram"}
     assert values("ranks") == {1, 2, 3}
     assert values("storage") == {"as-is", "dense", "csr"}
-    assert values("solver") == {"production", "training"}
-    for name in ("keep_gram", "cache", "recompute", "separate_timers", "start", "interval"):
+    assert values("solver") == {"production", "training", "solve"}
+    assert values("stream") == {"uniform", "epochs"}
+    for name in (
+        "keep_gram", "cache", "recompute", "separate_timers", "start", "interval", "tuned", "auto", "long_block",
+        "panel_words",
+    ):  # fmt: skip
         assert len(values(name)) > 1, name
 
 
 def test_parameters_are_others_than_those_of_the_other_campaigns():
     kernels = {spec.kernel for spec in SPECS}
     assert kernels == {
-        LinearKernel(), PolynomialKernel(2, 1.5), PolynomialKernel(4, 1.5), RBFKernel(0.05)
+        LinearKernel(), PolynomialKernel(2, 1.5), PolynomialKernel(4, 1.5),
+        PolynomialKernel(5, 1.5), RBFKernel(0.05),
     }  # fmt: skip
     assert {spec.parameter for spec in SPECS} == {0.1, 0.3, 7.0}
     assert all(s % 2 for spec in SPECS for s in spec.family.s)

@@ -32,6 +32,7 @@ from sstep_verify.solvers.production import (
     svm_window,
 )
 from sstep_verify.solvers.production.block_solve import solve_in_place
+from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.ridge_window import row_products
 
 U = unit_roundoff("float64")
@@ -176,7 +177,7 @@ def test_long_blocks_step_by_step(kernel, storage, features, s):
     rng = np.random.default_rng(7)
     data = rng.standard_normal((290, features)) / np.sqrt(features)
     problem = Problem("long", storage(data), rng.standard_normal(290), kernel, Ridge(1.0))
-    stream = IndexStream("uniform", 290, ridge_window.LONG_BLOCK, 7, seed=2)
+    stream = IndexStream("uniform", 290, Options.long_block, 7, seed=2)
     request = RunRequest(problem, stream, s, 7, log=True, expose_panels=True, record=(s,))
     with mock.patch.object(AllreduceExchange, "rows", side_effect=AssertionError):
         found = ProductionSolver().run(request)
@@ -214,7 +215,7 @@ def test_a_frozen_run_leaves_its_scratch_clean():
     """Increments of one window must not leak into the next."""
     for task in LOSSES:
         problem, stream, start = exact_case(task)
-        made = recurrences.recurrence_of(problem, start, 4, stream.block, True)
+        made = recurrences.recurrence_of(problem, start, 4, stream.block, Options(update="frozen"))
         gram = problem.dense @ problem.dense.T
         made.kept_windows(
             gram, np.arange(problem.samples), stream.blocks(0, 11), 4, np.empty((11, stream.block))
@@ -228,4 +229,4 @@ def test_a_loss_that_is_not_known_here_is_no_hinge():
     problem, stream, start = exact_case("svm-l1")
     object.__setattr__(problem, "loss", "logistic")
     with pytest.raises(AssertionError, match="logistic"):
-        recurrences.recurrence_of(problem, start, 4, stream.block, False)
+        recurrences.recurrence_of(problem, start, 4, stream.block, Options())

@@ -1,0 +1,36 @@
+"""Bound D for predictions: how far a computed value of a sample may be from the exact one.
+
+The value of sample i is ``p_i = sum_j a_j y_j K_ij`` (K-SVM) or ``sum_j a_j K_ij / lambda`` (K-RR): a
+product of a kernel row with a vector, which errs in any order by d_i (bounds/kernel/products.py), and for
+K-RR a quotient, with lambda rounded on input:
+
+    |p^_i - p_i| <= d_i                                         (K-SVM),
+    |p^_i - p_i| <= d_i / lambda + gamma_2 (|K||a|)_i / lambda  (K-RR).
+
+The labels are +1 and -1 and multiply exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.kernel.products import kernel_products
+from sstep_verify.bounds.optimum.svm import Evaluated
+from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
+
+
+def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> list[Evaluated]:
+    """Values of the training samples at a dual vector, shape (m,), with error bounds."""
+    products = kernel_products(problem, declaration, problem.signs * alpha)
+    values, own, solver = products.values, products.own, products.solver
+    if not problem.is_svm:
+        penalty = problem.ridge.penalty
+        least = np.float64(min(penalty, float(stored(penalty, declaration.precision))))
+        size = products.magnitude / least
+        values = values / penalty
+        own = (own / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
+        solver = (solver / least + gamma(2, unit_roundoff(declaration.precision)) * size) * OUTWARD
+    rows = zip(values.tolist(), own.tolist(), solver.tolist(), strict=True)
+    return [Evaluated(*row) for row in rows]

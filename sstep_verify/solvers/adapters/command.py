@@ -1,0 +1,166 @@
+"""The command `sstep-verify solve` as a solver under test: all goes through files, as a user has it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import RunError
+from sstep_verify.launch.environment import launch_variables, launcher
+from sstep_verify.problems import Kernel, Problem
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.recording import observed
+from sstep_verify.solvers.adapters.training import TrainingSolver
+from sstep_verify.trajectory import Claim, Trajectory
+
+LIMIT = 300.0
+"""Seconds that the command may take."""
+
+VALUES = ("gap", "primal", "dual", "residual")
+"""Numbers of a result file that are claims of it; NaN where there is none."""
+
+
+class CommandSolver(TrainingSolver):
+    """Runs ``sstep-verify solve`` in a process of its own, or under the launcher, on a file of the samples.
+
+    A trajectory holds the first a, and the last as the result file has it; its claims are what that file
+    says of it, and the predictions for the training samples, by number. Its step log is that of the same
+    training in this process, which ends in the same bits; where s is tuned there is none. It takes no a0.
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (P).
+    resumed : bool
+        End the first half early, and go on from its checkpoint.
+    auto : bool
+        Leave exchange and cache to the command, which is to choose those of the options.
+    **options
+        As of `TrainingSolver`. Where s is tuned, later runs of a request make the windows of the first
+        again, for what s is tuned to depends on time.
+
+    Attributes
+    ----------
+    sequences : dict
+        Result files of tuned runs, by problem and s.
+    """
+
+    def __init__(self, ranks: int = 1, *, resumed: bool = False, auto: bool = False, **options: Any):
+        super().__init__(ranks, **options)
+        self._resumed, self._auto = resumed, auto
+        self.sequences: dict[tuple[str, int], bytes] = {}
+        self.declaration = self.declared("solve", log=not self._tuned)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Run the command; `observe` looks at the result.
+
+        Raises
+        ------
+        RunError
+            If it does not end with exit code 0 in time, or its files do not fit together.
+        """
+        interval, last = self._interval * request.s, request.iterations
+        ends = [last // 2 // interval * interval, last] if self._resumed else [last]
+        sequence = self.sequences.get(key := (request.problem.digest, request.s))
+        with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
+            room = Path(folder)
+            write_samples(room / "samples", request.problem)
+            words = self._words(request, room)
+            if sequence is not None:
+                (room / "sequence").write_bytes(sequence)
+                words += ["--s-sequence", str(room / "sequence")]
+            for place, end in enumerate(ends):
+                more = ["--iterations", str(end), *(["--resume"] if place else [])]
+                self._call([*words, *more])
+            if self._tuned and sequence is None:
+                self.sequences[key] = (room / "result").read_bytes()
+            made = _trajectory(request, room)
+        if request.log:
+            made = replace(made, log=super().run(replace(request, record=())).log)
+        return observed(made, request, observe, self.run)
+
+    def _words(self, request: RunRequest, room: Path) -> list[str]:
+        problem, options, stream = request.problem, self._options, request.stream
+        s = ["--s", "auto", "--largest-s", request.s] if self._tuned else ["--s", request.s]
+        timers = "separate" if options.separate_timers else "joined"
+        words: list[object] = [
+            sys.executable, "-m", "sstep_verify", "solve", room / "samples", "--out", room / "result",
+            "--task", problem.loss.task, *s, *_kernel_words(problem.kernel), "--block", stream.block,
+            "--stream", stream.kind, "--seed", stream.seed, "--interval", self._interval * request.s,
+            "--tolerance", self._tolerance, "--partition", options.partition, "--timers", timers,
+            "--test", room / "samples", "--predictions", room / "predictions",
+        ]  # fmt: skip
+        if not self._auto:
+            rows = problem.samples**2 if options.keep_gram else options.cache
+            words += ["--exchange", options.exchange, "--cache", rows]
+        words += ["--C", problem.hinge.C] if problem.is_svm else ["--lambda", problem.ridge.penalty]
+        launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
+        return [str(word) for word in (*launched, *words)]
+
+    def _call(self, words: Sequence[str]) -> None:
+        variables = launch_variables()
+        try:
+            done = subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise RunError(f"{' '.join(words)}: no end after {LIMIT:g} seconds") from error
+        if done.returncode:
+            said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines() or [""]
+            raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-1]}")
+
+
+def write_samples(path: Path, problem: Problem) -> None:
+    """Write samples and targets in LIBSVM format, every number as it is."""
+    rows, lines = sp.csr_array(problem.data), []
+    for begin, end, target in zip(rows.indptr[:-1], rows.indptr[1:], problem.targets.tolist(), strict=True):
+        pairs = zip(rows.indices[begin:end].tolist(), rows.data[begin:end].tolist(), strict=True)
+        lines.append(" ".join([repr(target), *(f"{column + 1}:{value!r}" for column, value in pairs)]))
+    path.write_text("\n".join(lines) + "\n", "ascii")
+
+
+def _kernel_words(kernel: Kernel) -> list[object]:
+    """Options of the command for a kernel."""
+    words: list[object] = ["--kernel", kernel.name]
+    for name in ("degree", "offset", "sigma"):
+        if hasattr(kernel, name):
+            words += [f"--{name}", getattr(kernel, name)]
+    return words
+
+
+def _trajectory(request: RunRequest, room: Path) -> Trajectory:
+    """What the files say."""
+    with np.load(room / "result", allow_pickle=False) as file:
+        found = {name: file[name] for name in ("alpha", "iterations", "stopped", *VALUES)}
+    made = int(found["iterations"])
+    claims = {name: float(found[name]) for name in VALUES}
+    claims |= {
+        f"prediction {place}": value for place, value in enumerate(_predictions(request.problem, room))
+    }
+    told = {name: Claim(value) for name, value in claims.items() if not np.isnan(value)}
+    first = np.zeros(request.problem.samples)
+    return Trajectory(
+        s=request.s,
+        start=0,
+        iterations=np.array([0, made] if made else [0], dtype=np.int64),
+        alphas=np.array([first, found["alpha"]] if made else [found["alpha"]]),
+        stopped=str(found["stopped"]),
+        claims=told | {"iterations": Claim(made)},
+    )
+
+
+def _predictions(problem: Problem, room: Path) -> list[float]:
+    """Predicted values; RunError where a class is another than the sign of its value says."""
+    lines = [line.split() for line in (room / "predictions").read_text("ascii").splitlines()]
+    values = [float(words[-1]) for words in lines]
+    classes = ["+1" if value > 0 else "-1" for value in values] if problem.is_svm else []
+    for place, (words, wanted) in enumerate(zip(lines, classes, strict=False)):
+        if words[0] != wanted:
+            raise RunError(f"prediction {place} has the class {words[0]} and the value {words[1]}")
+    return values

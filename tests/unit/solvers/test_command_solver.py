@@ -1,0 +1,103 @@
+"""The command as a solver under test: its files say what training in this process says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sstep_verify.checks import contract
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.errors import RunError
+from sstep_verify.made import make_run
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+)
+from sstep_verify.problems.data.datasets import load
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters import command
+from sstep_verify.solvers.adapters.command import CommandSolver, write_samples
+from sstep_verify.solvers.adapters.training import TrainingSolver
+from sstep_verify.verdict import Status
+
+
+def drawn(kernel, loss, *, sparse=False, samples=9, features=4):
+    """A problem whose numbers have all their digits."""
+    generator = np.random.Generator(np.random.PCG64(samples))
+    data = generator.standard_normal((samples, features)) * np.ldexp(
+        1.0, generator.integers(-9, 9, features)
+    )
+    if sparse:
+        data[generator.random(data.shape) < 0.7] = 0.0
+        data[0, -1], data[1] = 1 / 3, 0.0
+    targets = generator.standard_normal(samples)
+    if not isinstance(loss, Ridge):
+        targets = np.where(np.arange(samples) % 3 == 0, 1.0, -1.0)
+    return Problem("drawn", sp.csr_array(data) if sparse else data, targets, kernel, loss)
+
+
+def asked(problem, block=1, s=3, iterations=60, kind="uniform"):
+    return RunRequest(problem, IndexStream(kind, problem.samples, block, iterations, 7), s, iterations)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_samples_are_written_to_the_last_bit(tmp_path, sparse):
+    problem = drawn(LinearKernel(), Ridge(0.1), sparse=sparse)
+    write_samples(tmp_path / "samples", problem)
+    read = load(tmp_path / "samples")
+    assert sp.issparse(read.data) is sparse
+    np.testing.assert_array_equal(read.targets, problem.targets)
+    np.testing.assert_array_equal(sp.csr_array(read.data).toarray(), problem.dense)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "loss", "request_", "options"),
+    [
+        (RBFKernel(0.3), Hinge(0.7), {}, {}),
+        (PolynomialKernel(3, 0.5), Ridge(0.2), {"block": 2, "kind": "epochs"}, {"cache": 60}),
+    ],
+    ids=["svm", "krr"],
+)
+def test_the_command_ends_as_training_in_this_process_also_gone_on_with(kernel, loss, request_, options):
+    request = asked(drawn(kernel, loss), **request_)
+    whole = TrainingSolver(interval=4, **options).run(request)
+    for resumed in (False, True):
+        made = CommandSolver(interval=4, resumed=resumed, **options).run(request)
+        np.testing.assert_array_equal(made.final, whole.final)
+        assert made.stopped == whole.stopped
+        assert {name: made.claims[name] for name in whole.claims} == dict(whole.claims)
+        assert sum(name.startswith("prediction") for name in made.claims) == 9
+
+
+def test_windows_of_a_tuned_run_are_made_again():
+    request = asked(drawn(LinearKernel(), Ridge(0.2)), block=2, s=8, iterations=300)
+    tested = CommandSolver(interval=4, tuned=True)
+    one, other = (tested.run(request) for _ in range(2))
+    np.testing.assert_array_equal(one.final, other.final)
+    assert len(tested.sequences) == 1
+
+
+def test_a_command_that_ends_with_an_error_fails_its_run(monkeypatch):
+    problem = drawn(LinearKernel(), Hinge(0.5))
+    tested = CommandSolver(interval=4)
+    monkeypatch.setattr(command.sys, "executable", "/bin/false")
+    case = Case("drawn", problem, asked(problem).stream, (3,), 60, tested.declaration)
+    run = make_run(tested, plain_request(case, 3))
+    (verdict,) = contract.judge(case, {run_key(3): run}, None)
+    assert verdict.status is Status.FAIL
+    assert "exit code 1" in verdict.reason
+
+
+def test_a_class_must_be_the_sign_of_its_value(tmp_path):
+    problem = drawn(LinearKernel(), Hinge(0.5))
+    (tmp_path / "predictions").write_text("+1 0.5\n-1 -0.25\n")
+    assert command._predictions(problem, tmp_path) == [0.5, -0.25]
+    (tmp_path / "predictions").write_text("+1 0.5\n+1 -0.25\n")
+    with pytest.raises(RunError, match="prediction 1 has the class"):
+        command._predictions(problem, tmp_path)
