@@ -94,6 +94,7 @@ def verify(
     only: str = "",
     level: int | None = None,
     shrink: float = 0.0,
+    seed: int | None = None,
     out: str | Path | None = None,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does.
@@ -125,6 +126,9 @@ def verify(
         Judge up to this level of docs/spec.md, as ``--level`` does; all of it if absent.
     shrink : float
         Seconds that a smaller problem which fails alike is looked for, per failing problem; 0 for none.
+    seed : int, optional
+        Seed from which one or two further s a problem are drawn, where `s` is empty; drawn anew if absent.
+        The replay commands of the report hold it.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
 
@@ -142,6 +146,7 @@ def verify(
     require("flint", "exact")
     from threadpoolctl import threadpool_limits
 
+    from sstep_verify.campaign import further
     from sstep_verify.campaign.loop.run import Plan, run_campaign
     from sstep_verify.reporting import check_destination, write_report
 
@@ -152,6 +157,8 @@ def verify(
     definition = _definition(
         solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks), level, shrink
     )
+    if not s:
+        definition = further.with_further_s(definition, further.new_seed() if seed is None else seed)
     if out is not None:
         check_destination(out)
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -165,6 +172,7 @@ def parametrize_with_checks(
     *,
     tasks: Sequence[str] = (),
     kernels: Sequence[str] = (),
+    seed: int = 0,
 ) -> Any:
     """A pytest decorator: one test for each solver and problem of a profile.
 
@@ -180,6 +188,8 @@ def parametrize_with_checks(
         Tasks that the solvers are for; all of the profile if empty.
     kernels : sequence of {"linear", "polynomial", "rbf"}
         Kernels that the solvers are for; all of the profile if empty.
+    seed : int
+        Seed from which further s are drawn: a test is the same whenever it is run.
     """
     import pytest
 
@@ -187,7 +197,7 @@ def parametrize_with_checks(
     for solver in solvers:
         definition = _definition(solver, profile, (), tuple(tasks), tuple(kernels))
         for unit in cases_of(definition):
-            check = functools.partial(_verify_one, profile=profile, only=unit)
+            check = functools.partial(_verify_one, profile=profile, only=unit, seed=seed)
             found.append(pytest.param(solver, check, id=unit))
     return pytest.mark.parametrize(("solver", "check"), found)
 
@@ -199,8 +209,8 @@ def cases_of(definition: Definition) -> list[str]:
     return [key for unit in KINDS[definition.kind].units(definition) for key in unit.keys]
 
 
-def _verify_one(solver: Solver | str, profile: str, only: str) -> None:
-    verify(solver, profile, only=only).raise_for_failures()
+def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> None:
+    verify(solver, profile, only=only, seed=seed).raise_for_failures()
 
 
 def _definition(

@@ -50,6 +50,8 @@ class Definition:
         What runs it, as a shell takes it, where that is not ``sstep-verify run SOURCE``.
     expected : tuple
         Failures that are known (`campaign.summary.expected`).
+    seed : int or None
+        Seed from which further s were drawn (`campaign.further`); None if there are none.
     cut : object
         Of a profile its name and what it was cut to (`campaign.profile.Cut`); None of a campaign file.
     """
@@ -64,6 +66,7 @@ class Definition:
     source: str = field(default="", compare=False)
     kind: str = "family"
     text: str = field(default="", compare=False, repr=False)
+    seed: int | None = None
     command: str = field(default="", compare=False, repr=False)
     expected: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     cut: Any = field(default=None, compare=False, repr=False)
@@ -135,7 +138,7 @@ def _definition(table: dict, source: str) -> Definition:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     refuse_rest(table, source, "top level")
     known = {item.name for item in fields(Definition)} - {
-        "families", "kind", "source", "text", "command", "expected", "cut",
+        "families", "kind", "source", "text", "seed", "command", "expected", "cut",
     }  # fmt: skip
     for key in head:
         if key not in known:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import Definition, read_definition
+from sstep_verify.campaign.further import with_further_s
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.family_table import refuse_unusable
@@ -43,6 +44,8 @@ class Selection:
         Level of the specification up to which it is judged, 0 to 3; all of it if None.
     shrink : float
         Seconds that a smaller problem is looked for on which it fails alike; 0 for none.
+    seed : int or None
+        Seed from which further s are drawn, where `s` is empty; None for no further ones.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -52,6 +55,7 @@ class Selection:
     kernels: tuple[str, ...] = ()
     level: int | None = None
     shrink: float = 0.0
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def profile_of(
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")
-    return replace(
+    made = replace(
         definition,
         name=f"{stem}-{profile}",
         title=f"{name}: profile {profile}",
@@ -125,6 +129,7 @@ def profile_of(
         command=command,
         cut=Cut(profile, chosen),
     )
+    return with_further_s(made, chosen.seed)
 
 
 def _fitted(family: Family, described: object) -> Family:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sstep_verify.checks.answer.told import ALONE
 from sstep_verify.checks.optimum import CHECK as ANSWER
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import Case, loggable
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.environment import in_ieee
+from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -63,6 +66,23 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     stepless = not any(one.check in PRIMARY for one in found)
     alone = stepless and any(one.evidence.get(ENDS_ALONE) for one in ends)
     return (ENDS,) if alone or any(ROUNDED in one.evidence for one in ends) else PRIMARY
+
+
+def deciders(case: Case) -> tuple[str, ...]:
+    """Ids of the checks that decide whether an s of a case is right, the sharpest that its solver allows.
+
+    That a program writes down rounded results, which its ends alone are judged by, is known after its runs.
+    """
+    if loggable(case):
+        return (STEPS,)
+    return (WINDOWS, ENDS) if case.declaration.level else (ENDS,)
+
+
+def case_of(check: Check, case: Case) -> Case:
+    """A case with those s that a check judges: of the further ones it is contract and `deciders` alone."""
+    if check.all_runs or not case.further or check.id in deciders(case):
+        return case
+    return replace(case, s_values=tuple(s for s in case.s_values if s not in case.further))
 
 
 def checks_of(ids: Sequence[str]) -> list[Check]:

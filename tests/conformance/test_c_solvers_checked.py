@@ -45,7 +45,7 @@ def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_coun
     report = tmp_path / "report"
     done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words, "--out", report)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("protocol_solver-smoke: right for s = 1, 7 on 1 of 1 problem")
+    assert done.stdout.startswith("protocol_solver-smoke: right for s = 7 on 1 of 1 problem")
     assert "judged 53 of 53 steps" in done.stdout
     found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
     (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]

@@ -27,6 +27,9 @@ CAMPAIGN = "content or path of the campaign file, or options that choose problem
 """Words of a message for what decides which problems there are, and how each is run."""
 
 
+SEED = "seed of further s (--seed)"
+
+
 def identity(
     definition: Definition, directory: str | None, code: Mapping[str, str] | None = None
 ) -> dict[str, object]:
@@ -48,6 +51,7 @@ def identity(
     """
     made = collect()
     return {
+        SEED: definition.seed,
         CAMPAIGN: digest(repr(definition)),
         "folder of data (--data)": str(directory) if directory else None,
         "version of sstep-verify": made["package"],

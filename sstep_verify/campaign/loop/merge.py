@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.definition import parse_definition
-from sstep_verify.campaign.loop.kept import artefact_names, difference, identity, read_outcome
+from sstep_verify.campaign.further import with_further_s
+from sstep_verify.campaign.loop.kept import SEED, artefact_names, difference, identity, read_outcome
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.campaign.loop.run import Plan, summed_up
 from sstep_verify.campaign.loop.shards import ShardRecord, read_shard
@@ -45,7 +46,8 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
     _same(shards)
     _whole(shards)
     first = next(iter(shards.values()))
-    definition = parse_definition(first.campaign.text, first.campaign.source)
+    seed: Any = first.identity.get(SEED)
+    definition = with_further_s(parse_definition(first.campaign.text, first.campaign.source), seed)
     if other := difference(first.identity, identity(definition, first.directory)):
         raise InputError(
             f"the shards were made by another installation than this, which would tell its own provenance: "

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.loop.kept import (
+    SEED,
     Outcome,
     artefact_names,
     digest,
@@ -153,6 +154,14 @@ class Partial:
                 self._writable = False
                 self._say(f"finished problems are no longer kept for --resume: {error}")
         self._finished.add(key)
+
+    def seed(self) -> int | None:
+        """The seed of the run whose finished problems are here; None if there is none."""
+        for path in self._outcome_files():
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                seed = json.loads(path.read_text("utf-8"))["identity"][SEED]
+                return seed if isinstance(seed, int) else None
+        return None
 
     def artefacts_for_report(self) -> Path:
         """Folder with a copy, to be taken away, of the artefacts that finished problems name."""

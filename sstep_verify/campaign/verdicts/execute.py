@@ -20,7 +20,7 @@ from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.drawn import APART, cases_to_judge, with_draws
@@ -139,7 +139,7 @@ def _execute_case(
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
         # What an earlier check has named, or found nothing for, is not looked for in exact trajectories.
-        asked = replace(case, diagnose=case.diagnose and not _told(verdicts))
+        asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
         verdicts += _checked(check, asked, made, oracle, solvers[""], artefacts, failures)
     verdicts += left_out(case, ids, family.minimum_windows)
     status, reason = roll_up(verdicts)

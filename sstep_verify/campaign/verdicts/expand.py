@@ -165,7 +165,8 @@ def make_case(
         id=spec.id,
         problem=problem,
         stream=stream,
-        s_values=family.s,
+        s_values=(values := tuple(sorted({*family.s, *family.further}))),
+        further=family.further,
         iterations=iterations,
         declaration=declarations[""],
         start=family.start,
@@ -182,7 +183,7 @@ def make_case(
             s: (iterations,)
             if family.solver == "solve" or (family.is_program and not set(PRIMARY) & set(family.checks))
             else _points(iterations, s * max(family.interval, 1), unit)
-            for s in family.s
+            for s in values
         },
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,
@@ -263,7 +264,7 @@ def expected_cost(group: Group, samples: int) -> float:
     slowness = {"linear": 1, "polynomial": 2, "rbf": 3}[group.kernel.name]
     total = 0.0
     for spec in group.specs:
-        for s in spec.family.s:
+        for s in (*spec.family.s, *spec.family.further):
             drawn = s * spec.block
             distinct = min(drawn, samples)
             if distinct * samples <= spec.family.replay_limit:

@@ -115,7 +115,8 @@ class Verdicts(Kind):
                 "planned": [key for unit in units for key in unit.keys],
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
-            seeds={
+            seeds=({} if definition.seed is None else {"further s": definition.seed})
+            | {
                 f"streams, seed {seed}": seed
                 for seed in sorted({unit.work.specs[0].family.seed for unit in units})
             },

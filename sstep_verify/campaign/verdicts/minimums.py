@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sstep_verify.checks.registry import CHECKS, checks_of
+from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.specification import of_verdict
 from sstep_verify.trajectory import Trajectory
@@ -63,7 +63,7 @@ def too_few(
     for check in checks_of(checks):
         if check.level is None or check.level > case.declaration.level:
             continue
-        for s in case.s_values:
+        for s in case_of(check, case).s_values:
             if not (check.applies(case, s) and check.affordable(case, s)):
                 continue
             needed = 1
@@ -108,7 +108,7 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
             f"{limit}.",
         )
         for check in checks_of(checks)
-        for s in case.s_values
+        for s in case_of(check, case).s_values
         if check.applies(case, s) and not check.affordable(case, s)
     ]
 

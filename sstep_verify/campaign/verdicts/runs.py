@@ -12,6 +12,7 @@ from sstep_verify.campaign.loop.messages import tell
 from sstep_verify.campaign.verdicts.monitor import Monitor
 from sstep_verify.campaign.verdicts.references import Reference
 from sstep_verify.checks import contract
+from sstep_verify.checks.registry import case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.made import make_run
@@ -75,7 +76,7 @@ def make_runs(
         if held and (fault := contract.broken(case, key, trajectory)):
             broken[key] = fault
 
-    requests = merge_requests(check.runs(case) for check in checks)
+    requests = merge_requests(check.runs(case_of(check, case)) for check in checks)
     for place, (key, request) in enumerate(requests.items()):
         tell(case.id, place / len(requests) / 2, f"run {key}", time_limit)
         if key not in plain:
@@ -99,7 +100,7 @@ def make_runs(
             series.append(
                 report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
             )
-    sound = [(check, sound_case(check, case, trajectories, broken)) for check in checks]
+    sound = [(check, sound_case(check, case_of(check, case), trajectories, broken)) for check in checks]
     continued = merge_requests(check.continued(part, trajectories) for check, part in sound if part)
     for key, request in continued.items():
         tell(case.id, 0.5, f"run {key}", time_limit)

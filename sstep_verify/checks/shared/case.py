@@ -25,6 +25,8 @@ class Case:
         The coordinates drawn, the same for every s.
     s_values : tuple of int
         Iterations per window of the runs; 1 is the classical method.
+    further : tuple of int
+        Those of `s_values` that are judged only by the checks that decide whether an s is right.
     iterations : int
         Most iterations of a run (H).
     declaration : Declaration
@@ -73,6 +75,7 @@ class Case:
     initial: np.ndarray | None = None
     unit: int = 1
     diagnose: bool = True
+    further: tuple[int, ...] = ()
 
 
 AGAIN = {

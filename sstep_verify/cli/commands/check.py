@@ -44,6 +44,12 @@ from sstep_verify.launch.interposer import NEMESES
     metavar="S,S,...",
     help="Iterations per window instead of the profile's.",
 )
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="N",
+    help="Draw further s from N  [default: drawn anew, and printed]",
+)
 @click.option("--data", "data", help="A LIBSVM file or data set instead of the profile's.")
 @click.option(
     "--task",
@@ -140,6 +146,8 @@ def command(
             list_cases=list_cases,
             xfails=xfails,
             write_xfails=write_xfails,
+            seed=options["seed"],
+            draws=options["final"] is None and not options["s_values"],
         ),
         state=_stating(statement, definition, only, xfails),
     )
@@ -155,7 +163,7 @@ def _stating(path, definition, only, xfails):
     if xfails:
         raise InputError("a statement says what failed, expected or not: leave out --xfails")
     check_places(path, definition)
-    return lambda results, runs: state(definition, only, results, runs, path)
+    return lambda judged, results, runs: state(judged, only, results, runs, path)
 
 
 def _definition(solver, command_line, given):
@@ -165,5 +173,5 @@ def _definition(solver, command_line, given):
         return definition_of_solver(solver, command_line, given)
     ranks = given["ranks"] if given["ranks"] != (1,) else ()
     runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
-            "--level": given["level"], "--shrink": given["shrink"]}  # fmt: skip
+            "--seed": given["seed"], "--level": given["level"], "--shrink": given["shrink"]}  # fmt: skip
     return definition_of_vector(given, {**runs, **options_of_a_program(given)}, command_again())

@@ -60,6 +60,9 @@ def _help() -> str:
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
 @click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
 @click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Judge further s, drawn from N."
+)
 @expected_options
 def command(**options):
     """Run a campaign, on the ranks of a job if this is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import sys
@@ -16,7 +17,7 @@ from sstep_verify.cli.telling.outcome import finish, finish_shard
 
 @dataclass(frozen=True)
 class Asked:
-    """Options of a run, see ``sstep-verify run --help``."""
+    """Options of a run, see ``sstep-verify run --help``; `draws`: a seed is drawn where none is given."""
 
     directory: str | None = None
     out: str | None = None
@@ -28,6 +29,8 @@ class Asked:
     list_cases: bool = False
     xfails: str | None = None
     write_xfails: str | None = None
+    seed: int | None = None
+    draws: bool = False
     keeps: bool = True
     """Whether an interrupted run leaves what it finished, for --resume."""
 
@@ -44,7 +47,8 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     executor : Executor, optional
         The ranks above 0 of a job.
     state : callable, optional
-        Given the results and the folder with all recorded runs, writes a statement; for ``check``.
+        Given the campaign, the results and the folder with all recorded runs, writes a statement; for
+        ``check``.
 
     Raises
     ------
@@ -96,12 +100,14 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         forced = asked.force or not asked.keeps
         partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps)
     try:
+        plan = _seeded(plan, asked, partial)
+        definition = plan.definition
         results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
         if part:
             written = None
         else:
             artefacts = partial.artefacts_for_report()
-            refused = stated(state, results, artefacts) if state else None
+            refused = stated(functools.partial(state, definition), results, artefacts) if state else None
             written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
@@ -115,6 +121,23 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         click.echo(f"no statement was written: {refused}", err=True)
     write_expected(asked.write_xfails, results, definition)
     finish(results, written, asked.out or folder)
+
+
+def _seeded(plan, asked: Asked, partial):
+    """The plan with further s: from the seed given, that of the run which is resumed, or one drawn anew."""
+    from sstep_verify.campaign import further
+
+    seed = asked.seed
+    if seed is None and asked.draws:
+        kept = partial.seed() if asked.resume else None
+        seed = further.new_seed() if kept is None else kept
+    definition = further.with_further_s(plan.definition, seed)
+    if definition.seed is None:
+        return plan
+    if asked.seed is None:
+        _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
+    given = () if asked.seed is not None else ("--seed", str(seed))
+    return replace(plan, definition=definition, command=(*plan.command, *given))
 
 
 def _say(line: str) -> None:

@@ -1,0 +1,168 @@
+"""Further s: drawn from the seed of a run, so that a solver that is right at the s of a file alone is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+from command import command
+
+from sstep_verify import CallableSolver, Declaration, verify
+from sstep_verify.campaign import further
+from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.further import SHARED, further_s, with_further_s
+from sstep_verify.campaign.loop.partial import Partial
+from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.campaign.statement.verify import prove_statement
+
+SMOKE, CI = read_definition("smoke").families, read_definition("ci").families
+
+
+def _right_at(known: set[int]) -> CallableSolver:
+    """A K-SVM-L1 with RBF kernel that leaves the correction out at every s that it does not know."""
+
+    def run(problem, blocks, s, a0, log):
+        A, y, C = np.asarray(problem.data), problem.targets, problem.loss.C
+        K = np.exp(-problem.kernel.sigma * ((A[:, None] - A[None]) ** 2).sum(axis=2))
+        Q, a = K * y[:, None] * y, a0.copy()
+        for begin in range(0, len(blocks), s):
+            window = blocks[begin : begin + s, 0]
+            stale = Q[window] @ a - 1
+            for step, i in enumerate(window):
+                new = min(max(a[i] - stale[step] / Q[i, i], 0.0), C)
+                if s in known:
+                    stale[step + 1 :] += Q[window[step + 1 :], i] * (new - a[i])
+                a[i] = log[begin + step, 0] = new
+        return a
+
+    return CallableSolver(run, Declaration("some", log=True, rbf="difference", function_ulps=4.0))
+
+
+@pytest.mark.parametrize("seed", [3, 141, 592_653])
+def test_a_solver_that_is_right_at_the_s_of_the_profile_alone_is_refused(seed):
+    some = _right_at(set(SMOKE[0].s))
+    found = verify(some, "smoke", tasks=["svm-l1"], seed=seed)
+    drawn = set(found.results.cases[0].s) - set(SMOKE[0].s)
+    wrong = {one["s"] for one in found.failures}
+    assert found.results.summary.exit_code == 1
+    assert wrong == drawn
+    assert len(drawn) == 1
+    assert f"seed={seed}" in found.failures[0]["replay"]
+    # And it is the correction that is refused: with it, the same solver is right at the same s.
+    alike = verify(_right_at(set(range(1, 206))), "smoke", tasks=["svm-l1"], seed=seed)
+    (right,) = alike.results.summary.right_at.values()
+    assert set(right) == {*SMOKE[0].s, *drawn}
+
+
+def test_a_run_without_a_seed_draws_one(monkeypatch):
+    monkeypatch.undo()
+    seeds = {further.new_seed() for _ in range(8)}
+    assert len(seeds) > 1
+    assert all(0 <= seed < further.SEEDS for seed in seeds)
+
+
+@pytest.mark.parametrize("name", sorted({*PROFILES.values(), "varied", "parallel"}))
+def test_every_family_gets_one_or_two_that_it_can_have(name):
+    met = dict.fromkeys(SHARED, 0)
+    known = {kind: set(values(700)) for kind, values in SHARED.items()}
+    given = read_definition(name)
+    for seed in range(30):
+        drawn = with_further_s(given, seed)
+        assert drawn.seed == seed
+        assert with_further_s(given, seed) == drawn
+        for before, after in zip(given.families, drawn.families, strict=True):
+            assert replace(after, further=()) == before, "what the file says stays as it is"
+            assert len(after.further) == (0 if before.interval else 1 + (len(before.s) > 2))
+            assert not set(after.further) & set(before.s)
+            most = max(before.s) if before.cache else before.iterations
+            assert all(2 <= s <= most for s in after.further)
+            for kind, values in known.items():
+                met[kind] += any(s in values for s in after.further)
+    assert all(count > 2 for count in met.values()), met
+
+
+def test_s_beyond_the_samples_and_whole_runs_are_among_those_of_profile_ci():
+    drawn = [set(further_s(family, seed)) for family in CI for seed in range(100)]
+    assert sum(any(s > 32 for s in one) for one in drawn) > 20, "the data have 32 samples"
+    assert sum(bool(one & {203, 103}) for one in drawn) > 10, "whole runs"
+
+
+def test_runs_of_whole_windows_get_s_that_divide_them():
+    family = replace(CI[0], counts="windows")
+    drawn = {s for seed in range(50) for s in further_s(family, seed)}
+    assert drawn
+    assert all(448 % s == 0 for s in drawn), "448 = lcm(1, 7, 64)"
+
+
+MODULE = "from sstep_verify.solvers.production import ProductionSolver as right\n"
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{':'.join(sys.path)}")
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_the_seed_is_printed_and_stands_in_report_commands_and_statement(module, monkeypatch):
+    monkeypatch.setattr(further, "new_seed", lambda: 271_828)
+    small = ("check", "mine:right", "--profile", "smoke", "--task", "svm-l1")
+    code, out, err = command(*small, "--statement", "said.json", "--out", "first")
+    assert code == 0, out + err
+    assert "--seed 271828" in err.splitlines()[0]
+    first = json.loads((module / "first/results.json").read_text("utf-8"))
+    assert first["provenance"]["seeds"]["further s"] == 271_828
+    assert "--seed 271828" in first["provenance"]["command"]
+    assert all("--seed 271828" in one["replay"] for one in first["verdicts"])
+    stated, differences = prove_statement(module / "said.json")
+    assert (stated.asked.selection.seed, differences) == (271_828, [])
+    assert list(stated.problems[0].s) == first["cases"][0]["s"]
+    again = command(*small, "--seed", "271828", "--out", "again")
+    assert again[0] == 0
+    second = json.loads((module / "again/results.json").read_text("utf-8"))
+    assert [one["s"] for one in second["verdicts"]] == [one["s"] for one in first["verdicts"]]
+    # Who asks for some s gets these.
+    code, out, err = command(*small, "--s", "3", "--out", "asked")
+    assert (code, "seed" in err) == (0, False)
+    assert json.loads((module / "asked/results.json").read_text("utf-8"))["cases"][0]["s"] == [3]
+
+
+def test_a_run_that_is_resumed_keeps_its_seed(module, monkeypatch):
+    monkeypatch.setattr(further, "new_seed", lambda: 31)
+    keep = Partial.keep
+
+    def interrupted(self, key, outcome):
+        keep(self, key, outcome)
+        raise KeyboardInterrupt
+
+    small = ("check", "mine:right", "--profile", "smoke", "--out", "report")
+    with monkeypatch.context() as patch:
+        patch.setattr(Partial, "keep", interrupted)
+        command(*small)
+    monkeypatch.setattr(further, "new_seed", lambda: 32)
+    code, out, err = command(*small, "--resume")
+    assert code == 0, out + err
+    assert "seed 31" in err
+    found = json.loads((module / "report/results.json").read_text("utf-8"))
+    assert found["provenance"]["seeds"]["further s"] == 31
+    expected = with_further_s(read_definition("smoke"), 31).families
+    assert [one["s"] for one in found["cases"]] == [sorted({*one.s, *one.further}) for one in expected]
+
+
+def test_only_what_decides_an_s_is_asked_of_further_ones():
+    definition = with_further_s(read_definition("smoke"), 8)
+    results = run_campaign(Plan(definition))
+    for case, family in zip(results.cases, definition.families, strict=True):
+        (s,) = family.further
+        checks = {one["check"] for one in results.verdicts_of(case.id) if one["s"] == s}
+        assert checks == {"contract", "step-replay"}
+    assert results.summary.exit_code == 0
