@@ -268,8 +268,10 @@ def test_the_drift_of_weights(update, loss, recompute, monkeypatch):
             else:
                 off = Fraction(0)
             error = [e + x * off for e, x in zip(error, sizes[i], strict=True)]
+            reach = [r + x * off for r, x in zip(reach, sizes[i], strict=True)]
+            # A coordinate that stays what it was may have moved the weights all the same, but in place.
+            changes += bool(change or off)
             if change:
-                changes += 1
                 weights = [w + labels[i] * change * x for w, x in zip(weights, data[i], strict=True)]
                 reach = [r + abs(change) * x for r, x in zip(reach, sizes[i], strict=True)]
                 a[i] = Fraction(value)
