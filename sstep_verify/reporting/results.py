@@ -99,8 +99,8 @@ class Summary:
     vacuous : tuple of str
         Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
     power : str
-        What the checks were measured to catch (`sstep_verify.power.statement`); empty where no check
-        passed or failed steps.
+        One line on what the checks were measured to catch in this campaign
+        (`sstep_verify.power.statement`); empty where that was not measured, or no step was decided.
     """
 
     sentence: str

@@ -12,6 +12,7 @@ from sstep_verify.campaign.selection import chosen
 from sstep_verify.campaign.sensitivity.definition import Study, read_study, refuse_twice
 from sstep_verify.campaign.sensitivity.sentence import sentence
 from sstep_verify.campaign.sensitivity.studies import STUDIES, StudyOutcome
+from sstep_verify.power.statement import CAMPAIGNS, DIGEST, campaigns_judged, deciding_digest
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.sensitivity.document import Sensitivity
 
@@ -77,7 +78,8 @@ class SensitivityKind(Kind):
                 sentence(document, len(order), len(outcomes), state),
                 state.exit_code(not document.holds, len(outcomes) < len(order)),
             ),
-            parameters={study.study: vars(study) for study in plan.definition.families},
+            parameters={study.study: vars(study) for study in plan.definition.families}
+            | {DIGEST: deciding_digest(), CAMPAIGNS: campaigns_judged()},
             seeds={
                 f"study {study.study}": study.seed
                 for study in plan.definition.families

@@ -18,7 +18,6 @@ from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.answer.told import ALONE, EXPLAINED
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
-from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import Case, Summary
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import names_a_part
@@ -141,12 +140,11 @@ def summarise(
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         counts=counted["counts"],
         coverage=counted["coverage"],
-        power=power_statement() if _steps_decided(verdicts) else "",
     )
 
 
-def _steps_decided(verdicts: Sequence[Verdict]) -> bool:
-    """Whether a primary check passed or failed a run: power was measured of campaigns in which one does."""
+def steps_decided(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a primary check passed or failed a run."""
     return any(one.check in PRIMARY and one.status in (Status.PASS, Status.FAIL) for one in verdicts)
 
 

@@ -10,13 +10,14 @@ from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.loop.messages import Finished, State
-from sstep_verify.campaign.summary.summary import summarise
+from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
+from sstep_verify.power.statement import power_statement
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.foreign_code import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
@@ -25,6 +26,7 @@ from sstep_verify.specification import LEVELS
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
     from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.verdict import Verdict
 
 
 class Verdicts(Kind):
@@ -100,6 +102,7 @@ class Verdicts(Kind):
             too_few=short,
             state=state,
         )
+        summary = replace(summary, power=_power(plan, verdicts))
         if (level := families[0].level) is not None:
             judged = f"judged up to level L{level} ({LEVELS[level]})"
             summary = replace(summary, sentence=f"{judged}: {summary.sentence}")
@@ -137,6 +140,15 @@ def _code(units: list[Unit]) -> dict[str, str]:
         elif is_foreign(family.solver) and family.given is None:
             found[f"code of {family.solver}"] = digest_of_code(family.solver)
     return found
+
+
+def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
+    """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
+    cut = plan.definition.cut
+    other = cut is not None and (cut.selection.s or cut.selection.data or cut.selection.level is not None)
+    if plan.only or other or not steps_decided(verdicts):
+        return ""
+    return power_statement(plan.definition.source)
 
 
 KIND = Verdicts()

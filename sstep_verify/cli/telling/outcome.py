@@ -44,7 +44,7 @@ def finish(results, written, named: str | Path) -> None:
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
     if summary.power:
-        click.echo(f"measured power of these checks: {summary.power}")
+        click.echo(summary.power)
     click.echo(str(written.folder))
     sys.exit(summary.exit_code)
 

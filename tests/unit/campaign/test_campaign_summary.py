@@ -7,7 +7,7 @@ import pytest
 
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
-from sstep_verify.campaign.summary.summary import roll_up, summarise
+from sstep_verify.campaign.summary.summary import roll_up, steps_decided, summarise
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
@@ -247,7 +247,7 @@ def test_steps_judged_are_those_of_the_primary_check_that_judged_most():
 
 
 @pytest.mark.parametrize(
-    ("status", "check", "told"),
+    ("status", "check", "decided"),
     [
         (Status.PASS, "window-replay", True),
         (Status.FAIL, "step-replay", True),
@@ -257,6 +257,5 @@ def test_steps_judged_are_those_of_the_primary_check_that_judged_most():
         (Status.FAIL, "contract", False),
     ],
 )
-def test_measured_power_is_told_only_where_steps_passed_or_failed(status, check, told):
-    verdicts = [replace(_verdict(status), check=check)]
-    assert bool(_summed([_case(status)], verdicts).power) == told
+def test_steps_are_decided_where_a_primary_check_passed_or_failed(status, check, decided):
+    assert steps_decided([replace(_verdict(status), check=check)]) == decided

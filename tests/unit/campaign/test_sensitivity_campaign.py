@@ -10,6 +10,7 @@ pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [repor
 pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
+from sstep_verify import ReferenceSolver, verify
 from sstep_verify.campaign.definition import parse_definition, read_definition
 from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.loop.partial import Partial
@@ -18,8 +19,9 @@ from sstep_verify.campaign.sensitivity.definition import STUDIES
 from sstep_verify.campaign.sensitivity.kind import KIND
 from sstep_verify.campaign.sensitivity.sentence import sentence
 from sstep_verify.errors import InputError
+from sstep_verify.power import statement
 from sstep_verify.power.corpus.listing import corpus
-from sstep_verify.power.statement import power_statement, statement_of
+from sstep_verify.power.statement import measured, measured_by, power_statement
 from sstep_verify.reporting import load, write_report
 from sstep_verify.reporting.page.sensitivity import RIVALS
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
@@ -117,9 +119,61 @@ def test_the_shipped_campaigns_have_every_study():
 
 @pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
 def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
-    assert power_statement() == statement_of(load(REPORT)), (
+    assert measured() == measured_by(load(REPORT)), (
         "run python -m sstep_verify.power.statement reports/sensitivity/results.json"
     )
+    assert measured().words.startswith("97 of 97 mistakes found, 0 of 92 right solvers refused")
+    assert set(measured().campaigns) == set(statement.campaigns_judged())
+
+
+def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
+    told = "measured power of these checks: 97 of 97 mistakes found, 0 of 92 right solvers refused (commit "
+    monkeypatch.setattr(statement, "deciding_digest", lambda: measured().digest)
+    assert power_statement("ci").startswith(told)
+    assert statement.main() is None
+    for name in ("deep", "paper", "small.toml", ""):
+        assert power_statement(name) == "", name
+    monkeypatch.setattr(statement, "deciding_digest", lambda: "0" * 64)
+    assert power_statement("ci") == "power not measured for this version"
+    assert power_statement("deep") == ""
+    with pytest.raises(SystemExit, match="not measured for this version"):
+        statement.main()
+
+
+def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
+    root = tmp_path / "package"
+    for name in (*statement.DECIDE, "power"):
+        place = root / name
+        if not place.suffix:
+            place.mkdir(parents=True)
+            place = place / "part.py"
+        place.write_text("1")
+    monkeypatch.setattr(statement, "__file__", str(root / "power" / "statement.py"))
+    digest = statement.deciding_digest.__wrapped__
+    before = digest()
+    for name in statement.DECIDE:
+        place = root / name if (root / name).suffix else root / name / "part.py"
+        place.write_text("2")
+        assert digest() != before, name
+        place.write_text("1")
+    assert digest() == before
+    (root / "power" / "part.py").write_text("2")
+    assert digest() == before
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, True),
+        ({"s": [7]}, False),
+        ({"only": "krr"}, False),
+        ({"level": 1}, False),
+        ({"tasks": ["krr"]}, True),
+    ],
+)
+def test_a_run_tells_measured_power_where_it_is_the_profile_that_was_measured(asked, told):
+    report = verify(ReferenceSolver("float64"), "smoke", **asked)
+    assert bool(report.results.summary.power) == told
 
 
 @pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
