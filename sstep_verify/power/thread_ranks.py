@@ -9,6 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.trajectory import Trajectory
+
 SECONDS = 20.0
 """After which a rank that waits for the others gives up."""
 
@@ -119,3 +124,34 @@ def on_threads(
         thread.join(2 * SECONDS)
         assert not thread.is_alive(), "a rank does not end"
     return answers
+
+
+class ThreadRanksSolver:
+    """The production solver on ranks that are threads of this process.
+
+    Parameters
+    ----------
+    ranks : int
+        How many (P).
+    order : str
+        Order in which what they hand over is summed, one of `ORDERS`.
+    options : Options
+        Of the solver.
+    """
+
+    def __init__(self, ranks: int, order: str, options: Options) -> None:
+        self._ranks, self._order, self._options = ranks, order, options
+        self.declaration = options.declaration(ranks)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """What rank 0 returns; the error of the first rank that has one is raised."""
+
+        def rank(communicator: ThreadCommunicator) -> Trajectory:
+            return ProductionSolver(communicator, **vars(self._options)).run(request, observe)
+
+        answers = on_threads(self._ranks, rank, order=self._order)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        made: Trajectory = answers[0]
+        return made

@@ -17,10 +17,10 @@ import pytest
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
 from sstep_verify.checks.phases import CHECK as PHASES
 from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.power.alarms.legal_draws import draw
-from sstep_verify.power.alarms.legal_orders import made_run
 from sstep_verify.power.alarms.legal_runs import LONGEST, by_all_checks
-from sstep_verify.power.alarms.legal_windows import attained, finding, of_steps
+from sstep_verify.power.legal.draws import draw
+from sstep_verify.power.legal.orders import made_run
+from sstep_verify.power.legal.windows import attained, finding, of_steps
 from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.verdict import Status

@@ -8,9 +8,9 @@ import pytest
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
-from sstep_verify.power.alarms.legal_draws import draw
-from sstep_verify.power.alarms.legal_orders import made_run
-from sstep_verify.power.alarms.legal_windows import finding
+from sstep_verify.power.legal.draws import draw
+from sstep_verify.power.legal.orders import made_run
+from sstep_verify.power.legal.windows import finding
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
 

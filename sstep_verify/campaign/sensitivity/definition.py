@@ -34,6 +34,9 @@ class Study:
         Of limits: whether only the small version is made.
     runs : int
         Of alarms: how many runs of correct solvers are drawn.
+    design : int
+        Of alarms: how many more runs are made of a design in which every two values of two freedoms of a
+        solver and a case meet.
     seed : int
         Of limits and alarms: the seed of the draws.
     """
@@ -45,13 +48,14 @@ class Study:
     shrink: int = 0
     small: bool = False
     runs: int = 30_000
+    design: int = 1_000
     seed: int = 0
 
 
 _USED = {
     "corpus": ("every", "edits", "whole", "shrink"),
     "limits": ("small", "seed"),
-    "alarms": ("runs", "seed"),
+    "alarms": ("runs", "design", "seed"),
     "adversary": (),
 }
 _RANGES = {
@@ -60,6 +64,7 @@ _RANGES = {
     "whole": Range(1, 1_000),
     "shrink": Range(0, 600),
     "runs": Range(1, 10_000_000),
+    "design": Range(0, 10_000_000),
     "seed": Range(0, 2**53),
 }
 

@@ -64,7 +64,7 @@ class Made:
 def _alarm_pieces(study: Study) -> list[Piece]:
     return [
         Piece({f"{unit.group}, runs from {unit.first}": unit}, unit.runs / 50)
-        for unit in alarms.units(study.runs, study.seed)
+        for unit in alarms.units(study.runs, study.seed, study.design)
     ]
 
 

@@ -21,10 +21,14 @@ from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.parts import parts_of_bound
 from sstep_verify.power.alarms.problems import stored_as
 from sstep_verify.power.alarms.variants import Variant
+from sstep_verify.power.coverage.freedoms import declared_values, planned_values
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
+
+LARGEST = 1e300
+"""Stands for an infinite ratio."""
 
 NO_RUN = (InputError, InvalidInputError, WindowError, np.linalg.LinAlgError)
 """What a correct solver may raise: a block system that is singular in its precision, an input beyond it."""
@@ -73,6 +77,10 @@ class Judged:
         What was said; none where the solver made no run.
     shares : dict of str to float
         Parts of the bound of its worst step; empty where it was not looked at.
+    row : dict of str to str
+        Values of all freedoms of solver and case; empty where they were not read.
+    planted : dict of str to bool
+        By check and defect, whether the check refused the run with that defect.
     """
 
     variant: str
@@ -82,6 +90,14 @@ class Judged:
     precision: str
     comparisons: tuple[Comparison, ...]
     shares: dict[str, float] = field(default_factory=dict)
+    row: dict[str, str] = field(default_factory=dict)
+    planted: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """Ratio of each check that decided the run; VACUOUS and INCONCLUSIVE decide nothing."""
+        settled = [one for one in self.comparisons if one.status in (Status.PASS, Status.FAIL)]
+        return {one.check: min(one.ratio, LARGEST) for one in settled}
 
 
 def compared(case: Case, s: int, verdict: Verdict) -> Comparison:
@@ -145,6 +161,7 @@ def judged_run(
         declared.precision,
         told,
         shares,
+        declared_values(declared) | planned_values(case, s, "spread", wide=False, written="binary"),
     )
 
 

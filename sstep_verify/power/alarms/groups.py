@@ -6,40 +6,56 @@ windows, swept and replayed exactly; some by every check there is.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from sstep_verify.checks.contract import CHECK as CONTRACT
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
+from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.alarms.comparisons import (
+    NO_RUN,
     Comparison,
     Judged,
     compared,
     judged_run,
+    told_of,
 )
-from sstep_verify.power.alarms.legal_draws import Drawn, draw
-from sstep_verify.power.alarms.legal_orders import made_run
-from sstep_verify.power.alarms.legal_runs import LONGEST, by_all_checks
-from sstep_verify.power.alarms.legal_windows import case_of_window, finding, of_steps
 from sstep_verify.power.alarms.lengths import longest_sum
-from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger, one_of
+from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
 from sstep_verify.power.alarms.variants import (
     ENDS,
+    EVERY,
     LOGGING,
     RANKS,
     SERIAL,
     Variant,
 )
+from sstep_verify.power.coverage.cases import planned
+from sstep_verify.power.coverage.design import design, drawn_row
+from sstep_verify.power.coverage.freedoms import CORE, CORES
+from sstep_verify.power.coverage.planted import planted
+from sstep_verify.power.coverage.requirements import asked
+from sstep_verify.power.legal.draws import BY_VALUE, Drawn, draw, one_of
+from sstep_verify.power.legal.orders import made_run
+from sstep_verify.power.legal.windows import case_of_window, finding, of_steps
 from sstep_verify.quantities import core
+from sstep_verify.scenarios.scenario import TASKS
+from sstep_verify.verdict import Status
 
 EXACT = 1 / 8
 """Share of the runs judged step by step of which notable steps are replayed exactly."""
+
+MIRRORED = 4
+"""Of so many runs of the design one is made again with defects."""
 
 LOOKED_INTO = 20
 """Of so many runs judged step by step one is looked at for what its bound is made of."""
@@ -57,14 +73,17 @@ class Group:
     judged : callable
         ``judged(generator, number)`` draws a run, has it made, and judges it.
     share : float
-        Share of the runs of a study.
+        Share of the runs of a study; 0 of those that are counted apart.
     piece : int
         Runs of a unit: some seconds.
+    core : str
+        Processor kind by which matrices are multiplied, one of `CORES`.
     """
 
     judged: Callable[[np.random.Generator, int], Judged]
     share: float
     piece: int
+    core: str = ""
 
 
 @cache
@@ -95,15 +114,6 @@ def by_windows(generator: np.random.Generator, number: int) -> Judged:
     return judged_run(variant, scenario, (WINDOWS,))
 
 
-def by_every_check(generator: np.random.Generator, number: int) -> Judged:
-    """All checks of the suite, with all the runs that these ask for."""
-    variants = (*LOGGING, *ENDS)
-    variant = variants[number % len(variants)]
-    scenario = drawn_problem(generator, variant.tasks, variant.kernels, precision_of(variant), samples=12)
-    checks = tuple(name for name in CHECKS if name != CONTRACT)
-    return judged_run(variant, scenario, checks, start=False)
-
-
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
@@ -132,11 +142,31 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     return _judged(drawn, f"legal window {seed}", (told, *others))
 
 
-def in_legal_runs(generator: np.random.Generator, number: int) -> Judged:
-    """A run of such a solver, by all checks."""
-    seed, length = int(generator.integers(SEEDS)), int(generator.integers(1, LONGEST + 1))
-    drawn = draw(seed)
-    return _judged(drawn, f"legal run {seed} of {length}", by_all_checks(drawn, length))
+def of_a_design(generator: np.random.Generator, number: int) -> Judged:
+    """A run of a row of the pairwise design, for every task and kernel in turn, by all checks."""
+    crossed, rows = list(product(TASKS, EVERY)), design()[0]
+    task, kernel = crossed[number % len(crossed)]
+    given = {"task": task, "kernel": kernel, "processor": os.environ.get(CORE, "")}
+    row, _ = drawn_row(generator, given, rows[number // len(crossed) % len(rows)])
+    with np.errstate(all="ignore"):
+        try:
+            plan = planned(generator, row)
+        except NO_RUN:
+            return Judged("none", "", task, kernel, row["precision"], ())
+        by_value = plan.drawn is not None and plan.drawn.order in BY_VALUE
+        names = [name for name in CHECKS if asked(name, row) and not (by_value and name == SAME_BITS)]
+        oracle = Oracle(plan.case.problem)
+        told, _ = told_of(plan.case, plan.solver, checks_of((CONTRACT, *names)), oracle)
+        refused = {}
+        for one in told if number % MIRRORED == 0 else ():
+            wrong = planted(one.check, plan, generator) if one.status is Status.PASS else None
+            if wrong is not None:
+                again, _ = told_of(plan.case, wrong[1], checks_of((CONTRACT, one.check)), oracle)
+                refused[f"{one.check}: {wrong[0]}"] = any(each.status is Status.FAIL for each in again)
+    name = f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}"
+    return Judged(
+        name, f"row {number}", task, kernel, row["precision"], told, row=plan.row, planted=refused
+    )
 
 
 def _judged(drawn: Drawn, problem: str, comparisons: tuple[Comparison, ...]) -> Judged:
@@ -152,12 +182,11 @@ def _judged(drawn: Drawn, problem: str, comparisons: tuple[Comparison, ...]) -> 
 
 
 GROUPS = {
-    "steps": Group(by_steps, 0.70, 2000),
-    "legal orders": Group(in_legal_orders, 0.15, 1000),
-    "legal runs": Group(in_legal_runs, 0.03, 100),
+    "steps": Group(by_steps, 0.72, 2000),
+    "legal orders": Group(in_legal_orders, 0.17, 1000),
     "ranks": Group(on_ranks, 0.07, 400),
     "windows": Group(by_windows, 0.03, 200),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
-    "every check": Group(by_every_check, 0.01, 50),
+    **{f"design {core}".strip(): Group(of_a_design, 0.0, 200, core) for core in CORES},
 }
-"""The groups, by name; their shares add up to one."""
+"""The groups, by name; the shares of those that have one add up to one."""

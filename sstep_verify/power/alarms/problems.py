@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.power.legal.draws import one_of
 from sstep_verify.problems import Problem
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
@@ -18,13 +19,6 @@ EDGES = 0.15
 """Share of the problems that come from an edge family."""
 
 SEEDS = 2**32
-
-Value = TypeVar("Value")
-
-
-def one_of(generator: np.random.Generator, values: Sequence[Value]) -> Value:
-    """One of some values."""
-    return values[int(generator.integers(len(values)))]
 
 
 def drawn_problem(

@@ -8,16 +8,25 @@ joins what they found. Each run depends on its group, the seed of the study and 
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import BinaryIO
 
+import msgspec
 import numpy as np
 
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.power.alarms.comparisons import Judged
 from sstep_verify.power.alarms.groups import GROUPS
 from sstep_verify.power.alarms.tightness import tightness
+from sstep_verify.power.coverage.cells import added, coverage
+from sstep_verify.power.coverage.freedoms import CORE, CORES
+from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.alarms import (
     Alarm,
     AlarmOutcome,
@@ -27,6 +36,7 @@ from sstep_verify.reporting.sensitivity.alarms import (
     Shares,
     VariantCount,
 )
+from sstep_verify.reporting.sensitivity.coverage import Cells
 from sstep_verify.verdict import Status, worst
 
 CONFIDENCE = 0.95
@@ -41,10 +51,13 @@ FIELDS = {
     Status.INCONCLUSIVE: "inconclusive",
 }
 
+BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
+"""Checks with a derived bound: one of them decides a run that is counted."""
+
 COUNTED = (*FIELDS.values(), "undecided", "absent")
 
 
-def units(runs: int, seed: int) -> list[AlarmUnit]:
+def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
     """The pieces of a study.
 
     Parameters
@@ -53,10 +66,12 @@ def units(runs: int, seed: int) -> list[AlarmUnit]:
         Runs that are drawn, about; fewer are judged, for where numbers overflow no bound is finite.
     seed : int
         Seed of the study.
+    design : int
+        Runs of the design beside them, a third for each processor kind.
     """
     found = []
     for name, group in GROUPS.items():
-        wanted = math.ceil(group.share * runs)
+        wanted = math.ceil(group.share * runs) if group.share else math.ceil(design / len(CORES))
         for first in range(0, wanted, group.piece):
             found.append(AlarmUnit(name, seed, first, min(group.piece, wanted - first)))
     return found
@@ -71,8 +86,12 @@ def again(unit: AlarmUnit) -> Judged:
 
 
 def run(unit: AlarmUnit) -> AlarmOutcome:
-    """Make and judge the runs of a piece."""
+    """Make and judge the runs of a piece, in a process of its own where another processor is played."""
+    if GROUPS[unit.group].core != os.environ.get(CORE, ""):
+        return _elsewhere(unit)
     begin = time.perf_counter()
+    cells: Cells = {}
+    pairs, tried, refused = Counter[str](), Counter[str](), Counter[str]()
     counts = defaultdict[str, Counter[str]](Counter)
     alarms: list[Alarm] = []
     ratios = defaultdict[tuple[str, str, str, str, bool], list[tuple[float, int]]](list)
@@ -82,6 +101,12 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
         judged = again(one)
         counts[judged.variant][_field(judged)] += 1
         alarms += _alarms(one, judged)
+        if judged.row:
+            added(cells, pairs, judged.row, judged.ratios)
+        for name, found in judged.planted.items():
+            keys = [name, *(f"{name}, {freedom} = {value}" for freedom, value in judged.row.items())]
+            tried.update(keys)
+            refused.update(keys if found else ())
         kind = judged.task, judged.kernel, judged.precision
         for told in judged.comparisons:
             if told.decided and math.isfinite(told.ratio):
@@ -99,17 +124,39 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
             for key, named in sorted(parts.items())
         ),
         time.perf_counter() - begin,
+        cells,
+        pairs,
+        tried,
+        refused,
     )
 
 
+def _elsewhere(unit: AlarmUnit) -> AlarmOutcome:
+    """The runs of a piece, made in a process whose library multiplies matrices for another processor."""
+    given = msgspec.json.encode(unit)
+    code = f"import sys; from {__name__} import in_child; in_child(sys.stdin.buffer, sys.stdout.buffer)"
+    environment = {name: value for name, value in os.environ.items() if name != CORE}
+    environment |= {CORE: core} if (core := GROUPS[unit.group].core) else {}
+    made = subprocess.run([sys.executable, "-c", code], input=given, env=environment, stdout=-1, check=True)
+    outcome: AlarmOutcome = convert(decode(made.stdout, unit.group), AlarmOutcome, unit.group)
+    return outcome
+
+
+def in_child(given: BinaryIO, answer: BinaryIO) -> None:
+    """Make the piece that is read, and write what came of it."""
+    answer.write(msgspec.json.encode(run(convert(decode(given.read(), "unit"), AlarmUnit, "unit"))))
+
+
 def _field(judged: Judged) -> str:
-    """The field of `VariantCount` in which a run is counted."""
+    """The field of `VariantCount` that counts a run: what was decided, else the most severe verdict."""
+    statuses = {one.status for one in judged.comparisons if one.check in BOUNDED}
+    if any(one.status is Status.FAIL for one in judged.comparisons):
+        return "failed"
+    if any(one.status is Status.PASS for one in judged.comparisons if one.check in BOUNDED):
+        return "passed"
     if not judged.comparisons:
         return "absent"
-    severe = worst(one.status for one in judged.comparisons)
-    if severe in (Status.PASS, Status.VACUOUS) and not any(one.decided for one in judged.comparisons):
-        return "undecided"
-    return FIELDS[severe]
+    return FIELDS[worst(statuses)] if any(one.decided for one in judged.comparisons) else "undecided"
 
 
 def _alarms(unit: AlarmUnit, judged: Judged) -> list[Alarm]:
@@ -141,6 +188,7 @@ def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:
     alarms: list[Alarm] = []
     ratios: list[Ratios] = []
     shares: list[Shares] = []
+    outcomes = list(outcomes)
     for outcome in outcomes:
         for one in outcome.counts:
             counts[one.variant].update({name: getattr(one, name) for name in COUNTED})
@@ -158,4 +206,5 @@ def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:
         variants,
         tuple(alarms),
         tightness(ratios, shares),
+        coverage(outcomes),
     )

@@ -8,14 +8,13 @@ from itertools import product
 from typing import Any
 
 from sstep_verify.power.corpus.labelled_set import RIGHT
-from sstep_verify.power.thread_ranks import ORDERS, ThreadCommunicator, on_threads
+from sstep_verify.power.thread_ranks import ORDERS, ThreadRanksSolver
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.scenario import TASKS, Scenario
-from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
-from sstep_verify.trajectory import Trajectory
 
 Names = tuple[str, ...]
 UPDATES = ("in-place", "frozen")
@@ -57,37 +56,6 @@ class Variant:
             rows = min(scenario.s * scenario.block, scenario.samples)
             return ProductionSolver(update=solver.declaration.update, cache=rows * scenario.samples)
         return solver
-
-
-class ThreadRanksSolver:
-    """The production solver on ranks that are threads of this process.
-
-    Parameters
-    ----------
-    ranks : int
-        How many (P).
-    order : str
-        Order in which what they hand over is summed, one of `thread_ranks.ORDERS`.
-    options : Options
-        Of the solver.
-    """
-
-    def __init__(self, ranks: int, order: str, options: Options) -> None:
-        self._ranks, self._order, self._options = ranks, order, options
-        self.declaration = options.declaration(ranks)
-
-    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """What rank 0 returns; the error of the first rank that has one is raised."""
-
-        def rank(communicator: ThreadCommunicator) -> Trajectory:
-            return ProductionSolver(communicator, **vars(self._options)).run(request, observe)
-
-        answers = on_threads(self._ranks, rank, order=self._order)
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
-        made: Trajectory = answers[0]
-        return made
 
 
 def production(name: str, kernels: Names = EVERY, storage: str = "", **options: Any) -> Variant:

@@ -12,6 +12,7 @@ from sstep_verify.outputs import write_table
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument, TightnessRow, VariantCount
 from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from sstep_verify.reporting.sensitivity.coverage import CROSSED
 from sstep_verify.reporting.sensitivity.document import OURS, Sensitivity
 from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitRow, LimitsDocument
 from sstep_verify.reporting.sensitivity.limits import RivalRow as RivalLimit
@@ -168,6 +169,11 @@ def write_sensitivity(part: SensitivityPart, folder: Path) -> None:
     if part.alarms:
         _records(tables / "variants.csv", part.alarms.variants, VariantCount)
         _records(tables / "tightness.csv", part.alarms.tightness, TightnessRow)
+    if part.alarms and (found := part.alarms.coverage):
+        (tables / "coverage.md").write_text(found.in_words, encoding="utf-8")
+        columns = ("check", "freedom", "value", "largest ratio", *CROSSED)
+        table = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in found.rows)
+        write_table(tables / "coverage.csv", columns, table)
 
 
 def _corpus_line(one: Judged, checks: Iterable[str]) -> tuple[object, ...]:

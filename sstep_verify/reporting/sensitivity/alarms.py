@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from sstep_verify.reporting.sensitivity.coverage import Cells, CoverageDocument
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,14 @@ class VariantCount:
     ----------
     variant : str
         Its name.
-    passed, failed, vacuous, inconclusive : int
-        Runs by the most severe verdict on each; vacuous ones were held against a finite bound too, but
-        could not have shown an error in some quantity.
+    passed : int
+        Runs that none failed, and that a check with a derived bound passed.
+    failed : int
+        Runs that a check failed.
+    vacuous : int
+        Runs that none of them passed: no mistake would have shown.
+    inconclusive : int
+        The same, where a check could not tell.
     undecided : int
         Runs of which nothing was compared: no finite bound.
     absent : int
@@ -53,8 +60,8 @@ class VariantCount:
 
     @property
     def judged(self) -> int:
-        """Runs that were held against a finite bound."""
-        return self.passed + self.failed + self.vacuous + self.inconclusive
+        """Runs that were decided."""
+        return self.passed + self.failed
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,12 @@ class AlarmOutcome:
         What the bounds of some of its steps are made of.
     seconds : float
         Time it took.
+    cells : dict
+        Decided runs by check, task, kernel and value of a freedom.
+    pairs : dict of str to int
+        Decided runs by pair of values of two freedoms.
+    planted, refused : dict of str to int
+        Runs with a defect by check, defect and value of a freedom; those of them that the check failed.
     """
 
     unit: AlarmUnit
@@ -134,6 +147,10 @@ class AlarmOutcome:
     ratios: tuple[Ratios, ...]
     shares: tuple[Shares, ...]
     seconds: float
+    cells: Cells = field(default_factory=dict)
+    pairs: dict[str, int] = field(default_factory=dict)
+    planted: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -206,7 +223,7 @@ class AlarmsDocument:
     made : int
         Runs that were drawn.
     judged : int
-        Those of them that were held against a finite bound (N).
+        Those of them that were decided (N); VACUOUS ones are not.
     failed : int
         Those that a check failed.
     upper : float
@@ -217,6 +234,8 @@ class AlarmsDocument:
         The failures.
     tightness : tuple of TightnessRow
         How near to their bounds the runs came.
+    coverage : CoverageDocument or None
+        What they were crossed with; None of a study that did not look.
     """
 
     made: int
@@ -226,3 +245,4 @@ class AlarmsDocument:
     variants: tuple[VariantCount, ...]
     alarms: tuple[Alarm, ...]
     tightness: tuple[TightnessRow, ...]
+    coverage: CoverageDocument | None = None

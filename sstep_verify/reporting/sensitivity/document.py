@@ -34,6 +34,8 @@ class Sensitivity:
         found = [line for part in (self.corpus, self.limits) if part for line in part.broken]
         if self.alarms and self.alarms.failed:
             found.append(f"correct runs failed: {self.alarms.failed} of {self.alarms.judged:,}")
+        if self.alarms and self.alarms.coverage:
+            found += self.alarms.coverage.missed
         if self.adversary and self.adversary.failed:
             found.append(f"worst cases failed: {self.adversary.failed} of {len(self.adversary.cases)}")
         return tuple(found)
@@ -51,9 +53,11 @@ class Sensitivity:
             yield from self.limits.sentences
         if self.alarms:
             yield (
-                f"{self.alarms.failed} false alarms in {self.alarms.judged:,} correct runs (at most "
-                f"{self.alarms.upper:.2g} of them, with 95 % confidence)"
+                f"{self.alarms.failed} false alarms in {self.alarms.judged:,} decided runs of correct "
+                f"solvers (at most {self.alarms.upper:.2g} of them, with 95 % confidence)"
             )
+        if self.alarms and self.alarms.coverage:
+            yield self.alarms.coverage.sentence
         if self.adversary and not (self.corpus or self.limits or self.alarms):
             yield (
                 f"{len(self.adversary.cases)} worst cases of correct runs made again, "

@@ -29,7 +29,7 @@ from sstep_verify.scenarios.scenario import Scenario
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-SMALL = {"steps": 50, "legal orders": 15, "ranks": 4, "windows": 6, "BLAS threads": 1, "every check": 1}
+SMALL = {"steps": 50, "legal orders": 15, "ranks": 4, "windows": 6, "BLAS threads": 1, "design": 36}
 TOO_SMALL = 1000.0
 
 
@@ -42,7 +42,7 @@ def test_no_correct_run_fails_and_what_was_judged_is_counted(outcomes):
     document = study.summary(outcomes)
     assert document.made == sum(SMALL.values())
     assert document.failed == 0 == len(document.alarms)
-    assert 0.8 * document.made <= document.judged <= document.made
+    assert 0.5 * document.made <= document.judged <= document.made
     assert document.upper == pytest.approx(1 - 0.05 ** (1 / document.judged), rel=1e-9)
     assert sum(one.judged for one in document.variants) == document.judged
     rows = {(row.check, row.task, row.precision): row for row in document.tightness}
@@ -64,9 +64,10 @@ def test_a_run_can_be_made_again_by_its_number_alone(outcomes):
 
 
 def test_the_pieces_hold_every_run_once():
-    found = study.units(1000, 5)
+    found = study.units(1000, 5, 300)
     assert {one.group for one in found} == set(groups.GROUPS)
     assert sum(group.share for group in groups.GROUPS.values()) == pytest.approx(1.0)
+    assert sum(one.runs for one in found if one.group.startswith("design")) == 300
     runs = sorted(
         (one.group, one.first + place) for one in study.units(30_000, 5) for place in range(one.runs)
     )

@@ -66,7 +66,9 @@ def test_a_rival_is_counted_where_it_has_something_to_say():
 def test_one_failed_correct_run_is_told_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
     assert Sensitivity(alarms=alarms).holds
-    assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
+    assert "0 false alarms in 9 decided runs of correct solvers" in next(
+        iter(Sensitivity(alarms=alarms).sentences)
+    )
     failed = Sensitivity(alarms=replace(alarms, failed=1))
     assert not failed.holds
     assert failed.broken == ("correct runs failed: 1 of 9",)

@@ -8,7 +8,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.numerics.rounding import stored
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.alarms.legal_draws import Drawn
+from sstep_verify.power.legal.draws import Drawn
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -7,11 +7,13 @@ are drawn over the whole exponent range of the type.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -26,8 +28,13 @@ from sstep_verify.problems import (
 from sstep_verify.problems.losses import LEAST_C, MOST_C
 from sstep_verify.solver import Declaration
 
-TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64}
+Value = TypeVar("Value")
+
+TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 ORDERS = ("sequential", "reversed", "shuffled", "ascending", "pairwise", "blocked", "compensated", "fused")
+
+BY_VALUE = ("shuffled", "ascending")
+"""Orders that depend on the terms themselves, or on what was summed before: bits may differ."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,12 @@ class Drawn:
     order: str
     choices: dict[str, Any]
     rng: np.random.Generator
+    planted: Mutation = NONE
+
+
+def one_of(generator: np.random.Generator, values: Sequence[Value]) -> Value:
+    """One of some values."""
+    return values[int(generator.integers(len(values)))]
 
 
 def draw(seed: int) -> Drawn:

@@ -1,0 +1,230 @@
+"""A correct solver and a case for a row of freedoms: all that the row leaves open is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import Declaration
+from sstep_verify.power.coverage.freedoms import LONG, OWN_EXCHANGES, YES, declared_values, planned_values
+from sstep_verify.power.coverage.rules import options_of
+from sstep_verify.power.legal.draws import ORDERS, Drawn, one_of
+from sstep_verify.power.legal.solver import LegalSolver
+from sstep_verify.power.thread_ranks import ORDERS as OVER_RANKS
+from sstep_verify.power.thread_ranks import ThreadRanksSolver
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.trajectory import Trajectory
+
+VARIANT = "another order"
+"""Name of the other variant of a solver."""
+
+BALANCED = 0.8
+"""Share of problems whose parameter is chosen by the size of kernel entries."""
+
+DECLARED_ORDERS = {"pairwise": ("pairwise", "pairwise"), "blocked": ("blocked:3", "blocked")}
+"""What is declared of a sum, and the order that keeps to it."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A solver with a case, and the row that both were read to be of.
+
+    Parameters
+    ----------
+    solver : Solver
+        A correct one.
+    case : Case
+        A case of a single s.
+    row : dict of str to str
+        Values of all freedoms, read from declaration and case.
+    drawn : Drawn or None
+        What the legal solver is; None of the production solver.
+    """
+
+    solver: Solver
+    case: Case
+    row: dict[str, str]
+    drawn: Drawn | None
+
+
+class WithVariant:
+    """A solver and another variant of it, by the name that a request carries."""
+
+    def __init__(self, solver: Solver, variant: Solver):
+        self._solver, self._variant, self.declaration = solver, variant, solver.declaration
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """The run of the one that is asked for."""
+        return (self._variant if request.variant else self._solver).run(request, observe)
+
+
+def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
+    """Draw a solver and a case for a row."""
+    problem = _problem(generator, row)
+    samples, wide = problem.samples, row["range"] == "whole"
+    s = {"1": 1, "up to m": 2 + int(generator.integers(samples - 1))}.get(row["s"], samples + 2)
+    length = {
+        "one window": s,
+        "whole windows": s * int(generator.integers(2, 5)),
+        "a short last one": s * int(generator.integers(2, 5)) - 1 - int(generator.integers(s - 1 or 1)),
+        "long": -(-LONG // s) * s + (0 if s == 1 or row["unit"] == "s" else int(generator.integers(s))),
+    }[row["iterations"]]
+    start = int(generator.integers(1, 9)) if row["start"] == "later" else 0
+    block = int(generator.integers(2, 4)) if row["block"] == "several" else 1
+    seed = int(generator.integers(1 << 30))
+    stream = IndexStream("uniform", samples, block, start + length, seed)
+    drawn = None
+    if row["exchange"] in OWN_EXCHANGES:
+        ranks = int(generator.integers(2, 5)) if row["ranks"] == "several" else 1
+        options = Options(**options_of(row, samples))
+        solver: Any = ProductionSolver(**vars(options))
+        solver = solver if ranks == 1 else ThreadRanksSolver(ranks, one_of(generator, OVER_RANKS), options)
+        variant: Any = ProductionSolver(keep_gram=True)
+    else:
+        drawn = _drawn(generator, row, problem, stream)
+        solver = LegalSolver(drawn)
+        variant = LegalSolver(
+            replace(drawn, order="reversed" if drawn.order in ORDERS[:4] else drawn.order)
+        )
+    ends = tuple(sorted({*range(s, length, s), length})) if row["points"] == "windows" else ()
+    case = Case(
+        "planned", problem, stream, (s,), length, solver.declaration,
+        points={s: ends} if ends else {},
+        variants={VARIANT: variant.declaration} if row["variants"] == YES else {},
+        windows=len(ends) + 5 if row["windows"] == "all" else 4,
+        replay_limit=1 << 24 if row["replay_limit"] == "exact" else 0,
+        start=start,
+        initial=_start(generator, problem) if row["initial"] == "others" else None,
+        unit=s if row["unit"] == "s" else 1,
+    )  # fmt: skip
+    if row["claims"] == YES and drawn:
+        name = "gap" if problem.is_svm else "residual"
+        with np.errstate(all="ignore"):
+            end = solver.run(RunRequest(problem, stream, s, length, start, case.initial))
+        reached = end.claims[name].value
+        solver = LegalSolver(drawn, reached)
+        case = replace(case, claims={name: max(reached, 0.0)})
+    values = declared_values(solver.declaration) | planned_values(
+        case, s, row["data"], wide, row["written"]
+    )
+    return Planned(WithVariant(solver, variant), case, values, drawn)
+
+
+def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem, stream: Any) -> Drawn:
+    summation, order = DECLARED_ORDERS.get(row["summation"], ("any", one_of(generator, ORDERS)))
+    number = int(generator.integers(2, 6))
+    switches = ("clamped", "data_rounding", "panels", "blocks", "log", "probes", "scaled")
+    named = ("precision", "update", "products", "increments", "rbf", "power", "factorisation", "exchange")
+    values: dict[str, Any] = {name: row[name] for name in named}
+    values |= {name: row[name] == YES for name in switches}
+    declared = Declaration(
+        "drawn",
+        **values,
+        function_ulps=4.0 if row["function_ulps"] == "more" else 1.0,
+        summation=summation,
+        recompute=number if row["recompute"] == YES else 0,
+        ranks=number if row["ranks"] == "several" else 1,
+        state=(row["state"],) if row["state"] else (),
+        level=int(row["level"]),
+    )  # fmt: skip
+    choices = {
+        "factored": row["products"] == "any" and problem.kernel.linear and generator.random() < 0.8,
+        "reciprocal": generator.random() < 0.3,
+        "divided": one_of(generator, ("sum", "product")),
+        "products first": generator.random() < 0.5,
+        "scale": 3 if declared.scaled else 1,
+        "decimals": row["written"] == "decimals",
+    }
+    return Drawn(problem, stream, np.zeros(problem.samples), declared, order, choices, generator)
+
+
+def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
+    """A problem of 3 to 8 samples, its numbers held by the precision where these are not rounded to it."""
+    single, wide = row["precision"] == "float32", row["range"] == "whole"
+    m = int(generator.integers(3, 5 if row["data"] == "still" else 9))
+
+    def size(power: int) -> float:
+        high = (120 if single else 1000) // power if wide else 5
+        return 2.0 ** int(generator.integers(-high, high + 1))
+
+    def number(power: int = 1) -> float:
+        return float(held((1.0 + generator.random()) * size(power)))
+
+    def held(values: Any) -> Any:
+        rounds = single and row["data_rounding"] != YES
+        return np.float64(np.float32(values)) if rounds else values
+
+    data = held(DATA[row["data"]](generator, m) * size(8 if row["kernel"] == "polynomial" else 2))
+    squares = float(np.median((data * data).sum(axis=1))) or 1.0
+    kernel: Any = {
+        "linear": LinearKernel(),
+        "polynomial": PolynomialKernel(int(generator.integers(2, 5)), one_of(generator, (0.0, 0.5, 1.0))),
+        "rbf": RBFKernel(number(4) if wide else held(number() / squares / 8)),
+    }[row["kernel"]]
+    parameter = number(2)
+    if not wide and generator.random() < BALANCED:
+        # Entries of K times C, or over lambda m, are near 1: steps are neither all clipped nor all alike.
+        entry = {"rbf": 1.0, "linear": squares}.get(row["kernel"], 0.0)
+        entry = entry or (squares + kernel.offset) ** kernel.degree
+        near = 2.0 ** generator.uniform(-2, 3)
+        parameter = float(held(entry / m * near if row["task"] == "krr" else near / entry))
+    targets = generator.choice([-1.0, 1.0], size=m)
+    loss: Any = Hinge(parameter) if row["task"] == "svm-l1" else SquaredHinge(parameter)
+    if row["task"] == "krr":
+        targets, loss = held(generator.standard_normal(m) * size(2)), Ridge(parameter)
+    stored: Any = sp.csr_array(data) if row["storage"] == "csr" else data
+    return Problem("planned", stored, targets, kernel, loss)
+
+
+def _start(generator: np.random.Generator, problem: Problem) -> np.ndarray:
+    """A start vector, of a K-SVM within its box, whose every number all types hold."""
+    if problem.is_svm:
+        start = problem.hinge.C * generator.choice(
+            [0.0, 1.0, 0.5, generator.random()], size=problem.samples
+        )
+        return np.asarray(np.minimum(start.astype(np.float32), problem.hinge.C), dtype=np.float64)
+    largest = max(float(np.abs(problem.targets).max()), 2.0**-100)
+    start = generator.standard_normal(problem.samples) * largest / problem.samples
+    return start.astype(np.float32).astype(np.float64)
+
+
+def _spread(generator: np.random.Generator, m: int) -> np.ndarray:
+    data = generator.standard_normal((m, int(generator.integers(2, 6))))
+    data = data * (generator.random(data.shape) < generator.choice([1.0, 0.6]))
+    return data[0] + data * 2.0 ** -int(generator.integers(12)) if generator.random() < 0.3 else data
+
+
+def _cancelling(generator: np.random.Generator, m: int) -> np.ndarray:
+    """Rows of two kinds, whose products with each other are 2^20 to 2^40 times their sum."""
+    large, off = 2.0 ** int(generator.integers(21)), 2.0 ** -generator.integers(20, 41, size=m)
+    tall, turned = generator.uniform(1.0, 4.0), np.arange(m) % 2 == 1
+    size = generator.choice([0.5, 1.0, 2.0], size=m)
+    data = np.column_stack([np.full(m, large), np.full(m, tall * large), 0.1 * off])
+    data[turned] = np.column_stack([tall * (1 + off), -np.ones(m), off])[turned] / large
+    return data * size[:, None]
+
+
+def _apart(generator: np.random.Generator, m: int) -> np.ndarray:
+    """Samples that are equal up to an ulp."""
+    row = generator.standard_normal(int(generator.integers(1, 4)))
+    return row * (1 + 2.0**-52 * generator.integers(-1, 2, size=(m, row.size)))
+
+
+DATA = {"spread": _spread, "still": _spread, "cancelling": _cancelling, "ulp apart": _apart}
+"""Data near 1, by kind."""

@@ -1,0 +1,87 @@
+"""Cells of check, freedom, task and kernel: decided runs counted, empty ones with their reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.power.coverage.design import Pair, all_pairs, design, pairs_of
+from sstep_verify.power.coverage.freedoms import VALUES
+from sstep_verify.power.coverage.requirements import why_empty
+from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
+from sstep_verify.reporting.sensitivity.coverage import (
+    CROSSED,
+    Cells,
+    CoverageDocument,
+    CoverageRow,
+    MirrorRow,
+)
+
+FREEDOMS = tuple(name for name in VALUES if name not in ("task", "kernel"))
+
+
+def added(cells: Cells, pairs: dict[str, int], row: Mapping[str, str], told: Mapping[str, float]) -> None:
+    """Count a run: its row of freedoms, and the ratio of each check that decided it, infinite if failed."""
+    for check, ratio in told.items():
+        found = cells.setdefault(f"{check} {row['task']} {row['kernel']}", {})
+        for name in FREEDOMS:
+            key = f"{name}={row[name]}"
+            decided, largest = found.get(key, (0, 0.0))
+            found[key] = decided + 1, max(largest, ratio)
+    for one, other in pairs_of(row) if told else ():
+        pairs[named((one, other))] = pairs.get(named((one, other)), 0) + 1
+
+
+def named(pair: Pair) -> str:
+    """A pair of values of two freedoms in words."""
+    return ", ".join(f"{name} = {value or 'none'}" for name, value in pair)
+
+
+def joined(parts: Iterable[Cells]) -> Cells:
+    """The cells of several pieces together."""
+    whole: Cells = {}
+    for part in parts:
+        for place, found in part.items():
+            known = whole.setdefault(place, {})
+            for key, (decided, largest) in found.items():
+                before = known.get(key, (0, 0.0))
+                known[key] = before[0] + decided, max(before[1], largest)
+    return whole
+
+
+def rows(cells: Cells) -> Iterator[CoverageRow]:
+    """A row for every check and value of a freedom: decided runs, or a reason, of each task and kernel."""
+    for check, name in product(CHECKS, FREEDOMS):
+        for value in VALUES[name]:
+            counts, largest, reasons = list[int](), 0.0, dict[str, str]()
+            for place in CROSSED:
+                task, kernel = place.split()
+                decided, ratio = cells.get(f"{check} {place}", {}).get(f"{name}={value}", (0, 0.0))
+                counts.append(decided)
+                largest = max(largest, ratio)
+                why = why_empty(check, {name: value, "task": task, "kernel": kernel}) if not decided else ""
+                reasons |= {place: why} if why else {}
+            yield CoverageRow(check, name, value, tuple(counts), largest, reasons)
+
+
+def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
+    """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
+    cells, pairs = joined(one.cells for one in outcomes), Counter[str]()
+    tried, refused = Counter[str](), Counter[str]()
+    for one in outcomes:
+        pairs.update(one.pairs)
+        tried.update(one.planted)
+        refused.update(one.refused)
+    if not pairs:
+        return None
+    table, apart = tuple(rows(cells)), design()[1]
+    possible = [pair for pair in all_pairs() if pair not in apart]
+    return CoverageDocument(
+        pairs=len(possible),
+        apart=len(apart),
+        unmet=tuple(told for pair in possible if (told := named(pair)) not in pairs),
+        mirror=tuple(MirrorRow(name, made, refused[name]) for name, made in sorted(tried.items())),
+        rows=table,
+    )

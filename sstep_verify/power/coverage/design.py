@@ -1,0 +1,71 @@
+"""Rows of values in which every two values of two freedoms meet: a greedy pairwise covering design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from sstep_verify.power.coverage.freedoms import VALUES
+from sstep_verify.power.coverage.rules import left_by
+
+Value = tuple[str, str]
+Pair = tuple[Value, Value]
+
+TRIES = 4
+"""Rows that are looked at for each that is taken."""
+
+
+def all_pairs() -> list[Pair]:
+    """Every two values of two freedoms."""
+    values = [(name, value) for name, known in VALUES.items() for value in known]
+    return [(one, other) for one, other in combinations(values, 2) if one[0] != other[0]]
+
+
+def pairs_of(row: Mapping[str, str]) -> Iterable[Pair]:
+    """The pairs that meet in a row."""
+    return combinations([(name, row[name]) for name in VALUES], 2)
+
+
+def drawn_row(
+    generator: np.random.Generator, given: Mapping[str, str], wished: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], str]:
+    """A row with some values given, the others as wished where the rules leave that, else drawn.
+
+    Or an empty row, and why there is none.
+    """
+    left, why = left_by(VALUES | {name: (value,) for name, value in given.items()})
+    if why:
+        return {}, why
+    for name in generator.permutation(list(VALUES)).tolist():
+        if len(left[name]) > 1:
+            value = (wished or {}).get(name)
+            place = left[name].index(value) if value in left[name] else generator.integers(len(left[name]))
+            left, why = left_by(left | {name: (left[name][int(place)],)})
+    return {name: value for name, (value,) in left.items()}, ""
+
+
+@cache
+def design(seed: int = 0) -> tuple[tuple[dict[str, str], ...], dict[Pair, str]]:
+    """The rows, and the pairs that cannot meet with the reason.
+
+    Each row is made for a pair that is still to be met; of some such rows that one is taken in which most
+    pairs meet for the first time.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    missing = dict.fromkeys(all_pairs())
+    rows, apart = list[dict[str, str]](), dict[Pair, str]()
+    while missing:
+        pair = next(iter(missing))
+        tried = [drawn_row(generator, dict(pair)) for _ in range(TRIES)]
+        if tried[0][1]:
+            apart[pair] = tried[0][1]
+            del missing[pair]
+            continue
+        best = max((row for row, _ in tried), key=lambda row: sum(one in missing for one in pairs_of(row)))
+        rows.append(best)
+        for one in pairs_of(best):
+            missing.pop(one, None)
+    return tuple(rows), apart

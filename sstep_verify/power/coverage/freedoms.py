@@ -1,0 +1,155 @@
+"""The freedoms of a solver and of a case, by name, with the values that are told apart.
+
+What a solver may declare is read from the fields of `Declaration`, what a campaign may plan from those of
+`Case`: a field that stands in none of these tables is no freedom that a study covers, and a test says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import scipy.sparse
+
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import KNOWN, Declaration
+from sstep_verify.scenarios.draws import KERNEL_NAMES
+from sstep_verify.scenarios.scenario import TASKS
+
+Row = Mapping[str, str]
+"""A value of every freedom."""
+
+NO, YES = "no", "yes"
+SWITCH = (NO, YES)
+
+OWN_EXCHANGES = ("reduce-scatter", "gram", "support", "kept-gram", "column-cache")
+"""Exchanges that the production solver alone makes."""
+
+DECLARED: dict[str, tuple[str, ...]] = {
+    **KNOWN,
+    "clamped": SWITCH,
+    "function_ulps": ("at most 1", "more"),
+    "data_rounding": SWITCH,
+    "summation": ("any", "pairwise", "blocked"),
+    "panels": SWITCH,
+    "blocks": SWITCH,
+    "log": SWITCH,
+    "probes": SWITCH,
+    "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
+    "gram_rows": SWITCH,
+    "cache_words": SWITCH,
+    "recompute": SWITCH,
+    "ranks": ("1", "several"),
+    "state": ("", "weights", "gradient", "residual"),
+    "scaled": SWITCH,
+    "level": ("0", "1", "2", "3"),
+}
+"""What a solver may declare, by field of `Declaration`."""
+
+NO_FREEDOM = {
+    "name": "a name: it stands in messages and nothing is derived from it",
+    "options": "shown to readers: nothing is derived from it",
+}
+"""Fields of `Declaration` that are no freedom, and why."""
+
+PLANNED: dict[str, tuple[str, ...]] = {
+    "block": ("1", "several"),
+    "s": ("1", "up to m", "above m"),
+    "iterations": ("one window", "whole windows", "a short last one", "long"),
+    "start": ("0", "later"),
+    "initial": ("zeros", "others"),
+    "points": ("end", "windows"),
+    "windows": ("few", "all"),
+    "unit": ("1", "s"),
+    "variants": SWITCH,
+    "claims": SWITCH,
+    "replay_limit": ("float64", "exact"),
+    "storage": ("dense", "csr"),
+    "range": ("near 1", "whole"),
+    "data": ("spread", "cancelling", "ulp apart", "still"),
+    "written": ("binary", "decimals"),
+}
+"""What a case may be, and how its data are."""
+
+FIELDS = {
+    "problem": ("storage", "range", "data"),
+    "stream": ("block",),
+    "s_values": ("s",),
+    "declaration": tuple(DECLARED),
+    **{name: (name,) for name in ("iterations", "points", "variants", "claims", "windows", "replay_limit")},
+    **{name: (name,) for name in ("start", "initial", "unit")},
+}
+"""Freedoms by the field of `Case` that holds them."""
+
+NO_PLAN = {
+    "id": "a name: it stands in messages",
+    "replay_command": "a command: it stands in messages",
+    "diagnose": "mistakes are looked for after a verdict, which they do not change",
+    "short": "the length of short runs: those of a study are shorter than any of it",
+    "seed": "the seed of a sample of windows, of the same runs",
+}
+"""Fields of `Case` that are no freedom, and why."""
+
+CORES = ("", "Haswell", "Prescott")
+"""Processor kinds for which matrices are multiplied, by OpenBLAS's names; its own choice if empty."""
+
+CORE = "OPENBLAS_CORETYPE"
+"""Variable of the environment that OpenBLAS reads as it is loaded."""
+
+VALUES: dict[str, tuple[str, ...]] = {
+    **{"task": TASKS, "kernel": KERNEL_NAMES, "processor": CORES},
+    **DECLARED,
+    **PLANNED,
+}
+"""All freedoms with their values."""
+
+
+def declared_values(declaration: Declaration) -> dict[str, str]:
+    """The values that a declaration has of each of its freedoms."""
+    found = {name: getattr(declaration, name) for name in DECLARED}
+    found |= {
+        "function_ulps": DECLARED["function_ulps"][declaration.function_ulps > 1.0],
+        "summation": declaration.summation.partition(":")[0],
+        "ranks": DECLARED["ranks"][declaration.ranks > 1],
+        "state": "+".join(declaration.state),
+        "level": str(declaration.level),
+    }
+    return {name: _told(value) for name, value in found.items()}
+
+
+def _told(value: Any) -> str:
+    return value if isinstance(value, str) else SWITCH[bool(value)]
+
+
+def planned_values(case: Case, s: int, data: str, wide: bool, written: str) -> dict[str, str]:
+    """The values that a case has of each of its freedoms; of its data those that are given."""
+    length, samples = case.iterations, case.problem.samples
+    tail = "whole windows" if length % s == 0 else "a short last one"
+    return {
+        "block": PLANNED["block"][case.stream.block > 1],
+        "s": "1" if s == 1 else "up to m" if s <= samples else "above m",
+        "iterations": "long" if length >= LONG else "one window" if length <= s else tail,
+        "start": PLANNED["start"][case.start > 0],
+        "initial": PLANNED["initial"][case.initial is not None and bool(case.initial.any())],
+        "points": PLANNED["points"][bool(case.points)],
+        "windows": PLANNED["windows"][case.windows > FEW],
+        "unit": PLANNED["unit"][case.unit > 1],
+        "variants": _told(case.variants),
+        "claims": _told(case.claims),
+        "replay_limit": PLANNED["replay_limit"][case.replay_limit > 0],
+        "storage": PLANNED["storage"][scipy.sparse.issparse(case.problem.data)],
+        "range": PLANNED["range"][wide],
+        "data": data,
+        "written": written,
+        "processor": os.environ.get(CORE, ""),
+        "task": case.problem.loss.task,
+        "kernel": case.problem.kernel.name,
+    }
+
+
+LONG = 200
+"""Iterations from which on a run is long: a stands still in many of its windows."""
+
+FEW = 4
+"""Windows that a campaign samples of a run."""

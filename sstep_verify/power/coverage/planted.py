@@ -1,0 +1,154 @@
+"""The mirror of the table: the same runs with a defect that the check's own verdict was certain to show.
+
+A verdict is PASS only where the check's planted defect would have been seen on this very run. It is planted
+here: in the solver's steps where these are its own, else in what a run leaves. A check that does not refuse
+it then breaks its own promise.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.defects.mutation import Mutation, left_out
+from sstep_verify.power.coverage.cases import Planned
+from sstep_verify.power.legal.solver import LegalSolver
+from sstep_verify.quantities import CURVATURE, KERNEL, STALE
+from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.trajectory import Trajectory
+
+Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
+
+STEPS = (STALE, CURVATURE, KERNEL)
+"""Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
+
+NO_CLIP = Mutation("clip left out", leak=1, upper=None)
+NO_PRODUCTS = Mutation("products with a left out", stale=0, kernel=0, kernel_overlap=0)
+
+
+def _cut(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    return replace(made, iterations=made.iterations[:-1], alphas=made.alphas[:-1], stopped="iterations")
+
+
+def _still(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    return replace(made, alphas=np.repeat(made.alphas[:1], len(made.alphas), axis=0))
+
+
+def _entries(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    panels = {begin: replace(one, entries=2 * one.entries + 1) for begin, one in made.panels.items()}
+    return replace(made, panels=panels)
+
+
+def _counts(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    return replace(made, counters=made.counters | {"collectives": 2 * made.length + 7})
+
+
+def _digests(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    found = {k: (*digests[:-1], digests[-1][::-1]) for k, digests in made.fingerprints.items()}
+    return replace(made, fingerprints=found)
+
+
+def _state(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    kept = {name: np.repeat(one[:1], len(one), axis=0) for name, one in made.state.items()}
+    return replace(made, state=kept)
+
+
+def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    earlier = solver.run(replace(request, iterations=0, record=(), log=False, probes=False))
+    return replace(made, claims=earlier.claims)
+
+
+def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    alphas = np.nextafter(made.alphas, made.alphas + 1)
+    alphas[0] = made.alphas[0]
+    return replace(made, alphas=alphas)
+
+
+def _always(request: RunRequest) -> bool:
+    return True
+
+
+def _windowed(request: RunRequest) -> bool:
+    return request.s > 1
+
+
+LEFT: dict[str, tuple[str, Change]] = {
+    "contract": ("a run cut short", _cut),
+    "optimum": ("a run that made no step", _still),
+    "kernel-entries": ("other entries", _entries),
+    "message-count": ("communication in every iteration", _counts),
+    "rank-coherence": ("a rank that goes its own way", _digests),
+    "residual-gap": ("a state that is not updated", _state),
+    "claim-honesty": ("the value of an earlier a", _claims),
+}
+"""What is planted in what runs leave, by check."""
+
+
+class PlantedSolver:
+    """A solver with a defect.
+
+    Parameters
+    ----------
+    right, wrong : Solver
+        The solver, and the one that makes those runs that are wrong.
+    wanted : callable
+        Which runs are wrong, by request.
+    change : callable, optional
+        What becomes of them then.
+    """
+
+    def __init__(
+        self,
+        right: Solver,
+        wrong: Solver,
+        wanted: Callable[[RunRequest], bool],
+        change: Change | None = None,
+    ):
+        self._right, self._wrong, self._wanted, self._change = right, wrong, wanted, change
+        self.declaration = right.declaration
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """The run, wrong if it is to be."""
+        if not self._wanted(request):
+            return self._right.run(request, observe)
+        made = self._wrong.run(request, observe)
+        return self._change(self._wrong, request, made) if self._change else made
+
+
+def planted(check: str, plan: Planned, generator: np.random.Generator) -> tuple[str, Solver] | None:
+    """The solver of a plan with a defect that a check has to refuse; None where none can be planted."""
+    right, drawn, s = plan.solver, plan.drawn, plan.case.s_values[0]
+    if check in LEFT:
+        name, change = LEFT[check]
+        return name, PlantedSolver(right, right, _always, change)
+    digest = plan.case.problem.digest
+
+    def transformed(request: RunRequest) -> bool:
+        return bool(request.variant) or request.problem.digest != digest or request.start > plan.case.start
+
+    if check == "metamorphic-exact":
+        return "other bits", PlantedSolver(right, right, transformed, _ulp)
+    if check == "determinism":
+        turns = itertools.cycle((False, True))
+        return "other bits", PlantedSolver(right, right, lambda request: next(turns), _ulp)
+    if drawn is None:
+        return None
+    mutation, wanted = left_out(STALE), _always
+    if check == "box":
+        mutation = NO_CLIP
+    elif check == "metamorphic-bounded":
+        mutation, wanted = NO_PRODUCTS, transformed
+    elif check == "sstep-equals-classical":
+        mutation = left_out(KERNEL)
+        wanted = _windowed
+    elif check == "trajectory":
+        mutation = left_out(KERNEL if s > 1 else CURVATURE)
+    else:
+        mutation = left_out(STEPS[int(generator.integers(2 + (s > 1)))])
+    if drawn.declaration.state and not mutation.stale:
+        mutation = left_out(CURVATURE)  # there is no stale product in a step from what is carried
+    wrong = LegalSolver(replace(drawn, planted=mutation))
+    return mutation.name, PlantedSolver(right, wrong, wanted)

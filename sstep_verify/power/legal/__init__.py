@@ -1,0 +1,1 @@
+"""One small correct solver for everything that a solver may declare, every operation one IEEE operation."""

@@ -1,0 +1,118 @@
+"""Sums, and solves of block systems, in an order that is drawn; every operation one IEEE operation."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.power.legal.draws import Drawn
+
+
+class Sums:
+    """Sums and inner products in a type and an order.
+
+    Parameters
+    ----------
+    kind : type
+        numpy.float32 or numpy.float64.
+    order : str
+        One of `ORDERS`.
+    rng : numpy.random.Generator
+        Shuffles.
+    """
+
+    def __init__(self, kind: Any, order: str, rng: np.random.Generator) -> None:
+        self._kind, self._order, self._rng = kind, order, rng
+
+    def dot(self, one: Any, other: Any) -> Any:
+        """``sum_k one_k other_k``; with order fused, every product and sum is rounded once."""
+        pairs = list(zip(one, other, strict=True))
+        held = self._kind is not np.longdouble and self._order == "fused"  # float64 holds no longdouble
+        if held and all(np.isfinite(x) and np.isfinite(z) for x, z in pairs):
+            total = self._kind(0)
+            for x, z in pairs:
+                total = self._fused(x, z, total)
+            return total
+        return self.add([x * z for x, z in pairs])
+
+    def _fused(self, x: Any, z: Any, total: Any) -> Any:
+        if not np.isfinite(total):
+            return total
+        exact = Fraction(float(x)) * Fraction(float(z)) + Fraction(float(total))
+        try:
+            return self._kind(float(exact))
+        except OverflowError:
+            return self._kind(np.inf) if exact > 0 else self._kind(-np.inf)
+
+    def add(self, terms: Any) -> Any:
+        """Sum of numbers of the type."""
+        terms, zero = list(terms), self._kind(0)
+        match self._order:
+            case "reversed":
+                terms.reverse()
+            case "shuffled":
+                self._rng.shuffle(terms)
+            case "ascending":
+                terms.sort(key=float)  # all negative ones first: the largest cancellation
+            case "pairwise":
+                while len(terms) > 1:
+                    terms = [sum(terms[k : k + 2][1:], terms[k]) for k in range(0, len(terms), 2)]
+            case "blocked":
+                terms = [sum(terms[k + 1 : k + 3], terms[k]) for k in range(0, len(terms), 3)]
+            case "compensated":
+                return self._compensated(terms)
+        return sum(terms[1:], terms[0]) if terms else zero
+
+    def _compensated(self, terms: list[Any]) -> Any:
+        total = lost = self._kind(0)
+        for term in terms:
+            larger = total + term
+            part = (total - larger) + term if abs(total) >= abs(term) else (term - larger) + total
+            total, lost = larger, lost + part
+        return total + lost
+
+
+def solved(drawn: Drawn, sums: Sums, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Solution by the declared factorisation, None where it breaks down."""
+    if drawn.declaration.factorisation == "cholesky":
+        return _by_cholesky(sums, system, right)
+    return _by_elimination(kind, system, right, drawn.declaration.factorisation == "lu", drawn.choices)
+
+
+def _by_cholesky(sums: Sums, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    size = right.size
+    L, x = np.zeros_like(system), right.copy()
+    for j in range(size):
+        pivot = sums.add([system[j, j], *(-L[j, :j] * L[j, :j])])
+        if not pivot > 0:
+            return None
+        L[j, j] = np.sqrt(pivot)
+        for i in range(j + 1, size):
+            L[i, j] = sums.add([system[i, j], *(-L[i, :j] * L[j, :j])]) / L[j, j]
+    for j in range(size):
+        x[j] = sums.add([x[j], *(-L[j, :j] * x[:j])]) / L[j, j]
+    for j in reversed(range(size)):
+        x[j] = sums.add([x[j], *(-L[j + 1 :, j] * x[j + 1 :])]) / L[j, j]
+    return x
+
+
+def _by_elimination(
+    kind: Any, system: np.ndarray, right: np.ndarray, pivoted: bool, choices: dict[str, Any]
+) -> np.ndarray | None:
+    A, x, size = system.copy(), right.copy(), right.size
+    for k in range(size):
+        best = k + int(np.argmax(np.abs(A[k:, k]))) if pivoted else k
+        A[[k, best]], x[[k, best]] = A[[best, k]], x[[best, k]]
+        if A[k, k] == 0:
+            return None
+        for i in range(k + 1, size):
+            factor = A[i, k] * (kind(1) / A[k, k]) if choices["reciprocal"] else A[i, k] / A[k, k]
+            A[i, k + 1 :] -= factor * A[k, k + 1 :]
+            x[i] -= factor * x[k]
+    for k in reversed(range(size)):
+        for j in range(k + 1, size):
+            x[k] = x[k] - A[k, j] * x[j]
+        x[k] = x[k] / A[k, k]
+    return x

@@ -1,0 +1,145 @@
+"""A correct solver that makes, writes down and reports whatever it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+from sstep_verify.power.legal.arithmetic import Sums
+from sstep_verify.power.legal.carried import Carried
+from sstep_verify.power.legal.draws import TYPES, Drawn
+from sstep_verify.power.legal.orders import kernel_matrix, made_window
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.recording import kept, record, start_vector
+from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
+
+DECIMALS = 6
+"""Of a run that is written down in decimals."""
+
+
+class LegalSolver:
+    """The solver of a draw.
+
+    Parameters
+    ----------
+    drawn : Drawn
+        What is drawn; its problem and stream are those of each request.
+    tolerance : float
+        Gap (K-SVM) or residual (K-RR), as the solver evaluates it, from which on a run says that it ended
+        by its tolerance; none does if negative.
+    """
+
+    def __init__(self, drawn: Drawn, tolerance: float = -1.0):
+        self._drawn, self._tolerance, self.declaration = drawn, tolerance, drawn.declaration
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run; `observe` is called at every recorded iteration and may end it.
+
+        Raises
+        ------
+        InputError
+            If a factorisation fails.
+        """
+        drawn, declared = replace(self._drawn, problem=request.problem), self.declaration
+        kind: Any = TYPES[declared.precision]
+        sums = Sums(kind, drawn.order, np.random.Generator(np.random.PCG64(0)))  # the same bits every time
+        scale, matrix = drawn.choices.get("scale", 1), kernel_matrix(drawn, sums)
+        initial, steps = start_vector(request, declared.precision), list[Any]()
+        carried = Carried(drawn, sums, matrix, initial.astype(kind)) if declared.state else None
+        states = [carried.values] if carried else []
+
+        def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
+            draws = request.stream.blocks(request.start + begin, request.start + end)
+            for first in range(0, len(draws), request.s):
+                if carried and declared.recompute and not (begin + first) // request.s % declared.recompute:
+                    carried.form(alpha.astype(kind))
+                blocks = draws[first : first + request.s]
+                alpha, made = made_window(drawn, sums, matrix * kind(scale), alpha, blocks, carried)
+                if len(made) < len(blocks):
+                    raise InputError(f"{request.problem.name}: a factorisation failed")
+                steps.extend(made)
+            states.extend([carried.values] if carried else [])
+            return alpha
+
+        made = record(request, initial / scale if scale != 1 else initial, advance, observe)
+        if carried:
+            made = replace(made, state={carried.name: kept(np.array(states[: len(made.alphas)]))})
+        if scale != 1 or drawn.choices.get("decimals"):
+            made = _written(made, initial, scale, bool(drawn.choices.get("decimals")))
+        blocks = request.stream.blocks(request.start, request.start + made.length)
+        if request.expose_panels and declared.exposes:
+            made = replace(made, panels=dict(_panels(made, blocks, kept(matrix), declared.panels)))
+        if steps and (request.log or request.probes):
+            values, *used = (kept(np.array(one)) for one in zip(*steps, strict=True))
+            probes = Probes(kept(matrix)[blocks], *used) if request.probes else None
+            made = replace(made, log=values if request.log else None, probes=probes)
+        made = replace(made, **self._told_of_ranks(request, made, blocks))
+        return replace(made, **self._claimed(drawn, sums, matrix, made))
+
+    def _told_of_ranks(self, request: RunRequest, made: Trajectory, blocks: np.ndarray) -> dict[str, Any]:
+        """Counts of exchange allreduce, and the digest of every rank."""
+        declared, problem = self.declaration, request.problem
+        norms = problem.kernel.of_distance and declared.rbf == "norm-expansion"
+        ends = range(0, made.length, request.s)
+        columns = sum(np.unique(blocks[first : first + request.s]).size for first in ends)
+        collectives = len(ends) + norms
+        counts = {"windows": len(ends), "panel columns": columns, "collectives": collectives}
+        words = problem.samples * (columns + norms) + 2 * collectives
+        digests = [(fingerprint(alpha),) * declared.ranks for alpha in made.alphas]
+        return {
+            "counters": counts | {"words": words},
+            "fingerprints": dict(zip(made.iterations.tolist(), digests, strict=True)),
+        }
+
+    def _claimed(self, drawn: Drawn, sums: Sums, matrix: np.ndarray, made: Trajectory) -> dict[str, Any]:
+        """What the solver says of its last a, each value from sums of its own."""
+        problem, kind = drawn.problem, matrix.dtype.type
+        alpha = made.final.astype(kind)
+        products = np.array([sums.dot(row, alpha) for row in matrix], dtype=kind)
+        if problem.is_svm:
+            loss, signs = problem.hinge, problem.targets.astype(kind)
+            products = np.array([sums.dot(row, signs * alpha) for row in matrix], dtype=kind) * signs
+            half, C = sums.dot(alpha, products) / kind(2), kind(loss.C)
+            lost = np.maximum(kind(1) - products, kind(0))
+            primal = half + C * sums.add(lost if loss.power == 1 else lost * lost)
+            own = sums.dot(alpha / (kind(4) * C), alpha) if loss.shift else kind(0)
+            dual = sums.add(alpha) - half - own
+            found = {"primal": primal, "dual": dual, "gap": primal - dual, "objective": -dual}
+        else:
+            over, m = products / kind(problem.ridge.penalty), kind(problem.samples)
+            residual = problem.targets.astype(kind) - over - m * alpha
+            found = {"residual": np.sqrt(sums.dot(residual, residual))}
+        reached = float(found["gap" if problem.is_svm else "residual"]) <= self._tolerance
+        claims = {name: Claim(float(value)) for name, value in found.items()}
+        return {
+            "claims": claims | {"iterations": Claim(made.length)},
+            "stopped": "tolerance" if reached and made.stopped == "iterations" else made.stopped,
+        }
+
+
+def _panels(
+    made: Trajectory, blocks: np.ndarray, matrix: np.ndarray, whole: bool
+) -> Iterator[tuple[int, Panel]]:
+    """The kernel rows of every recorded window, or their entries among its own coordinates."""
+    for begin, end in made.windows():
+        columns = np.unique(blocks[begin:end])
+        if whole:
+            yield begin, Panel(columns, matrix[columns])
+        else:
+            yield begin, Panel(columns, matrix[np.ix_(columns, columns)], columns)
+
+
+def _written(made: Trajectory, initial: np.ndarray, scale: int, decimals: bool) -> Trajectory:
+    """A run whose a is a product with a scale, or printed, and how far it may be off by that."""
+    exact = made.alphas.astype(np.longdouble) * scale  # a longdouble holds the products of both types
+    values = exact.astype(np.float64)
+    if decimals:
+        values = np.array([[float(f"{value:.{DECIMALS}f}") for value in row] for row in values])
+    values[0] = initial
+    errors = np.spacing(np.abs(values)) + decimals * 0.5 * 10.0**-DECIMALS
+    errors[0] = 0.0
+    return replace(made, alphas=values, rounding=errors)

@@ -1,0 +1,167 @@
+"""The coverage table: freedoms read from the types, a design in which all pairs meet, cells, reasons, mirror."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import KNOWN, Declaration
+from sstep_verify.power.alarms import groups, study
+from sstep_verify.power.coverage import cells
+from sstep_verify.power.coverage.cases import planned
+from sstep_verify.power.coverage.design import all_pairs, design, drawn_row, pairs_of
+from sstep_verify.power.coverage.freedoms import (
+    CORE,
+    DECLARED,
+    FIELDS,
+    NO_FREEDOM,
+    NO_PLAN,
+    PLANNED,
+    VALUES,
+)
+from sstep_verify.power.coverage.requirements import NOT_PRINTED, PRINTED, REQUIRED, why_empty
+from sstep_verify.power.coverage.rules import RULES, left_by
+from sstep_verify.reporting.sensitivity.alarms import AlarmUnit
+from sstep_verify.reporting.sensitivity.coverage import (
+    CROSSED,
+    ENOUGH,
+    CoverageDocument,
+    CoverageRow,
+    MirrorRow,
+)
+from sstep_verify.verdict import Status
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+SEED = 11
+RUNS = 36
+
+
+@pytest.fixture(scope="module")
+def document():
+    """Runs of the design, on this processor and on another one."""
+    here, there = AlarmUnit("design", SEED, 0, RUNS), AlarmUnit("design Prescott", SEED, 0, 9)
+    return study.summary([study.run(here), study.run(there)])
+
+
+def test_every_field_of_a_declaration_and_of_a_case_is_a_freedom_or_has_a_reason():
+    assert {one.name for one in fields(Declaration)} == set(DECLARED) | set(NO_FREEDOM)
+    assert {one.name for one in fields(Case)} == set(FIELDS) | set(NO_PLAN)
+    assert not set(DECLARED) & set(NO_FREEDOM)
+    assert not set(FIELDS) & set(NO_PLAN)
+    assert {name: DECLARED[name] for name in KNOWN} == KNOWN  # a new value is a new row
+    assert {freedom for held in FIELDS.values() for freedom in held} <= set(VALUES)
+    assert set(PLANNED) - {"written"} <= {freedom for held in FIELDS.values() for freedom in held}
+
+
+def test_all_pairs_of_freedoms_meet_in_rows_that_obey_every_rule():
+    rows, apart = design()
+    met = {pair for row in rows for pair in pairs_of(row)}
+    assert met | set(apart) == set(all_pairs())
+    assert not met & set(apart)
+    assert len(all_pairs()) == sum(
+        len(VALUES[one]) * len(VALUES[two]) for one, two in combinations(VALUES, 2)
+    )
+    assert len(rows) < 150
+    for row in rows:
+        assert all(row[one.name] not in one.values or row[one.other] in one.left for one in RULES)
+
+
+def test_what_cannot_meet_is_told_by_a_rule():
+    rules = {rule.why for rule in RULES}
+    _, apart = design()
+    assert set(apart.values()) <= rules
+    assert apart[("task", "krr"), ("state", "gradient")] == "a residual is what K-RR has"
+    assert drawn_row(np.random.Generator(np.random.PCG64(0)), {"level": "0", "log": "yes"})[1] in rules
+    assert left_by(VALUES)[0] == VALUES  # no value is impossible alone
+
+
+def test_a_row_is_read_back_from_the_solver_and_the_case_made_for_it():
+    generator = np.random.Generator(np.random.PCG64(SEED))
+    for row in design()[0][::5]:
+        row = row | {"processor": os.environ.get(CORE, "")}
+        made = planned(generator, row).row
+        assert set(made) == set(VALUES)
+        same = {name for name, value in row.items() if made[name] == value}
+        assert set(row) - same <= {"initial", "claims"}, (
+            row
+        )  # a start drawn as zeros; a claim not to be had
+
+
+def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document):
+    assert document.made == RUNS + 9
+    assert [(one.unit.first, one.check, one.reason) for one in document.alarms] == []
+    assert document.judged > document.made // 2
+    assert document.coverage is not None
+    assert document.coverage.missed == []
+    assert sum(one.made for one in document.coverage.whole) > RUNS
+    assert {one.name.partition(":")[0] for one in document.coverage.whole} >= {
+        *("contract", "determinism", "metamorphic-exact", "claim-honesty", "window-replay", "box"),
+    }
+
+
+def test_cells_are_counted_by_decided_runs_alone(document):
+    table = {(row.check, row.freedom, row.value): row for row in document.coverage.rows}
+    assert len(table) == len(CHECKS) * sum(len(VALUES[name]) for name in cells.FREEDOMS)
+    assert all(row.largest <= 1.0 for row in table.values())
+    for check in CHECKS:
+        counts = {
+            sum(sum(table[check, name, value].decided) for value in VALUES[name]) for name in DECLARED
+        }
+        assert len(counts) == 1, check  # every decided run has one value of each freedom
+    assert 0 < sum(table["determinism", "processor", "Prescott"].decided) <= 9
+    assert sum(table["box", "log", "no"].decided[6:]) == 0
+    assert set(table["box", "log", "no"].reasons.values()) == {"K-RR has no box"}
+
+
+def test_vacuous_and_inconclusive_verdicts_decide_nothing():
+    judged = groups.of_a_design(np.random.Generator(np.random.PCG64(SEED)), 1)
+    settled = {one.check for one in judged.comparisons if one.status in (Status.PASS, Status.FAIL)}
+    assert set(judged.ratios) == settled
+    assert settled < {one.check for one in judged.comparisons}
+
+
+def test_no_reason_is_given_for_a_cell_that_has_decided_runs(document):
+    found = [
+        (row.check, row.freedom, row.value, place)
+        for row in document.coverage.rows
+        for place, decided in zip(CROSSED, row.decided, strict=True)
+        if decided
+        and why_empty(
+            row.check, {row.freedom: row.value, **dict(zip(("task", "kernel"), place.split(), strict=True))}
+        )
+    ]
+    assert found == []
+
+
+def test_reasons_are_of_checks_that_there_are():
+    assert {check for one in REQUIRED for check in one.checks} <= set(CHECKS)
+    assert sorted((*PRINTED, *NOT_PRINTED)) == sorted(CHECKS)
+    assert why_empty("kernel-entries", {"level": "1"})
+    assert not why_empty("kernel-entries", {"level": "2"})
+    assert why_empty("step-replay", {"precision": "longdouble"}) == "float64 holds no longdouble"
+    assert why_empty("step-replay", {"level": "0"})
+
+
+def test_the_sentence_counts_cells_that_are_neither_covered_nor_explained():
+    counts = (ENOUGH, ENOUGH - 1, 0, 0, 40, 40, 40, 40, 40)
+    row = CoverageRow("box", "log", "yes", counts, 0.5, {CROSSED[3]: "no such thing"})
+    found = CoverageDocument(7, 2, ("one pair",), (MirrorRow("box: clip", 3, 2),), (row,))
+    assert found.sentence == (
+        "covered 6 of 9 cells of check, freedom, task and kernel by 30 decided runs each, 1 explained, 2 neither; "
+        "6 of 7 pairs of freedoms met, 2 cannot; 2 of 3 planted defects refused"
+    )
+    assert found.neither == [
+        f"box, log = yes, {CROSSED[1]}: 29 decided",
+        f"box, log = yes, {CROSSED[2]}: 0 decided",
+    ]
+    assert found.missed == ["box: clip: 1 of 3 not refused"]
+    assert row.texts[0] == "30 (< 9.5%)"
+    assert row.texts[3] == "no such thing"
+    assert "| check | box | 0.5 |" in found.in_words
