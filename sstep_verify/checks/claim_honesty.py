@@ -3,16 +3,19 @@
 Compared are the values a run reports about its last a (``Trajectory.claims``), and what it predicts for the
 training samples, with enclosures of the true ones. A correct solver may err by evaluating them in its
 precision, in any order, and by the decimals it prints; the bounds are those of bounds/optimum/svm.py,
-bounds/optimum/ridge.py and bounds/optimum/predictions.py.
+bounds/optimum/ridge.py and bounds/optimum/predictions.py. Nothing is promised where a number on the way to
+a value may overflow in its precision (bounds/optimum/overflow.py).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.bounds.optimum.overflow import may_overflow
 from sstep_verify.bounds.optimum.predictions import predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
@@ -161,7 +164,10 @@ def _evaluated(case: Case, vector: np.ndarray) -> dict[str, Evaluated]:
         ridge = ridge_values(case.problem, case.declaration, alpha)
         found = {"gap": ridge.gap, "primal": ridge.primal, "dual": ridge.dual, "residual": ridge.residual}
     dual = found["dual"]
-    return found | {"objective": Evaluated(-dual.value, dual.own, dual.solver)}
+    found |= {"objective": Evaluated(-dual.value, dual.own, dual.solver)}
+    if may_overflow(case.problem, case.declaration, alpha):
+        return {name: replace(value, solver=math.inf) for name, value in found.items()}
+    return found
 
 
 def _finding(
@@ -175,7 +181,7 @@ def _finding(
     bound = known.solver + claim.rounding
     what = f"{who}, true is [{low!r}, {high!r}]; difference"
     if not math.isfinite(claim.value):
-        return Finding(what, math.inf, math.inf, bound)
+        return Finding(what, math.inf if bound < math.inf else 0.0, math.inf, bound)
     # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
@@ -189,5 +195,5 @@ DECLARED = Check(
     planted="the value of an earlier a reported as that of the last",
     runs=runs,
     judge=judge,
-    bounds=("optimum/svm", "optimum/ridge", "optimum/predictions"),
+    bounds=("optimum/svm", "optimum/ridge", "optimum/predictions", "optimum/overflow"),
 )

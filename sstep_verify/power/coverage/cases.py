@@ -193,12 +193,11 @@ def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
 
 
 def _start(generator: np.random.Generator, problem: Problem) -> np.ndarray:
-    """A start vector, of a K-SVM within its box, whose every number all types hold."""
+    """A start vector, of a K-SVM within its box, whose numbers all types hold but for C."""
     if problem.is_svm:
-        start = problem.hinge.C * generator.choice(
-            [0.0, 1.0, 0.5, generator.random()], size=problem.samples
-        )
-        return np.asarray(np.minimum(start.astype(np.float32), problem.hinge.C), dtype=np.float64)
+        C, samples = problem.hinge.C, problem.samples
+        start = C * generator.choice([0.0, 1.0, 0.5, generator.random()], size=samples)
+        return np.asarray(np.minimum(start.astype(np.float32).astype(np.float64), C))
     largest = max(float(np.abs(problem.targets).max()), 2.0**-100)
     start = generator.standard_normal(problem.samples) * largest / problem.samples
     return start.astype(np.float32).astype(np.float64)

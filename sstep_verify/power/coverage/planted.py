@@ -62,7 +62,7 @@ def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory
 
 
 def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    alphas = np.nextafter(made.alphas, made.alphas + 1)
+    alphas = np.nextafter(made.alphas, made.alphas.dtype.type(np.inf))
     alphas[0] = made.alphas[0]
     return replace(made, alphas=alphas)
 
@@ -145,7 +145,7 @@ def planted(check: str, plan: Planned, generator: np.random.Generator) -> tuple[
         mutation = left_out(KERNEL)
         wanted = _windowed
     elif check == "trajectory":
-        mutation = left_out(KERNEL if s > 1 else CURVATURE)
+        mutation = left_out(KERNEL if s > 1 else STALE)
     else:
         mutation = left_out(STEPS[int(generator.integers(2 + (s > 1)))])
     if drawn.declaration.state and not mutation.stale:

@@ -52,9 +52,11 @@ class Sensitivity:
         if self.limits:
             yield from self.limits.sentences
         if self.alarms:
+            # Reports made before runs were crossed with freedoms count VACUOUS ones too.
+            runs = "decided runs of correct solvers" if self.alarms.coverage else "correct runs"
             yield (
-                f"{self.alarms.failed} false alarms in {self.alarms.judged:,} decided runs of correct "
-                f"solvers (at most {self.alarms.upper:.2g} of them, with 95 % confidence)"
+                f"{self.alarms.failed} false alarms in {self.alarms.judged:,} {runs} (at most "
+                f"{self.alarms.upper:.2g} of them, with 95 % confidence)"
             )
         if self.alarms and self.alarms.coverage:
             yield self.alarms.coverage.sentence

@@ -102,7 +102,7 @@ def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document)
     assert document.coverage.missed == []
     assert sum(one.made for one in document.coverage.whole) > RUNS
     assert {one.name.partition(":")[0] for one in document.coverage.whole} >= {
-        *("contract", "determinism", "metamorphic-exact", "claim-honesty", "window-replay", "box"),
+        *("contract", "determinism", "metamorphic-exact", "claim-honesty", "trajectory"),
     }
 
 

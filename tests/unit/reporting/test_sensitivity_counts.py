@@ -9,6 +9,7 @@ import pytest
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
 from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
 from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from sstep_verify.reporting.sensitivity.coverage import CoverageDocument, MirrorRow
 from sstep_verify.reporting.sensitivity.document import Sensitivity
 from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitsDocument
 
@@ -66,9 +67,12 @@ def test_a_rival_is_counted_where_it_has_something_to_say():
 def test_one_failed_correct_run_is_told_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
     assert Sensitivity(alarms=alarms).holds
-    assert "0 false alarms in 9 decided runs of correct solvers" in next(
-        iter(Sensitivity(alarms=alarms).sentences)
-    )
+    assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
+    crossed = replace(alarms, coverage=CoverageDocument(2, 1, (), (MirrorRow("box: clip", 2, 1),), ()))
+    first, second = Sensitivity(alarms=crossed).sentences
+    assert "0 false alarms in 9 decided runs of correct solvers" in first
+    assert "2 of 2 pairs" in second
+    assert Sensitivity(alarms=crossed).broken == ("box: clip: 1 of 2 not refused",)
     failed = Sensitivity(alarms=replace(alarms, failed=1))
     assert not failed.holds
     assert failed.broken == ("correct runs failed: 1 of 9",)
