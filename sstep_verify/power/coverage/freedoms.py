@@ -86,6 +86,7 @@ NO_PLAN = {
     "id": "a name: it stands in messages",
     "replay_command": "a command: it stands in messages",
     "diagnose": "mistakes are looked for after a verdict, which they do not change",
+    "further": "which s are judged by fewer checks: of the same runs the same verdicts",
     "short": "the length of short runs: those of a study are shorter than any of it",
     "seed": "the seed of a sample of windows, of the same runs",
 }
