@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -49,6 +50,24 @@ class MissingExtraError(SstepVerifyError, ImportError):
 
 class OracleDisagreementError(SstepVerifyError, ArithmeticError):
     """Two independent oracles contradict each other; exit code 4."""
+
+
+def visible(text: str, kept: str = "") -> str:
+    """A text in which control characters, and others that are not printed, are shown as Python escapes.
+
+    Parameters
+    ----------
+    text : str
+        What a message quotes: an argument, a name, the words of a program.
+    kept : str
+        Characters that stay as they are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in kept or unicodedata.category(one) == "Zs" else repr(one)[1:-1]
+        for one in text
+    )
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, closest, visible
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -131,7 +131,7 @@ def json_schema(kind: Any, name: str, version: int) -> dict[str, Any]:
 def one_line(message: str) -> str:
     """A message that quotes what a file holds, cut to a length that can be read and with no line breaks."""
     whole = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}..."
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in whole)
+    return visible(whole)
 
 
 def _worded(message: str, values: Any, kind: Any) -> str:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from sstep_verify import __version__
+from sstep_verify.cli.telling.escaping import escaping
 from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest
 from sstep_verify.outputs.paths import shortened
 
@@ -150,6 +151,7 @@ def cli() -> None:
     """
 
 
+@escaping()
 def main() -> None:
     """Run the command line; errors of the user's input end it with one message and exit code 2.
 
@@ -160,6 +162,8 @@ def main() -> None:
     gc.set_threshold(COLLECTED_AT)
     atexit.register(gc.freeze)
     try:
+        if spoilt := [word for word in sys.argv if "\0" in word]:
+            raise InputError(f"the argument {shortened(spoilt[0])} holds a NUL, which no name or text may")
         cli.main(standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, visible
 
 LONGEST_NAME = 255
 """Bytes of a name, where the file system does not say."""
@@ -155,7 +155,7 @@ def is_hidden_path(name: str, target: Path, ending: str) -> bool:
 
 def shortened(path: str | Path) -> str:
     """A path for a message: on one line, its middle left out where it is long."""
-    text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in os.fspath(path))
+    text = visible(os.fspath(path))
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
 
 

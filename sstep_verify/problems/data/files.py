@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from sstep_verify.errors import DataError
+from sstep_verify.errors import DataError, visible
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -50,6 +50,5 @@ def require_regular(path: str | Path, needed: str) -> None:
 
 def short_name(path: str | Path) -> str:
     """The name for a message: unprintable characters escaped, the middle of a long one left out."""
-    name = str(path)
-    name = name if name and name.isprintable() else repr(name)
+    name = visible(str(path)) or "''"
     return name if len(name) <= _SHOWN else f"{name[:80]}...{name[-80:]} ({len(name)} characters)"
