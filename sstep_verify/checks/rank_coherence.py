@@ -60,7 +60,10 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         _judge(case, s, ranks, trajectory)
         for s, trajectory in found.items()
         if (ranks > 1 and case.declaration.level >= 3)
-        or any(len(digests) > 1 for digests in trajectory.fingerprints.values())
+        or any(
+            digests != (fingerprint(trajectory.at(iteration)),)
+            for iteration, digests in trajectory.fingerprints.items()
+        )
         or (trajectory.received is not None and bool((trajectory.received != trajectory.received[0]).any()))
     ]
 

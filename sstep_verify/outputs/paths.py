@@ -93,8 +93,9 @@ def check(output: Output) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{output}: cannot be written: {reason}; name another {kind}") from error
     if found is not None and not (stat.S_ISDIR if output.folder else stat.S_ISREG)(found):
-        there = next((words for test, words in _KINDS.items() if test(found)), "something else")
-        raise InputError(f"{output}: is {there}, but a {kind} is to be written; name another {kind}")
+        raise InputError(
+            f"{output}: is {kind_of(found)}, but a {kind} is to be written; name another {kind}"
+        )
     if not writable:
         raise InputError(f"{output}: {shortened(parent)} is no folder to write in; name another {kind}")
     if (size := len(os.fsencode(target.name))) > longest - _ROOM:
@@ -105,6 +106,11 @@ def check(output: Output) -> Path:
     if found is not None and not output.replace:
         raise InputError(f"{output}: is there already; {output.otherwise}")
     return target
+
+
+def kind_of(mode: int) -> str:
+    """What a path is, in words, by its mode."""
+    return next((words for test, words in _KINDS.items() if test(mode)), "something else")
 
 
 def require_distinct(outputs: Iterable[Output], inputs: Iterable[tuple[str, str | Path]] = ()) -> None:

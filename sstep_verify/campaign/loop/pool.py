@@ -178,12 +178,20 @@ class _Worker:
 def _serve(pipe: Connection, run: Run) -> None:
     """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, ending)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
-    with heard_by(pipe.send):
+    with heard_by(pipe.send), contextlib.suppress(KeyboardInterrupt):
         while (task := pipe.recv()) is not None:
             for message in run(*task):
                 pipe.send(message)
             pipe.send(None)
+
+
+def ending(number: int, _frame: object) -> None:
+    """End as after Ctrl-C, for a signal that would leave temporary folders and programs behind; once."""
+    signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # What follows is no solver's own interrupt.
+    raise KeyboardInterrupt
 
 
 def _end_with_parent() -> None:
@@ -191,4 +199,6 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE_SECONDS)
         os._exit(1)

@@ -33,6 +33,9 @@ from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
 
+REMARKS = "told of its runs"
+"""Fact of a case: what is seen of its runs that no check judges."""
+
 SHRINKING = "a smaller problem"
 """What is told of a case while a smaller problem is looked for."""
 
@@ -133,6 +136,7 @@ def _execute_case(
         if check.id in family.checks or (check.all_runs and not family.is_vector)
     ]
     ids = [check.id for check in checks]
+    getattr(solvers[""], "remarks", {}).clear()
     limit = family.time_limit if is_foreign(family.solver) else 0.0
     made = make_runs(case, checks, solvers, reference, family.tolerance, limit)
     verdicts: list[Verdict] = []
@@ -168,7 +172,7 @@ def _execute_case(
         s=case.s_values,
         reason=reason,
         parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
-        facts=_facts(case, reference, memory_of(spec, case)),
+        facts=_facts(case, reference, memory_of(spec, case)) | _remarks(solvers[""]),
         runs=tuple(made.runs),
         series=(*made.series, *drifts),
         lines=tuple(lines),
@@ -246,6 +250,12 @@ def _smaller(
         kept = None
     told = example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
     return f" {told}" if told else ""
+
+
+def _remarks(solver: Solver) -> dict[str, object]:
+    """What a solver has to tell of its runs of a case, where it is one that does."""
+    told = list(getattr(solver, "remarks", ()))
+    return {REMARKS: told} if told else {}
 
 
 def _counts(declared: Declaration) -> dict[str, int]:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
-from sstep_verify.campaign.verdicts.execute import CaseOutcome, execute_group
+from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.power.statement import power_statement
+from sstep_verify.reporting.results import Case
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.foreign_code import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
@@ -110,7 +111,7 @@ class Verdicts(Kind):
             summary=summary,
             cases=cases,
             verdicts=verdicts,
-            notes=[f"too few comparisons: {line}" for line in short],
+            notes=[*_remarked(cases), *(f"too few comparisons: {line}" for line in short)],
             parameters={
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
@@ -149,6 +150,15 @@ def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     if plan.only or other or not steps_decided(verdicts):
         return ""
     return power_statement(plan.definition.source)
+
+
+def _remarked(cases: Sequence[Case]) -> list[str]:
+    """What was seen of runs that no check judges, each once, with the first case that it was seen in."""
+    told: dict[str, list[str]] = {}
+    for case in cases:
+        for line in cast(list[str], case.facts.get(REMARKS, [])):
+            told.setdefault(line, []).append(case.id)
+    return [f"{ids[0]}{f' and {len(ids) - 1} more' * bool(ids[1:])}: {line}" for line, ids in told.items()]
 
 
 KIND = Verdicts()

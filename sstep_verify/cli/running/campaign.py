@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import signal
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,9 +57,11 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         If options, data or parameters cannot be used.
     """
     from sstep_verify.campaign.loop.partial import Partial
+    from sstep_verify.campaign.loop.pool import ending
     from sstep_verify.campaign.loop.run import Plan
     from sstep_verify.campaign.loop.shards import Shard
     from sstep_verify.campaign.statement.files import stated
+    from sstep_verify.cli.running.ranks import ended_by
     from sstep_verify.errors import InputError, require
     from sstep_verify.outputs import Output, check
     from sstep_verify.reporting import check_destination
@@ -99,10 +102,12 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         beside = folder.with_name(f"{folder.name}.partial" if asked.keeps else f".{folder.name}.judged")
         forced = asked.force or not asked.keeps
         partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps)
+    hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
         plan = _seeded(plan, asked, partial)
         definition = plan.definition
-        results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
+        with ended_by(ending, signal.SIGTERM, *hung_up):
+            results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
         if part:
             written = None
         else:

@@ -64,7 +64,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) 
         On several ranks: code 2 for errors of the input, 4 for others.
     """
     if not in_place.active():
-        with _ended_by(signal.default_int_handler, signal.SIGTERM):
+        with ended_by(signal.default_int_handler, signal.SIGTERM):
             function(SelfCommunicator(), Unwatched())
         return
     slow = f"If the ranks are merely slow to start, pass a larger {START_OPTION} (0: no limit)"
@@ -77,7 +77,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) 
     # then the others go on, since it may wait for them in a collective.
     ended = signal.default_int_handler if world.rank == 0 else job.end_soon
     try:
-        with _ended_by(ended, signal.SIGINT, signal.SIGTERM):
+        with ended_by(ended, signal.SIGINT, signal.SIGTERM):
             function(communicator_of(ObservedComm(world)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
@@ -92,7 +92,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) 
 
 
 @contextlib.contextmanager
-def _ended_by(handler: Any, *signals: signal.Signals) -> Iterator[None]:
+def ended_by(handler: Any, *signals: signal.Signals) -> Iterator[None]:
     """Have signals handled, where this thread may say so."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -14,10 +14,11 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import IO
 
 from sstep_verify.errors import InputError
 from sstep_verify.solvers.adapters.program.description import Program
+from sstep_verify.solvers.adapters.program.orphans import adopting
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""
@@ -51,6 +52,8 @@ class Ended:
         The ends of what it wrote to standard output and standard error.
     started : bool
         Whether there was such a program.
+    escaped : bool
+        Whether processes that had left its process group were still running, and were ended.
     """
 
     code: int
@@ -59,6 +62,7 @@ class Ended:
     output: str = ""
     errors: str = ""
     started: bool = True
+    escaped: bool = False
 
     @property
     def reason(self) -> str:
@@ -113,27 +117,28 @@ def execute(
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
-        output, errors = Path(held) / "output", Path(held) / "errors"
-        with output.open("wb") as out, errors.open("wb") as err:
-            try:
-                process = subprocess.Popen(
-                    list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-                    env={**os.environ, **(variables or {})}, preexec_fn=limit if memory else None,
-                )  # fmt: skip
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
-                code = 127 if isinstance(error, FileNotFoundError) else 126
-                return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
-            timed_out = False
-            try:
-                _await_end(process, time_limit)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-            finally:
-                # Also where it has ended: what it started and left behind goes with it.
-                _end_group(process, timed_out)
-        seconds = time.monotonic() - begin
-        return Ended(process.returncode, seconds, timed_out, _tail(output, tail), _tail(errors, tail))
+    # Files without a name: nothing can be put in their place.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, adopting() as orphans:
+        try:
+            process = subprocess.Popen(
+                list(words), stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+                start_new_session=True, env={**os.environ, **(variables or {})},
+                preexec_fn=limit if memory else None,
+            )  # fmt: skip
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            code = 127 if isinstance(error, FileNotFoundError) else 126
+            return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
+        timed_out = False
+        try:
+            _await_end(process, time_limit)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            seconds = time.monotonic() - begin
+            # Also where it has ended: what it started and left behind goes with it.
+            _end_group(process, timed_out)
+        said = _tail(output, tail), _tail(errors, tail)
+    return Ended(process.returncode, seconds, timed_out, *said, escaped=bool(orphans))
 
 
 def _await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
@@ -167,11 +172,10 @@ def _end_group(process: subprocess.Popen[bytes], ask: bool) -> None:
     process.wait()
 
 
-def _tail(path: Path, most: int) -> str:
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - most))
-        return file.read().decode("utf-8", "replace")
+def _tail(file: IO[bytes], most: int) -> str:
+    size = os.fstat(file.fileno()).st_size
+    file.seek(max(0, size - most))
+    return file.read(most).decode("utf-8", "replace")
 
 
 def set_up(program: Program) -> None:

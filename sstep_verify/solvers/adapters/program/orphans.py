@@ -1,4 +1,4 @@
-"""Processes that a program left, wherever they went: they become children of this process, and are ended."""
+"""Processes that a program left, in whichever session: this process becomes their parent, and ends them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ctypes
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -34,12 +34,12 @@ def adopting() -> Iterator[list[int]]:
     finally:
         limit = time.monotonic() + PATIENCE
         # One that is ended leaves its own children to us.
-        while (left := {key: one for key, one in _children().items() if key not in before}) and time.monotonic() < limit:
+        while (left := _children(before)) and time.monotonic() < limit:
             for process, ended in left.items():
-                if not ended:
+                if not ended and process not in found:
                     found.append(process)
+                with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
-                with contextlib.suppress(ChildProcessError):
                     os.waitpid(process, os.WNOHANG)
             time.sleep(POLL)
         _adopt(0)
@@ -50,8 +50,8 @@ def _adopt(whether: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
 
 
-def _children() -> dict[int, bool]:
-    """Children of this process in other sessions than its own, and whether each has ended."""
+def _children(but: Container[int] = ()) -> dict[int, bool]:
+    """Children of this process in other sessions than its own, but some, and whether each has ended."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -60,6 +60,7 @@ def _children() -> dict[int, bool]:
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             state, parent, _, session = place.read_text("ascii", "replace").rpartition(")")[2].split()[:4]
-            if int(parent) == os.getpid() and int(session) != os.getsid(0):
-                found[int(place.parent.name)] = state == "Z"
+            process = int(place.parent.name)
+            if int(parent) == os.getpid() and int(session) != os.getsid(0) and process not in but:
+                found[process] = state == "Z"
     return found

@@ -15,6 +15,8 @@ from sstep_verify.solvers.adapters.decimals import Numbers, shown_numbers
 TEXT_BYTES = 32
 """Most bytes that a number and the white space beside it take in a text file."""
 
+COUNTS = "counters.txt"
+
 COUNTERS = ("collectives", "words", "windows")
 """Names of the counts that a program may write down."""
 
@@ -114,10 +116,18 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
     Raises
     ------
     ProgramError
-        If some ranks do and others do not, or one does not leave m float64.
+        If some ranks do and others do not, one does not leave m float64, or there is a file of a rank that
+        was not started.
     """
-    if not any(folder.glob("rank-*")):
+    left = {path.name for path in folder.glob("rank-*")}
+    if not left:
         return []
+    due = {f"rank-{rank}{end}" for rank in range(ranks) for end in (".bin", ".txt")}
+    if others := sorted(left - due):
+        raise ProgramError(
+            f"left {others[0]}, but it was started on {ranks} rank{'s' * (ranks > 1)}: rank-R.bin holds "
+            f"the a of rank R, with R from 0 to {ranks - 1}"
+        )
     found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
     if missing := [rank for rank, numbers in enumerate(found) if numbers is None]:
         raise ProgramError(
@@ -134,7 +144,7 @@ def read_counters(folder: Path) -> dict[str, int]:
     ProgramError
         If a line is not a known name and a count.
     """
-    path = folder / "counters.txt"
+    path = folder / COUNTS
     if not path.exists() and not path.is_symlink():
         return {}
     try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +18,16 @@ from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.left import Left, read_left
 from sstep_verify.solvers.adapters.program.places import places_of
 from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
+from sstep_verify.solvers.adapters.program.probes import FILE as PROBES
 from sstep_verify.solvers.adapters.program.probes import Probed, read_probes
-from sstep_verify.solvers.adapters.program.results import read_counters, read_ranks
+from sstep_verify.solvers.adapters.program.results import COUNTS, read_counters, read_ranks
+from sstep_verify.solvers.adapters.program.room import Room
 from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import Trajectory, fingerprint
+
+ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 
 ANY = 0
 """Stands for every s."""
@@ -39,6 +42,11 @@ class ProgramSolver:
         How it is started, and what it declares.
     ranks : int
         Number of ranks that ``{np}`` of its command says.
+
+    Attributes
+    ----------
+    remarks : dict of str to None
+        What is to be told of its runs beside verdicts, each once, until somebody clears it.
     """
 
     foreign = True
@@ -50,6 +58,7 @@ class ProgramSolver:
         self._given_up: dict[int, ProgramError] = {}
         self._received: np.ndarray | None = None
         self._ranks_left: tuple[str, ...] = ()
+        self.remarks: dict[str, None] = {}
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
@@ -143,23 +152,41 @@ class ProgramSolver:
                 raise self._given_up[s]
         conventions = self.described.conventions
         taken, counted = conventions.of(request.problem), conventions.counted(request)
-        folder = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
+        room = Room()
+        folder = room.folder
         try:
             self._write(request, folder, taken)
+            ours = os.listdir(folder)
             places = places_of(request, folder, self._ranks, counted)
             words, variables = self._program.words(**places), self._program.variables(**places)
             if self._witness:
                 variables |= self._witness.variables(folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
             ended = self._executed(folder, words, variables, tail)
+            if ended.escaped:
+                self.remarks[ESCAPED] = None
             self._require_end(ended, request.s, folder)
+            room.require_same()
             self._seconds, self._counters = ended.seconds, self._counted(folder)
             left = read_left(self.described, request, folder, ended, taken, places)
             left = replace(left, probed=self._probed(folder, request, left.drawn))
             self._ranks_left = self._of_each_rank(folder, taken)
+            if others := room.others({*ours, *self._read_names(places)}):
+                self.remarks[f"it left what nobody reads or judges: {others}"] = None
             return left
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            if stays := room.clear():
+                self.remarks[f"its folder cannot be removed, and stays: {stays}"] = None
+
+    def _read_names(self, places: dict[str, object]) -> set[str]:
+        """Names of all files that a run may leave and that are read."""
+        ranks = range(self._ranks)
+        numbers = ["log", "trace", "final", "indices", *(f"rank-{rank}" for rank in ranks)]
+        found = {f"{name}{end}" for name in numbers for end in (".bin", ".txt")} | {COUNTS, PROBES}
+        seen = ("witness-{}.txt", "place-{}.txt", "received-{}.bin") if self._witness else ()
+        found |= {name.format(rank) for name in seen for rank in ranks}
+        own = self.described.final
+        return found | {own.file.removeprefix("{dir}/").format(**places)} if own else found
 
     def _probed(self, folder: Path, request: RunRequest, drawn: np.ndarray | None) -> Probed:
         wanted = request.expose_panels and self.declaration.panels
