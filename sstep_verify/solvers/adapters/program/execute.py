@@ -128,7 +128,7 @@ def execute(
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             code = 127 if isinstance(error, FileNotFoundError) else 126
             return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
-        timed_out = False
+        orphans.group, timed_out = process.pid, False
         try:
             _await_end(process, time_limit)
         except subprocess.TimeoutExpired:
@@ -138,7 +138,7 @@ def execute(
             # Also where it has ended: what it started and left behind goes with it.
             _end_group(process, timed_out)
         said = _tail(output, tail), _tail(errors, tail)
-    return Ended(process.returncode, seconds, timed_out, *said, escaped=bool(orphans))
+    return Ended(process.returncode, seconds, timed_out, *said, escaped=orphans.ended)
 
 
 def _await_end(process: subprocess.Popen[bytes], seconds: float) -> None:

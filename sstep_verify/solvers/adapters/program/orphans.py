@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -17,31 +18,34 @@ PATIENCE, POLL = 2.0, 0.002
 """Seconds that those who are ended have to be gone, and between two looks."""
 
 
-@contextlib.contextmanager
-def adopting() -> Iterator[list[int]]:
-    """End, when the block ends, all processes that became orphans meanwhile.
+@dataclass
+class Orphans:
+    """The process group of a program, once it is started; whether others were running at its end."""
 
-    Yields
-    ------
-    list of int
-        Gets the ids of those that were still running. It stays empty where the system knows no such thing.
+    group: int = 0
+    ended: bool = False
+
+
+@contextlib.contextmanager
+def adopting() -> Iterator[Orphans]:
+    """End, when the block ends, all processes that became orphans meanwhile, and say if there were any.
+
+    Of those that ended by themselves, or are of the group that the caller ends, nothing is said; nor is
+    anything where the system knows no such thing.
     """
-    found: list[int] = []
-    before = _children()
+    orphans, before = Orphans(), _children()
     _adopt(1)
     try:
-        yield found
+        yield orphans
     finally:
         limit = time.monotonic() + PATIENCE
-        # One that is ended leaves its own children to us.
         while (left := _children(before)) and time.monotonic() < limit:
-            for process, ended in left.items():
-                if not ended and process not in found:
-                    found.append(process)
+            for process, (state, group) in left.items():
+                orphans.ended |= state != "Z" and group != orphans.group
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
                     os.waitpid(process, os.WNOHANG)
-            time.sleep(POLL)
+            time.sleep(POLL)  # One that is ended leaves its own children to us.
         _adopt(0)
 
 
@@ -50,8 +54,8 @@ def _adopt(whether: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
 
 
-def _children(but: Container[int] = ()) -> dict[int, bool]:
-    """Children of this process in other sessions than its own, but some, and whether each has ended."""
+def _children(but: Container[int] = ()) -> dict[int, tuple[str, int]]:
+    """State and process group of the children of this process in other sessions than its own, but some."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -59,8 +63,10 @@ def _children(but: Container[int] = ()) -> dict[int, bool]:
     found = {}
     for place in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            state, parent, _, session = place.read_text("ascii", "replace").rpartition(")")[2].split()[:4]
+            state, parent, group, session = (
+                place.read_text("ascii", "replace").rpartition(")")[2].split()[:4]
+            )
             process = int(place.parent.name)
             if int(parent) == os.getpid() and int(session) != os.getsid(0) and process not in but:
-                found[process] = state == "Z"
+                found[process] = state, int(group)
     return found
