@@ -13,6 +13,7 @@ import numpy as np
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.floating_point import restore, restore_told
 from sstep_verify.problems import Problem
+from sstep_verify.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Asked, Trajectory
 
@@ -70,8 +71,9 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
 
     Notes
     -----
-    Whatever the solver does to them, NumPy's treatment of floating-point errors and the filters of
-    warnings are as before afterwards, and while the observer is called. The floating-point environment
+    Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
+    functions that all modules share and the recursion limit (`sstep_verify.shared_state`) are as before
+    afterwards, and while the observer is called. The floating-point environment
     is that of IEEE arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
     """
     foreign = getattr(solver, "foreign", False)
@@ -83,8 +85,11 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     ended: list[int] = []
     observing: list[BaseException] = []
     settings = np.geterr()
+    shared = SharedState()
+    replaced: dict[str, None] = {}
 
     def observed(iteration: int, alpha: np.ndarray) -> bool:
+        replaced.update(dict.fromkeys(shared.put_back()))
         try:
             with np.errstate(**settings):
                 stop = observe is not None and bool(observe(iteration, alpha))
@@ -96,8 +101,11 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         return stop
 
     try:
-        with np.errstate(), warnings.catch_warnings():
-            made = solver.run(request, observe and observed)
+        try:
+            with np.errstate(), warnings.catch_warnings():
+                made = solver.run(request, observe and observed)
+        finally:
+            replaced.update(dict.fromkeys(shared.put_back()))
         if not isinstance(made, Trajectory):
             raise InputError(
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
@@ -112,8 +120,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
     left = {*made.altered, *restore()}
     after = _digests_after(request)
-    changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
-    asked = replace(asked, ended=ended[0] if ended else None, changed=changed)
+    changed = [name for name, digest in before.items() if after.get(name) != digest]
+    asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
     return replace(made, asked=asked, altered=tuple(sorted(left)))
 
 

@@ -94,7 +94,8 @@ class Asked:
     ended : int or None
         Iteration at which the observer ended the run; None if it did not.
     changed : tuple of str
-        Names of input arrays that the run changed.
+        Names of input arrays that the run changed, and of what all code of the process shares
+        (`sstep_verify.shared_state`).
     """
 
     s: int

@@ -104,7 +104,9 @@ def _finite(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 
 
 def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    return f"the run changed its inputs: {', '.join(asked.changed)}" if asked.changed else ""
+    return (
+        f"the run changed what it was given or shares: {', '.join(asked.changed)}" if asked.changed else ""
+    )
 
 
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:

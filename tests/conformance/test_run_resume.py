@@ -91,8 +91,11 @@ def _kept(folder: Path) -> list[Path]:
     return sorted((folder / "report.partial").glob("[!.]*.json"))
 
 
-def _document(folder: Path, report: str) -> dict:
-    return _without_times(json.loads((folder / report / "results.json").read_text("utf-8")))
+def _document(folder: Path, report: str) -> str:
+    """The results but for times and memory, digit by digit: 0 is not 0.0."""
+    return json.dumps(
+        _without_times(json.loads((folder / report / "results.json").read_text("utf-8"))), indent=1
+    )
 
 
 def _without_times(value):

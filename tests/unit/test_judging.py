@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import math
+import os
 import re
+import sys
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from sstep_verify import (
     CallableSolver,
@@ -63,6 +69,64 @@ def test_a_defect_fails():
 def test_a_run_that_is_not_what_was_asked_for_is_judged_by_the_contract_alone():
     (verdict,) = judge(solver_of(lambda *given: classical(*given) * np.nan), PROBLEM, STREAM, s=4)
     assert (verdict.check, verdict.status) == ("contract", "FAIL")
+
+
+def raising(*_given, **_named):
+    raise ValueError("not what it was")
+
+
+def replacing(module, name):
+    def run(*given):
+        made = classical(*given)
+        setattr(module, name, raising)
+        return made
+
+    return run
+
+
+def deleting(module, name):
+    def run(*given):
+        made = classical(*given)
+        delattr(module, name)
+        return made
+
+    return run
+
+
+def lowering(by):
+    def run(*given):
+        made = classical(*given)
+        depth = len(inspect.stack())
+        sys.setrecursionlimit(depth + by)
+        return made
+
+    return run
+
+
+SHARED = [(np, "isfinite"), (np, "abs"), (np, "asarray"), (np.linalg, "norm"), (math, "fsum"), (math, "isfinite"),
+          (os, "getcwd"), (scipy.linalg, "solve_triangular"), (builtins, "sorted"), (builtins, "float")]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", [replacing, deleting])
+@pytest.mark.parametrize(("module", "name"), SHARED)
+def test_what_all_code_shares_is_put_back_and_a_solver_that_replaced_it_fails(way, module, name):
+    genuine = getattr(module, name)
+    (verdict,) = judge(solver_of(way(module, name)), PROBLEM, STREAM, s=4)
+    assert (verdict.check, verdict.status) == ("contract", "FAIL")
+    assert f"the run changed what it was given or shares: {module.__name__}.{name};" in verdict.reason
+    assert getattr(module, name) is genuine
+
+
+@pytest.mark.parametrize("by", [8, 12, 40])
+def test_a_lowered_recursion_limit_is_put_back_and_told(by):
+    before = sys.getrecursionlimit()
+    (verdict,) = judge(solver_of(lowering(by)), PROBLEM, STREAM, s=4)
+    assert (verdict.check, verdict.status) == ("contract", "FAIL")
+    assert "the recursion limit" in verdict.reason
+    assert sys.getrecursionlimit() == before
+    raised = solver_of(lambda *given: sys.setrecursionlimit(before + 100) or classical(*given))
+    assert {one.status for one in judge(raised, PROBLEM, STREAM, s=4)} == {"PASS"}
+    assert sys.getrecursionlimit() == before
 
 
 def test_checks_are_chosen_by_id():

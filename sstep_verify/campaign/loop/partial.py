@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from sstep_verify.campaign.loop.kept import (
     SEED,
@@ -27,6 +26,7 @@ from sstep_verify.campaign.loop.kept import (
 )
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output, claim, write_text
+from sstep_verify.records import convert
 from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
 COPIED = ".artefacts"
@@ -140,8 +140,14 @@ class Partial:
         self._prune()
         return found
 
-    def keep(self, key: str, outcome: Any) -> None:
-        """Keep an outcome; where that is impossible the campaign goes on, and one line says so."""
+    def keep(self, key: str, outcome: Any) -> Any:
+        """Keep an outcome; where that is impossible the campaign goes on, and one line says so.
+
+        Returns
+        -------
+        outcome
+            As it will be read back, so that the report of a run that resumes is that of one that does not.
+        """
         text = json.dumps(asdict(outcome), default=lambda value: value.tolist())  # NumPy's numbers
         self._named |= artefact_names(text)
         if self._writable:
@@ -154,6 +160,11 @@ class Partial:
                 self._writable = False
                 self._say(f"finished problems are no longer kept for --resume: {error}")
         self._finished.add(key)
+        try:
+            return convert(json.loads(text), type(outcome), "outcome")
+        except InputError as error:
+            self._say(f"{key} will not be read back by --resume: {error}")
+            return outcome
 
     def seed(self) -> int | None:
         """The seed of the run whose finished problems are here; None if there is none."""

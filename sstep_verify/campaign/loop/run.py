@@ -123,7 +123,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
-                plan.partial.keep(plan.kind.key(message.outcome), message.outcome)
+                key = plan.kind.key(message.outcome)
+                message = replace(message, outcome=plan.partial.keep(key, message.outcome))
             state.add(message)
     except KeyboardInterrupt:
         state.interrupted = True

@@ -176,7 +176,7 @@ def test_a_solver_that_writes_into_its_inputs_fails():
 
     (verdict,) = contract.judge(case, {run_key(S): make_run(Writing(), plain_request(case, S))}, None)
     assert verdict.status is Status.FAIL
-    assert "the run changed its inputs: data" in verdict.reason
+    assert "the run changed what it was given or shares: data" in verdict.reason
 
 
 def test_a_declared_state_must_be_recorded_in_its_shape():

@@ -97,7 +97,7 @@ def test_a_module_that_is_a_script_is_told_so_in_one_line(tmp_path, monkeypatch,
     ("solver", "words"),
     [
         (spoiled.Spoiled(spoiled.raises), "the solver raised ZeroDivisionError: planted;"),
-        (spoiled.Spoiled(spoiled.writes_targets), "the run changed its inputs: targets"),
+        (spoiled.Spoiled(spoiled.writes_targets), "the run changed what it was given or shares: targets"),
         (spoiled.Spoiled(change=spoiled.masked), "a is a masked array"),
         (spoiled.Spoiled(change=spoiled.not_a_number), "a is not finite"),
         (spoiled.Spoiled(change=lambda made: made.final), "returned ndarray; a Trajectory is needed"),
