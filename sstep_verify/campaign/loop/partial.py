@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from sstep_verify.campaign.loop.kept import (
     SEED,
