@@ -46,7 +46,9 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
     _same(shards)
     _whole(shards)
     first = next(iter(shards.values()))
-    seed: Any = first.identity.get(SEED)
+    seed = first.identity.get(SEED)
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise InputError(f"a shard names the seed {seed!r:.40}, which is none; run this shard again")
     definition = with_further_s(parse_definition(first.campaign.text, first.campaign.source), seed)
     if other := difference(first.identity, identity(definition, first.directory)):
         raise InputError(
