@@ -29,7 +29,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, raised, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -166,9 +166,9 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         return _not_finite(case, s, trajectory)
     values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
-    norm, distance = float(np.linalg.norm(optimum.alpha)), float(np.linalg.norm(alpha - optimum.alpha))
-    stored = float(np.linalg.norm((trajectory.final - alpha).astype(np.float64)))
-    slack = (gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored) * OUTWARD
+    size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
+    stored = length((trajectory.final - alpha).astype(np.float64))
+    slack = raised(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
     lower, upper = max(distance - slack, 0.0), (distance + slack) * OUTWARD
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
     if lower > farthest + stored:
@@ -176,16 +176,16 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
             f"{problem.label}: a is at least {lower:.3g} from the certified a*, but its residual allows "
             f"{farthest:.3g} at most"
         )
-    claimed = case.claims.get("tolerance", 0.0) * (norm + optimum.error)
+    claimed = case.claims.get("tolerance", 0.0) * (size + optimum.error)
     if "residual" in case.claims:
         claimed = case.claims["residual"] / m
     # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
     attainable = values.residual.solver / m + gamma(m + 8, u) * distance + optimum.error
-    written = float(np.linalg.norm(written_with(trajectory))) * (1 + gamma(m + 8, unit_roundoff("float64")))
+    written = length(written_with(trajectory))
     bound = (claimed + attainable + written) * OUTWARD
     upper = min(upper, farthest + stored)
     over = relative_to(
-        (lower, upper), (max(norm / OUTWARD - optimum.error, 0.0), norm * OUTWARD + optimum.error)
+        (lower, upper), (max(size / OUTWARD - optimum.error, 0.0), size * OUTWARD + optimum.error)
     )
     largest = np.abs(values.entries)
     violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
@@ -195,8 +195,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     )
     what += reached(case, trajectory, f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}")
     finding = Finding(what, lower, upper, bound)
-    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], norm)
-    start = max(norm / OUTWARD - optimum.error, 0.0)
+    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], size)
+    start = max(size / OUTWARD - optimum.error, 0.0)
     reason = f"the start a = 0 is {start:.3g} away from a*, within the bound"
     return record(
         CHECK,

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import length
 
 
 class Recorded(Protocol):
@@ -67,8 +68,9 @@ def drift(trajectory: Recorded, exact: Recorded) -> Drift:
             f"drift: no common iteration; recorded {_range(trajectory)}, exact {_range(exact)}"
         )
     difference = trajectory.alphas[mine] - exact.alphas[theirs]
-    distance = np.linalg.norm(difference, axis=1)
-    norm = np.linalg.norm(exact.alphas[theirs], axis=1)
+    distance, norm = (
+        np.array([length(row) for row in rows]) for rows in (difference, exact.alphas[theirs])
+    )
     relative = np.full(common.size, np.inf)
     np.divide(distance, norm, out=relative, where=norm > 0)
     relative[distance == 0] = 0.0

@@ -6,6 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
+from sstep_verify.numerics.rounding import length
+
 
 class KnownOptimum(Protocol):
     """What `ErrorMeasure` needs of an optimum: its centre and the proved relative error of that."""
@@ -27,7 +29,7 @@ def relative_error(alpha: np.ndarray, optimum: np.ndarray) -> float:
     alpha, optimum : ndarray, shape (m,)
         Dual vector (a) and solution (a*).
     """
-    distance, norm = float(np.linalg.norm(alpha - optimum)), float(np.linalg.norm(optimum))
+    distance, norm = length(alpha - optimum), length(optimum)
     if norm == 0:
         return 0.0 if distance == 0 else float("inf")
     return distance / norm

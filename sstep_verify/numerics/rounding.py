@@ -81,15 +81,31 @@ def raised(value: Any, roundings: int = 16) -> Any:
     return value * OUTWARD + roundings * smallest("float64")
 
 
-def length(vector: np.ndarray) -> float:
-    """Euclidean norm of a vector, at least, evaluated where no square over- or underflows.
+def norm(vector: np.ndarray) -> float:
+    """Euclidean norm of a vector or matrix, evaluated where no square over- or underflows.
 
-    Divided by its largest entry, squares lost to underflow are below 2**-1022 of a sum that is at least 1.
+    The one norm of numbers that a user may have scaled. Divided by its largest entry, squares lost to
+    underflow are below 2**-1022 of a sum that is at least 1: of n entries the norm errs by gamma_{n+5} of
+    itself, and by half the smallest number where it is subnormal. Infinite where an entry is no number.
     """
     largest = float(np.max(np.abs(vector), initial=0.0))
     if not 0.0 < largest < np.inf:
         return 0.0 if largest == 0.0 else np.inf
-    return float(raised(np.linalg.norm(np.asarray(vector) / largest) * largest))
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(np.asarray(vector) / largest) * largest)
+
+
+def length(vector: np.ndarray) -> float:
+    """Euclidean norm of a vector or matrix, at least: see `norm`."""
+    return float(raised(norm(vector)))
+
+
+def least_length(vector: np.ndarray) -> float:
+    """Euclidean norm of a vector or matrix, at most: see `norm`; 0 where an entry is no number."""
+    if np.isnan(vector).any():
+        return 0.0
+    found = min(norm(vector), float(np.finfo(np.float64).max))
+    return max(found - smallest("float64"), 0.0) / OUTWARD
 
 
 def magnitudes(vector: np.ndarray) -> np.ndarray:

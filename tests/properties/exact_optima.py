@@ -7,20 +7,24 @@ is stated of an optimum. Nothing here is shared with the oracle but the referenc
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
 import flint
 import mpmath
+import numpy as np
 from sstep_reference import Rational
 from sstep_reference.arithmetic import exact_fraction
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import Problem, RBFKernel
 
-BITS = 12_000
-"""Of the entries of an RBF kernel, and below it they are 0: duals of 2**1000 and data of 2**1000 meet in it."""
+BITS = 5_000
+"""Of the entries of an RBF kernel, below which they are 0: duals of 2**1000 are squared beside it, and what is
+stated has 1,200 bits at most."""
 
 
+@lru_cache(maxsize=4)
 def gram(problem: Problem) -> list[list[Fraction]]:
     """The kernel matrix."""
     m = problem.samples
@@ -82,6 +86,24 @@ def hessian(problem: Problem) -> list[list[Fraction]]:
     rows, y, m = gram(problem), [int(t) for t in problem.targets], problem.samples
     omega = Fraction(0) if problem.hinge.power == 1 else 1 / (2 * Fraction(problem.hinge.C))
     return [[y[i] * rows[i][j] * y[j] + (omega if i == j else 0) for j in range(m)] for i in range(m)]
+
+
+def exact_values(problem: Problem, alpha: np.ndarray) -> dict[str, Fraction]:
+    """Gap, primal and dual value at a float64 vector, and the square of a K-RR's residual."""
+    a, m, rows = [Fraction(x) for x in alpha.tolist()], problem.samples, gram(problem)
+    y = [Fraction(x) for x in problem.targets.tolist()]
+    if problem.is_svm:
+        images = [y[i] * sum(rows[i][j] * y[j] * a[j] for j in range(m)) for i in range(m)]
+        half, C = sum(x * z for x, z in zip(a, images, strict=True)) / 2, Fraction(problem.hinge.C)
+        primal = half + C * sum(max(1 - z, Fraction(0)) ** problem.hinge.power for z in images)
+        omega = Fraction(0) if problem.hinge.power == 1 else 1 / (2 * C)
+        dual = sum(a) - half - omega * sum(x * x for x in a) / 2
+        return {"gap": primal - dual, "primal": primal, "dual": dual}
+    images = [sum(rows[i][j] * a[j] for j in range(m)) / Fraction(problem.ridge.penalty) for i in range(m)]
+    square = sum((t - z - m * x) ** 2 for t, z, x in zip(y, images, a, strict=True))
+    dual = sum(x * (t - z / 2 - m * x / 2) for t, z, x in zip(y, images, a, strict=True))
+    gap = square / (2 * m)
+    return {"gap": gap, "primal": dual + gap, "dual": dual, "residual": square}
 
 
 def is_definite(matrix: list[list[Fraction]]) -> bool:

@@ -10,22 +10,28 @@ from __future__ import annotations
 import os
 from collections import Counter
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import pytest
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
-from exact_optima import exact_ridge, exact_svm, hessian, is_definite
+from exact_optima import exact_ridge, exact_svm, exact_values, hessian, is_definite
 
+from sstep_verify.bounds.optimum.ridge import ridge_values
+from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.checks import optimum as check
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.certificate.file import decode, encode
-from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.problems import (
     Hinge,
+    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -33,10 +39,15 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.solver import Declaration
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "40"))
 SEEDS = np.array_split(np.arange(DRAWS), max(DRAWS // 250, 2))
 DIGITS = 20
+DECLARED = Declaration("any")
+CLAIM = 2.0**-20
 FARTHEST = 1000
 """Largest exponent drawn."""
 
@@ -82,11 +93,38 @@ def drawn(seed: int) -> Problem:
     return Problem("drawn", data, labels, kernel, loss(power(-size)))
 
 
-def falsehoods(problem: Problem, certificate) -> list[str]:
+class Truth:
+    """A problem with its exact optimum, each part found once, and the oracle about it.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem, self.oracle = problem, Oracle(problem)
+
+    @cached_property
+    def svm(self) -> tuple[list[Fraction], Fraction]:
+        return exact_svm(self.problem)
+
+    @cached_property
+    def ridge(self) -> list[Fraction]:
+        return exact_ridge(self.problem)
+
+    @cached_property
+    def near(self) -> np.ndarray:
+        """The optimum in float64 that the oracle gives."""
+        find = self.oracle.svm_optimum if self.problem.is_svm else self.oracle.ridge_optimum
+        return find(self.problem).alpha
+
+
+def falsehoods(truth: Truth, certificate) -> list[str]:
     """Statements of a certificate that the exact optimum contradicts."""
-    false = []
+    problem, false = truth.problem, []
     if problem.is_svm:
-        alpha, value = exact_svm(problem)
+        alpha, value = truth.svm
         C = Fraction(problem.hinge.C)
         for i, (status, exact) in enumerate(zip(certificate.statuses, alpha, strict=True)):
             right = {"zero": exact == 0, "upper": exact == C, "free": exact > 0, "undecided": True}
@@ -97,7 +135,7 @@ def falsehoods(problem: Problem, certificate) -> list[str]:
             false.append("dual or primal")
         size, error = value**2, (value - Fraction(certificate.objective.middle)) ** 2
     else:
-        alpha = exact_ridge(problem)
+        alpha = truth.ridge
         value = sum(Fraction(y) * a for y, a in zip(problem.targets.tolist(), alpha, strict=True)) / 2
         errors = [abs(Fraction(x) - a) for x, a in zip(certificate.alpha, alpha, strict=True)]
         false += [f"radii[{i}]" for i, e in enumerate(errors) if e > Fraction(certificate.radii[i])]
@@ -124,16 +162,16 @@ def _false_eigenvalue(problem: Problem, certificate) -> list[str]:
     return [] if is_definite(part) else ["eigenvalue"]
 
 
-def false_optimum(problem: Problem) -> list[str]:
+def false_optimum(truth: Truth) -> list[str]:
     """What the optimum in float64 states falsely."""
+    problem = truth.problem
     if problem.is_svm:
-        alpha, value = exact_svm(problem)
-        optimum = svm_optimum(problem)
+        value, optimum = truth.svm[1], truth.oracle.svm_optimum(problem)
         inside = Fraction(optimum.value_lower) <= value
         if optimum.value_upper < np.inf:
             inside &= value <= Fraction(optimum.value_upper)
         return [] if inside else ["value"]
-    alpha, optimum = exact_ridge(problem), ridge_optimum(problem)[problem.ridge.penalty]
+    alpha, optimum = truth.ridge, truth.oracle.ridge_optimum(problem)
     apart = sum((Fraction(x) - a) ** 2 for x, a in zip(optimum.alpha.tolist(), alpha, strict=True))
     false = [] if apart <= Fraction(optimum.error) ** 2 else ["error"]
     size = sum(Fraction(x) ** 2 for x in optimum.alpha.tolist())
@@ -144,6 +182,59 @@ def false_optimum(problem: Problem) -> list[str]:
     return false
 
 
+def false_values(truth: Truth, seed: int) -> list[str]:
+    """Enclosures in float64 of objectives, gap and residual that do not hold, at drawn dual vectors."""
+    problem, false = truth.problem, []
+    generator = np.random.Generator(np.random.PCG64([seed, 1]))
+    with np.errstate(all="ignore"):
+        for alpha in (truth.near, _far(problem, generator)):
+            values = (svm_values if problem.is_svm else ridge_values)(problem, DECLARED, alpha)
+            for name, exact in exact_values(problem, alpha).items():
+                low, high = getattr(values, name).lower, getattr(values, name).upper
+                # A residual is known by its square, of which there is a rational.
+                power = 2 if name == "residual" else 1
+                above = high == np.inf or exact <= Fraction(high) ** power
+                below = low == -np.inf or Fraction(max(low, 0.0) if power == 2 else low) ** power <= exact
+                if not (above and below):
+                    false.append(f"{name}: {low} .. {high}, but {float(exact):.3g}")
+    return false
+
+
+def false_verdicts(truth: Truth) -> list[str]:
+    """FAIL of the check optimum within what is claimed, PASS beyond the bound that it states."""
+    problem, near, false = truth.problem, truth.near, []
+    for final in (near, 0.75 * near):
+        trajectory = Trajectory(1, 0, np.array([0, 4]), np.array([0.0 * near, final]), stopped="tolerance")
+        stream = IndexStream("uniform", problem.samples, 1, 4, seed=1)
+        case = Case("drawn", problem, stream, (1,), 4, DECLARED, claims={"tolerance": CLAIM})
+        with np.errstate(all="ignore"):
+            (verdict,) = check.judge(case, {check.run_key(1): trajectory}, truth.oracle)
+        off, claimed = _off(truth, final)
+        outside = verdict.bound < np.inf and off > _powered(problem, verdict.bound)
+        if verdict.status is (Status.PASS if outside else Status.FAIL) and (outside or off <= claimed):
+            false.append(f"{verdict.status}: {verdict.reason}")
+    return false
+
+
+def _powered(problem: Problem, bound: float) -> Fraction:
+    return Fraction(bound) if problem.is_svm else Fraction(bound) ** 2
+
+
+def _off(truth: Truth, alpha: np.ndarray) -> tuple[Fraction, Fraction]:
+    """What the claim is about, and what is claimed: gaps (K-SVM), squares of distances (K-RR)."""
+    if truth.problem.is_svm:
+        return exact_values(truth.problem, alpha)["gap"], truth.svm[1] * Fraction(CLAIM)
+    exact = truth.ridge
+    square = sum((Fraction(x) - a) ** 2 for x, a in zip(alpha.tolist(), exact, strict=True))
+    return square, sum(a * a for a in exact) * Fraction(CLAIM) ** 2
+
+
+def _far(problem: Problem, generator: np.random.Generator) -> np.ndarray:
+    exponent = float(generator.integers(-FARTHEST, FARTHEST // 2))
+    alpha = generator.standard_normal(problem.samples) * 2.0**exponent
+    return np.clip(alpha, 0.0, problem.hinge.upper) if problem.is_svm else alpha
+
+
 def judged(seed: int) -> tuple[str, list[str]]:
     """How a problem fared: its kind, and what was false or refused."""
     problem = drawn(seed)
@@ -152,7 +243,9 @@ def judged(seed: int) -> tuple[str, list[str]]:
         certificate = certify_svm(problem, DIGITS)
     else:
         certificate = certify_ridge(problem, DIGITS)[problem.ridge.penalty]
-    found = falsehoods(problem, certificate) + false_optimum(problem)
+    truth = Truth(problem)
+    found = falsehoods(truth, certificate) + false_optimum(truth) + false_values(truth, seed)
+    found += false_verdicts(truth)
     try:
         again = decode(encode(certificate))
         verify_certificate(again, problem.data, problem.targets)

@@ -17,7 +17,9 @@ m a'a/2`` errs by ``|a|'d / (2 lambda) + gamma_k (|y|'|a| + |a|'|K||a| / (2 lamb
 with their products, lambda and m, the factor 1/2, two sums: at most m + 6 roundings), f itself by a
 quotient and a subtraction, within gamma_4, and
 ``P = a'Ka/(2 lambda) + f'f/(2m)`` by its first part's share of that and ``(2 |f| + e)'e / (2m) + gamma_k
-(|f| + e)'(|f| + e) / (2m)``; the input's rounding is in d, e, and |fl(y) - y|'|a|.
+(|f| + e)'(|f| + e) / (2m)``; the input's rounding is in d, e, and |fl(y) - y|'|a|. A product that
+underflows errs by the smallest number at most, times a, 1/lambda or m where that is multiplied by one of
+them.
 """
 
 from __future__ import annotations
@@ -29,7 +31,16 @@ import numpy as np
 from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
 from sstep_verify.bounds.optimum.svm import Evaluated
 from sstep_verify.numerics.objective import dual_value, primal_value
-from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    length,
+    norm,
+    raised,
+    smallest,
+    stored,
+    unit_roundoff,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -85,6 +96,7 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
         solver = products.solver / least + gamma(8, u) * (sizes + products.magnitude / least)
         # A float32 solver that rounds its input subtracts other targets.
         solver += np.abs(stored(targets, declaration.precision) - targets)
+        own, solver = own + 8 * smallest("float64"), solver + 8 * smallest(declaration.precision)
         own, solver = (np.nan_to_num(error * OUTWARD, nan=np.inf, posinf=np.inf) for error in (own, solver))
         if not abs(float(stored(penalty, declaration.precision)) - penalty) <= u * penalty:
             # Lambda over- or underflows in the solver's precision: nothing can be promised.
@@ -102,27 +114,26 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
 
 def distance_bound(problem: Problem, residual: float) -> float:
     """Bound on ``||a - a*||_2`` where the residual's 2-norm is at most `residual`."""
-    return residual / problem.samples * OUTWARD
+    return float(raised(residual / problem.samples))
 
 
 def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
-    norm = float(np.linalg.norm(entries))
-    k = entries.size + 8
-    lost = float(np.linalg.norm(own)) * OUTWARD
-    error = lost + gamma(k, unit_roundoff("float64")) * norm
-    computed = norm + error + float(np.linalg.norm(solver)) * OUTWARD
-    other = float(np.linalg.norm(solver)) + gamma(k, unit_roundoff(precision)) * computed
-    return Evaluated(norm, error * OUTWARD, other * OUTWARD)
+    value, k = norm(entries), entries.size + 8
+    error = length(own) + gamma(k, unit_roundoff("float64")) * value + smallest("float64")
+    other = length(solver) + gamma(k, unit_roundoff(precision)) * (value + error + length(solver))
+    return Evaluated(value, error * OUTWARD, raised(other + k * smallest(precision)))
 
 
 def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
     """``x^2 / (2m)`` of a norm: the error of the square, and three roundings of its own."""
-    value = residual.value**2 / (2 * samples)
-    errors = []
-    for error, name in ((residual.own, "float64"), (residual.solver, precision)):
-        reach = residual.value + residual.own + error
-        square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
-        errors.append(float(np.nan_to_num(square / (2 * samples) * OUTWARD, nan=np.inf, posinf=np.inf)))
+    length, errors = np.float64(residual.value), []
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(length**2 / (2 * samples))
+        for error, name in ((residual.own, "float64"), (residual.solver, precision)):
+            reach = length + residual.own + error
+            square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
+            square += 2 * samples * smallest(name)
+            errors.append(float(np.nan_to_num(square / (2 * samples) * OUTWARD, nan=np.inf, posinf=np.inf)))
     return Evaluated(value, *errors)
 
 
@@ -140,7 +151,9 @@ def _objectives(
             lost + abs(float(stored(penalty, precision)) - penalty) / least * products.magnitude
         ) / least
         size, k = products.magnitude / least, gamma(samples + 10, unit_roundoff(precision))
-        half = float(absolute @ (lost + k * size)) / 2
+        # What underflows, in products that are then multiplied by a, 1/lambda or m.
+        tiny = smallest(precision) * (samples + 8) * (samples + 4 + 1 / least + float(absolute.sum()))
+        half = float(absolute @ (lost + k * size)) / 2 + tiny
         own = samples / 2 * float(alpha @ alpha)
         dual = half + float(moved @ absolute) + k * (float(np.abs(targets) @ absolute) + own)
         off = lost + moved + gamma(4, unit_roundoff(precision)) * (np.abs(targets) + size)

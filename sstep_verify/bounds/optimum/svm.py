@@ -13,7 +13,9 @@ omega rounded once each), taken twice for the formula below:
                 + gamma_k (1/2 |a|'|Q||a| + C sum (h_i + e_i)^q),
     |D^ - D| <= 1/2 |a|'d + gamma_k (1'|a| + 1/2 |a|'|Q||a| + omega/2 a'a),
 
-and a gap formed as their difference by the sum of both and u (|P| + |D|). The gap may also be summed from
+and a gap formed as their difference by the sum of both and u (|P| + |D|), and each by what underflows: in
+one of its products at most the smallest number, times a, C or omega where that is multiplied by one of
+them. The gap may also be summed from
 terms that are non-negative for feasible a: their sizes are at most ``|a_i| (1 + (|Q||a|)_i)``,
 ``C h_i`` and, for L2, ``(a_i - 2 C h_i)^2 / (4 C) <= 2 (omega/2 a_i^2 + C h_i^2)``, so the bound holds for
 that formula as well.
@@ -37,7 +39,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, smallest, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -63,12 +65,12 @@ class Evaluated:
     @property
     def lower(self) -> float:
         """Lower end of the enclosure of the exact value."""
-        return self.value - self.own * OUTWARD
+        return self.value - self.own * OUTWARD if np.isfinite(self.value + self.own) else -np.inf
 
     @property
     def upper(self) -> float:
         """Upper end of the enclosure of the exact value."""
-        return self.value + self.own * OUTWARD
+        return self.value + self.own * OUTWARD if np.isfinite(self.value + self.own) else np.inf
 
 
 @dataclass(frozen=True)
@@ -148,10 +150,13 @@ def _errors(problem, alpha, margins, magnitude, own, products, precision) -> tup
     square = float(absolute @ magnitude) / 2
     losses = loss.C * float((short**power).sum())
     primal = half + loss.C * float((power * short ** (power - 1) * error).sum()) + k * (square + losses)
-    own_square = loss.shift / 2 * float(alpha @ alpha)
+    own_square = float((loss.shift / 2 * absolute) @ absolute)
     dual = half + k * (float(absolute.sum()) + square + own_square)
+    # What underflows, in products that are then multiplied by a, C or omega.
+    times = 4.0 + float(absolute.sum()) + (loss.C + loss.shift if power == 2 else 0.0)
+    lost = smallest(precision) * (problem.samples + 8) * times
     gap = primal + dual + u * (square * 2 + losses + float(absolute.sum()) + own_square)
-    return _finite(gap), _finite(primal), _finite(dual)
+    return _finite(gap + 2 * lost), _finite(primal + lost), _finite(dual + lost)
 
 
 def _finite(error: float) -> float:
@@ -198,7 +203,9 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     entries = kernel_entries(problem, exact, undecided)
     matrix, own = entries.values[:, undecided], entries.own[:, undecided]
     factor = gamma(size + 3, unit_roundoff("float64"))
-    shift = (factor / (1 - factor) * float(np.trace(matrix)) + float(np.linalg.norm(own))) * OUTWARD
+    trace = float(np.trace(matrix))
+    underflow = 2 * size**2 * (1 + trace) * smallest("float64")
+    shift = (factor / (1 - factor) * trace + length(own) + underflow) * OUTWARD
     # Twice: the second covers the rounding of the subtraction, at most u trace < gamma_{k+3} trace.
     try:
         np.linalg.cholesky(matrix - 2 * shift * np.eye(size))

@@ -99,8 +99,8 @@ def other_kernel(answer: Answer) -> Iterator[Reading]:
     if isinstance(kernel, RBFKernel):
         s = kernel.sigma
         widths = {
-            "2*sigma": 2 * s, "sigma/2": s / 2, "1/sigma": 1 / s, "1/sigma^2": s**-2.0,
-            "1/(2*sigma^2)": s**-2.0 / 2, "1/(2*sigma)": 1 / s / 2, "sigma/n": s / problem.features,
+            "2*sigma": 2 * s, "sigma/2": s / 2, "1/sigma": 1 / s, "1/sigma^2": 1 / s / s,
+            "1/(2*sigma^2)": 1 / s / s / 2, "1/(2*sigma)": 1 / s / 2, "sigma/n": s / problem.features,
             "1/n": 1.0 / problem.features,
         }  # fmt: skip
         tried = {f"sigma = {name} = {one:.6g}": one for name, one in widths.items() if one != s}

@@ -18,7 +18,7 @@ from sstep_verify.checks.probed.compared import (
 from sstep_verify.checks.probed.run import ProbedRun, stored_values
 from sstep_verify.checks.probed.svm import BOTH, TURNED
 from sstep_verify.checks.shared.finding import ratios
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.numerics.rounding import OUTWARD, least_length, length
 from sstep_verify.quantities import CURVATURE as SYSTEM
 from sstep_verify.quantities import KERNEL, OFF_DIAGONAL, PENALTY, SAME, SAMPLES, STALE
 
@@ -118,12 +118,12 @@ def _increments(run: ProbedRun, inputs, bounds, systems, values) -> list[Compare
         r, system, made = probes.gradient[step], probes.curvature[step], probes.increment[step]
         if not (np.abs(system - systems[step]) <= bounds[step]).all():
             continue  # Of a wrong system nothing is promised.
-        given = float(np.linalg.norm(bounds[step])) * OUTWARD
+        given = length(bounds[step])
         left[step], most[step] = ridge_increment(r, system, made, given, inputs, constants)
         other, bound = ridge_increment(r, system, -made, given, inputs, constants)
         explained[step] = other <= bound < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
-            turned[step] = 2.0 * float(np.linalg.norm(system @ made))
+            turned[step] = 2.0 * least_length(system @ made)
     effects = {TURNED: np.nan_to_num(ratios(turned, most), nan=0.0, posinf=np.inf)}
     increment = reduced(
         INCREMENT, run.formed, left[:, None], most[:, None], None, effects, {TURNED: explained}

@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls, Mpmath
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, length
+from sstep_verify.numerics.rounding import OUTWARD, least_length
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
@@ -54,7 +54,7 @@ class RidgeOptimum:
         """Bound on the error over the norm of `alpha`; infinite if `alpha` is 0 and a* may not be."""
         if self.error == 0:
             return 0.0
-        norm = length(self.alpha) / OUTWARD**2
+        norm = least_length(self.alpha)
         return self.error / norm * OUTWARD if norm > 0 else np.inf
 
     @property

@@ -129,9 +129,9 @@ def interior_point(system: System, upper: float) -> Interior:
             if search.finished() or not search.step():
                 break
         finished = search.finished()
-    slack, above = search.point, search.above
-    at_zero, at_upper = slack < search.lower, above < search.top
-    alpha = np.array([float(value) for value in slack]) / system.scale
+        slack, above = search.point, search.above
+        at_zero, at_upper = slack < search.lower, above < search.top
+        alpha = np.array([float(value) for value in slack]) / system.scale
     return Interior(alpha, at_zero.astype(bool), at_upper.astype(bool), finished)
 
 
