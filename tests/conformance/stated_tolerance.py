@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -46,7 +46,7 @@ def cholesky_distance(problem: Problem, alpha: np.ndarray) -> float:
     # Of a symmetric non-negative matrix the largest row sum bounds the 2-norm.
     factor = m * gamma(3 * m + 1, U) / (1 - m * gamma(m + 1, U))
     perturbed = factor * matrix.sum(axis=1).max() + error.sum(axis=1).max()
-    size = float(np.linalg.norm(alpha))
+    size = length(alpha)
     return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * OUTWARD)
 
 

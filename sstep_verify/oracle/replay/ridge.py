@@ -17,7 +17,7 @@ from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import magnitude_interval, root_interval, upward
+from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval, root_interval, upward
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import Effects, Replay, effect_of
 from sstep_verify.problems import Problem
@@ -97,37 +97,46 @@ def replay_ridge_window(
             change = _energy_norm(arithmetic, window, mutant(mutation), exact, penalty, samples)[0]
         except SingularSystemError:  # a mutant without an end has no known effect
             return np.zeros(1)
-        return np.array([max(change - 2 * distance, 0.0)])
+        return _apart(np.array([change]), np.array([change]), 2 * distance)[0]
 
     def component_change(mutation: Mutation) -> np.ndarray:
         try:
             change = _components(arithmetic, mutant(mutation), exact)[0]
         except SingularSystemError:
             return np.zeros(places.size)
-        return np.maximum(change - 2 * reach, 0.0)
+        return _apart(change, change, 2 * reach)[0]
 
     def distance_from(mutation: Mutation) -> tuple[np.ndarray, np.ndarray]:
         end = mutant(mutation)
         single_low, single_high = _components(arithmetic, reached, end)
         low, high = _energy_norm(arithmetic, window, reached, end, penalty, samples)
-        return (
-            np.maximum(np.concatenate([[low - distance], single_low - reach]), 0.0),
-            np.concatenate([[high + distance], single_high + reach]),
-        )
+        whole, single = _apart(low, high, distance), _apart(single_low, single_high, reach)
+        return np.append(whole[0], single[0]), np.append(whole[1], single[1])
 
+    whole_low, whole_high = _apart(low, high, distance)
+    single_low, single_high = _apart(component_low, component_high, reach)
     return Replay(
         places,
-        np.array([max(low - distance, 0.0)]),
-        np.array([upward(high + distance)]),
+        np.array([whole_low]),
+        np.array([whole_high]),
         _float_steps(window, steps),
         Effects(_acting(window), lambda name: effect_of(name, norm_change, secant=_long(window, name))),
         arithmetic.bits,
-        np.maximum(component_low - reach, 0.0),
-        np.array([upward(value) for value in component_high + reach]),
+        single_low,
+        single_high,
         Effects(
             _acting(window), lambda name: effect_of(name, component_change, secant=_long(window, name))
         ),
         distance_from,
+    )
+
+
+def _apart(low, high, off: float) -> tuple[np.ndarray, np.ndarray]:
+    """Interval of a distance whose end is known up to `off`, both ends rounded outwards."""
+    below, above = (low - off) * DOWN, (high + off) * UP
+    return (
+        np.fmax(np.nextafter(below, -np.inf), 0.0),
+        np.where(above > 0.0, np.nextafter(above, np.inf), above),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sstep_reference import bdcd_krr, dcd_ksvm
+from sstep_reference import SingularSystemError, bdcd_krr, dcd_ksvm
 from sstep_reference.arithmetic import Balls, Mpmath
 from sstep_reference.inputs import svm_constants
 
@@ -22,6 +22,8 @@ from sstep_verify.problems import IndexStream, Problem
 
 AGREEMENT = 2.0**-60
 """Largest relative difference of the two precisions: far below what float64 can show."""
+
+MOST_BITS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,8 @@ def exact_trajectory(
     at : iterable of int
         Iterations at which a is wanted, in 0..H; empty: 0 and H.
     bits : int
-        Precision of the first run; the second has twice as many.
+        Precision of the first run, doubled where it leaves a block system singular; the second has twice as
+        many.
 
     Returns
     -------
@@ -76,18 +79,21 @@ def exact_trajectory(
         If the stream does not fit the problem or an iteration is out of range.
     OracleDisagreementError
         If the two runs differ by more than `AGREEMENT`.
+    SingularSystemError
+        If `MOST_BITS` leave a block system singular, which is ``>= m I``.
     MissingExtraError
         If python-flint is not installed.
     """
     wanted = _checked(problem, stream, iterations, at)
-    coarse, _ = _run(problem, stream, iterations, wanted, Balls(bits))
+    bits, (coarse, _) = _provable(problem, stream, iterations, wanted, bits)
     fine, rounded = _run(problem, stream, iterations, wanted, Balls(2 * bits))
     agreement = 0.0
     with Balls(2 * bits).working():
         for iteration, one, other in zip(wanted, coarse, fine, strict=True):
-            size = max(abs(float(value)) for value in other)
-            difference = max(abs(float(x - y)) for x, y in zip(one, other, strict=True))
-            relative = difference / size if size else difference
+            size = max((abs(value) for value in other), key=lambda value: value.mid())
+            apart = (abs(x - y) for x, y in zip(one, other, strict=True))
+            difference = max(apart, key=lambda value: value.mid())
+            relative = float(difference if size.is_zero() else difference / size)
             agreement = max(agreement, relative)
             if not relative <= AGREEMENT:
                 raise OracleDisagreementError(
@@ -96,6 +102,20 @@ def exact_trajectory(
                     f"ask for bits={2 * bits} or for fewer iterations"
                 )
     return ExactTrajectory(np.array(wanted, dtype=np.int64), np.array(rounded), agreement, 2 * bits)
+
+
+def _provable(problem: Problem, stream: IndexStream, iterations: int, wanted: list[int], bits: int):
+    """The run at the fewest bits, from some on, that tell its block systems from singular ones."""
+    while True:
+        try:
+            return bits, _run(problem, stream, iterations, wanted, Balls(bits))
+        except ZeroDivisionError as error:
+            if 2 * bits > MOST_BITS:
+                raise SingularSystemError(
+                    f"{problem.label}: a block system cannot be told from a singular one at {bits} bits; "
+                    "take a larger lambda"
+                ) from error
+            bits *= 2
 
 
 def exact_trajectory_mpmath(

@@ -128,8 +128,12 @@ def _run(request: RunRequest, arithmetic: Balls) -> tuple[BallTrajectory, int, i
         run = (_SvmRun if problem.is_svm else _RidgeRun)(problem, arithmetic, kernel, rows)
         wanted = set(request.stops)
         for iteration in range(request.iterations + 1):
-            if iteration:
-                run.step(blocks[iteration - 1])
+            try:
+                if iteration:
+                    run.step(blocks[iteration - 1])
+            except ZeroDivisionError:  # so few bits do not tell its system from a singular one
+                kept, iteration = 0, request.iterations
+                break
             if iteration in wanted or iteration % LOOKED_AT == 0:
                 state = run.state()
                 kept = min(kept, _bits_left(state, arithmetic))
