@@ -46,7 +46,7 @@ import numpy as np
 from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size
 from sstep_verify.bounds.box import landing_error, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.solver import Declaration
@@ -152,7 +152,7 @@ def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float
     degree = problem.kernel.factors
     roundings = degree * (problem.features + 2) + samples + 2 * s * block + block + 16
     highest = samples * (_entry(problem)[0] / problem.ridge.penalty + 1)
-    targets, start = length(problem.targets), length(initial)
+    targets, start = norm(problem.targets), norm(initial)
     near = 2 * targets / samples + (np.sqrt(highest / samples) + 1) * start
     step = _RidgeStep(problem, declaration, s, block, 2 * near, roundings)
     moved = iterations * np.sqrt(highest) * step.local * OUTWARD
@@ -166,7 +166,7 @@ class _RidgeStep:
         samples, penalty = problem.samples, problem.ridge.penalty
         u, root, entry = unit_roundoff(declaration.precision), np.sqrt(block), _entry(problem)[0]
         drawn = 2 * s * block
-        right = length(problem.targets) + samples * largest
+        right = norm(problem.targets) + samples * largest
         right += 2 * (samples + drawn) * entry * largest / penalty
         off = _entry_error(problem, declaration)
         error = gamma(roundings, u) * right + 2 * (samples + drawn) * largest * off / penalty

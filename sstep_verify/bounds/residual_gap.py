@@ -45,7 +45,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.bounds.residual_hessian import hessian, stored_penalty
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -255,13 +255,13 @@ class DriftBound:
         largest, off = float(np.max(self._gram)), float(np.max(self._gram_error))
         system = np.full((block, block), largest)
         # Lambda, the quotient and the sum with m round an entry of the block system.
-        given = block * off + gamma(3, self._u) * length(system)
+        given = block * off + gamma(3, self._u) * norm(system)
         solve = given + factorisation_error(system, given, problem.samples, self._declaration)
         drawn = counts > 0
 
         def trial(theta: float) -> float:
             rho = self._slope_error(segment, counts, theta)[drawn]
-            off_norm = min(length(rho), float(np.sqrt(block) * np.max(rho, initial=0.0)))
+            off_norm = min(norm(rho), float(np.sqrt(block) * np.max(rho, initial=0.0)))
             folded = (off_norm + solve * theta) / root
             rounding = self._u * self._size(segment, counts, theta) * drawn
             lost = float(np.sqrt(rounding @ self._gram @ rounding))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import length
+from sstep_verify.numerics.rounding import norm
 
 
 class Recorded(Protocol):
@@ -68,11 +68,9 @@ def drift(trajectory: Recorded, exact: Recorded) -> Drift:
             f"drift: no common iteration; recorded {_range(trajectory)}, exact {_range(exact)}"
         )
     difference = trajectory.alphas[mine] - exact.alphas[theirs]
-    distance, norm = (
-        np.array([length(row) for row in rows]) for rows in (difference, exact.alphas[theirs])
-    )
+    distance, size = (np.array([norm(row) for row in rows]) for rows in (difference, exact.alphas[theirs]))
     relative = np.full(common.size, np.inf)
-    np.divide(distance, norm, out=relative, where=norm > 0)
+    np.divide(distance, size, out=relative, where=size > 0)
     relative[distance == 0] = 0.0
     return Drift(common, np.abs(difference).max(axis=1), relative)
 

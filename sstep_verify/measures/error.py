@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import length
+from sstep_verify.numerics.rounding import norm
 
 
 class KnownOptimum(Protocol):
@@ -29,10 +29,10 @@ def relative_error(alpha: np.ndarray, optimum: np.ndarray) -> float:
     alpha, optimum : ndarray, shape (m,)
         Dual vector (a) and solution (a*).
     """
-    distance, norm = length(alpha - optimum), length(optimum)
-    if norm == 0:
+    distance, size = norm(alpha - optimum), norm(optimum)
+    if size == 0:
         return 0.0 if distance == 0 else float("inf")
-    return distance / norm
+    return distance / size
 
 
 class ErrorMeasure:

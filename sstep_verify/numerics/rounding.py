@@ -96,8 +96,9 @@ def norm(vector: np.ndarray) -> float:
 
 
 def length(vector: np.ndarray) -> float:
-    """Euclidean norm of a vector or matrix, at least: see `norm`."""
-    return float(raised(norm(vector)))
+    """Euclidean norm of a vector or matrix, at least: see `norm`; 0 where all entries are."""
+    found = norm(vector)
+    return float(raised(found)) if found > 0.0 else 0.0
 
 
 def least_length(vector: np.ndarray) -> float:

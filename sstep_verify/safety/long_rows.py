@@ -20,7 +20,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, magnitudes, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, norm, unit_roundoff
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 
 LONG = np.longdouble
@@ -134,7 +134,7 @@ class LongRows:
         left = targets - samples * values - products / penalty
         terms = np.abs(targets) + samples * np.abs(values) + sizes / penalty
         off = errors / penalty + self._roundoff() * terms
-        error = length(off.astype(np.float64)) / math.sqrt(samples)
+        error = norm(off.astype(np.float64)) / math.sqrt(samples)
         system = (kernel / penalty).astype(np.float64) + samples * np.eye(values.size)
         rho = left.astype(np.float64)
         if np.trace(system) <= samples * 2.0**30:

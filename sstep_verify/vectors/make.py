@@ -14,7 +14,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.declaration import Precision
 from sstep_verify.defects.mutation import NONE
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.numerics.rounding import length
+from sstep_verify.numerics.rounding import norm
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
@@ -211,7 +211,7 @@ def _apart(
     # ||d||_M <= sqrt(trace(M)) ||d||_2; the factor covers the roundings of the trace.
     norms = (problem.dense * problem.dense).sum(axis=1)
     trace = float(problem.kernel.diagonal(norms).sum()) / problem.ridge.penalty + problem.samples**2
-    return single, math.sqrt(2 * trace) * length(own) * 2
+    return single, math.sqrt(2 * trace) * norm(own) * 2
 
 
 def _least(middles: tuple[str, ...]) -> float:

@@ -39,7 +39,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -205,7 +205,7 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     factor = gamma(size + 3, unit_roundoff("float64"))
     trace = float(np.trace(matrix))
     underflow = 2 * size**2 * (1 + trace) * smallest("float64")
-    shift = (factor / (1 - factor) * trace + length(own) + underflow) * OUTWARD
+    shift = (factor / (1 - factor) * trace + norm(own) + underflow) * OUTWARD
     # Twice: the second covers the rounding of the subtraction, at most u trace < gamma_{k+3} trace.
     try:
         np.linalg.cholesky(matrix - 2 * shift * np.eye(size))

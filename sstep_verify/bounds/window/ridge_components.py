@@ -19,7 +19,7 @@ import numpy as np
 from sstep_verify.bounds.block.local import StepErrors
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, raised, smallest, unit_roundoff
 
 MOST_COEFFICIENTS = 1 << 20
 """Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
@@ -92,7 +92,7 @@ class RidgePropagation:
         inverse = np.linalg.inv(system)
         defect = np.abs(np.eye(block) - inverse @ system)
         defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
-        rho = length(defect + np.abs(inverse) @ system_own)
+        rho = norm(defect + np.abs(inverse) @ system_own) * OUTWARD
         if not rho < 1.0:
             self.radius[:] = np.inf
             return
@@ -108,7 +108,7 @@ class RidgePropagation:
         pushed = np.abs(coupling) @ rest
         lost = gamma(self.radius.size + self._used + block + 4, u) * (np.abs(inverse) @ pushed)
         lost += spread * pushed.sum() + inverse_size @ (self._own[draws] @ rest)
-        sources = step.residual + step.entries @ step.size + step.solve * length(step.size)
+        sources = step.residual + step.entries @ step.size + step.solve * norm(step.size)
         lost += spread * sources.sum() + step.rounding
         underflow = (coupling.shape[1] * inverse_size.sum() + block + 1) * smallest("float64")
         lost += underflow * (self._symbols[: self._used].sum() + sources.sum())

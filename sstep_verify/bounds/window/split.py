@@ -24,7 +24,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.svm_propagation import SvmPropagation
-from sstep_verify.numerics.rounding import length
+from sstep_verify.numerics.rounding import norm
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -135,7 +135,7 @@ def _norm_split(errors: RidgeWindowErrors) -> dict[str, float]:
     """Contributions to the M-norm: the length of each step by what its numerator is the sum of."""
     parts = dict.fromkeys((RESIDUAL, SYSTEM, SOLVE), 0.0)
     for step in errors.steps:
-        residual, given = length(step.residual), length(step.entries)
+        residual, given = norm(step.residual), norm(step.entries)
         changed = given + step.solve
         whole = step.length * np.sqrt(step.modulus)
         of_residual = residual / (np.sqrt(step.modulus) * (1.0 - changed / step.modulus))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.selection import chosen, command_for
@@ -19,6 +18,7 @@ from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import norm
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
@@ -234,7 +234,7 @@ def _claims(family: Family, problem: Problem) -> dict[str, float]:
     """What a run that ends by itself claims; a vector alone may also leave its box by as much, times C."""
     if family.solver in TRAINING and not problem.is_svm:
         # Training ends by its residual over a norm, which rounds once for each target, and some more.
-        size = float(np.linalg.norm(problem.targets)) * (1 + (problem.samples + 8) * 2.0**-52)
+        size = norm(problem.targets) * (1 + (problem.samples + 8) * 2.0**-52)
         return {"residual": family.tolerance * size}
     claims = {"tolerance": family.tolerance}
     if family.is_vector and problem.is_svm:
