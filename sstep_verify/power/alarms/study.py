@@ -109,7 +109,8 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
             refused.update(keys if found else ())
         kind = judged.task, judged.kernel, judged.precision
         for told in judged.comparisons:
-            if told.decided and math.isfinite(told.ratio):
+            settled = told.decided and told.status is not Status.INCONCLUSIVE
+            if settled and math.isfinite(told.ratio):  # what is not replayed may exceed a screen's bound
                 ratio = float(f"{told.ratio:.{DIGITS}g}")
                 ratios[told.check, *kind, told.acted].append((ratio, told.length))
         for name, share in judged.shares.items():
