@@ -48,6 +48,8 @@ class Plan:
         Where finished outcomes are kept, and may be found; None for nowhere.
     say : callable
         Called with a line of text before the work begins.
+    announce : callable
+        Called with one that is to be read even where only results are.
     shard : Shard or None
         The part of the campaign that is run; all of it if None.
     executor : Executor or None
@@ -64,6 +66,7 @@ class Plan:
     artefacts: Path | None = None
     partial: Partial | None = None
     say: Callable[[str], None] = lambda line: None
+    announce: Callable[[str], None] = lambda line: None
     shard: Shard | None = None
     executor: Executor | None = None
     runs: bool = False

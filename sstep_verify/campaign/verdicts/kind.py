@@ -17,6 +17,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
+from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
 from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import Case
 from sstep_verify.solvers.adapters.foreign import is_foreign
@@ -56,7 +57,8 @@ class Verdicts(Kind):
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
         loaded, takes, prepared = {}, [], []
-        code = _code(units)
+        code, starts = _code(units), 0
+        first: dict[str, tuple] = {}
         for unit in units:
             group = unit.work
             if group.data not in loaded:
@@ -67,11 +69,16 @@ class Verdicts(Kind):
             for spec in (spec for spec in group.specs if spec.id in unit.keys):
                 case = make_case(spec, data, {"": declaration}, plan.definition.again, "")
                 require_cache(spec, case)
+                if spec.family.is_program and not spec.family.source:
+                    first.setdefault(declaration.name, (spec.family, case))
+                    starts += starts_of(spec.family, case)
                 takes.append((memory_of(spec, case), spec.id))
             cost = expected_cost(group, data.data.shape[0])
             prepared.append(replace(unit, cost=cost))
         largest, name = max(takes, key=lambda item: item[0].total)
         plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
+        if starts:
+            announce_starts(plan, starts, first.values())
         return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()}, code)
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from sstep_verify.campaign.loop.messages import tell
+from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import Monitor
 from sstep_verify.campaign.verdicts.references import Reference
 from sstep_verify.checks import contract
-from sstep_verify.checks.registry import case_of
+from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.made import make_run
@@ -20,8 +23,16 @@ from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import NOTHING_RUN
-from sstep_verify.solver import Solver
+from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solvers.adapters.program import ProgramSolver
+from sstep_verify.solvers.adapters.program.draws import seconds_of_a_start
 from sstep_verify.trajectory import GIVEN, Trajectory
+
+if TYPE_CHECKING:
+    from sstep_verify.campaign.loop.run import Plan
+
+LONG = 60.0
+"""Seconds from which on what programs will take is said where results are said."""
 
 
 @dataclass(frozen=True)
@@ -183,3 +194,31 @@ def drift_series(
             x, y = tuple(found.iterations.tolist()), tuple(found.relative.tolist())
             series.append(report.Series(report.DRIFT, s, x, y))
     return series
+
+
+def starts_of(family: Family, case: Case) -> int:
+    """How often a program is started for the runs of a case, at least: some checks ask for more later."""
+    checks = [check for check in CHECKS.values() if check.id in family.checks]
+    requests = merge_requests(check.runs(case) for check in checks).values()
+    return sum(
+        len(set(one.stops) - {0}) if case.declaration.level < 2 and not case.declaration.log else 1
+        for one in requests
+    )
+
+
+def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Case]]) -> None:
+    """Say how often programs are started, and how long that takes where they leave their result alone."""
+    seconds = 0.0
+    for family, case in programs:
+        solver = cast(ProgramSolver, family.solvers()[""])
+        if solver.described.program.writes == "final" and solver.described.stream is None:
+            length = math.lcm(case.s_values[0], case.unit)
+            if length <= case.iterations:
+                request = RunRequest(case.problem, case.stream, case.s_values[0], length)
+                seconds = max(seconds, seconds_of_a_start(solver, request))
+    told = f"starts of the program: {starts} or more"
+    least = starts * seconds / max(plan.jobs, 1)
+    if seconds:
+        told += f", of {seconds:.2g} s each or longer, so at least "
+        told += f"{least:.0f} s" if least < LONG else f"{least / 60:.0f} minutes"
+    (plan.announce if least >= LONG else plan.say)(told)

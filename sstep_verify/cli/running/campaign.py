@@ -80,6 +80,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         executor.num_workers if executor else asked.jobs or os.cpu_count() or 1,
         ("sstep-verify", *sys.argv[1:]),
         say=_say,
+        announce=click.echo,
         shard=part,
         executor=executor,
     )

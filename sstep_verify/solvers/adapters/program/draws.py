@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import time
+from dataclasses import dataclass, replace
 
-from sstep_verify.errors import InputError
+import numpy as np
+
+from sstep_verify.errors import InputError, ProgramError, RefusedError, closest
 from sstep_verify.problems import IndexStream
-from sstep_verify.problems.draws import SEEDS
+from sstep_verify.problems.draws import GENERATORS, SEEDS
+from sstep_verify.solver import RunRequest, Solver
 
 LOGGED = "logged"
 """Kind of the draws that a program writes down itself."""
+
+KINDS = (*GENERATORS, LOGGED)
+
+WAYS = (
+    'Three ways: it reads {dir}/indices.txt; it logs values and coordinates (writes = "log", [stream] kind '
+    '= "logged"); its result alone is judged (check --final). The lines of C: docs/adapters.md, "A program '
+    'with draws of its own"'
+)
+"""What can be done about a program with draws of its own."""
+
+TRIES = 4
+"""Other indices that are tried on a program before it is said not to read them."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +47,19 @@ class Draws:
     Raises
     ------
     InputError
-        If the seed is out of range, or replacement is said of logged draws.
+        If the kind is unknown, the seed is out of range, or replacement is said of logged draws.
     """
 
-    kind: Literal["glibc-rand", "numpy-mt19937", "numpy-pcg64", "mt19937", "logged"]
+    kind: str
     seed: int = 0
     replacement: bool = False
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(
+                f"kind = {self.kind!r:.40}{closest(self.kind, KINDS)}; known: {', '.join(KINDS)}. If it "
+                f"draws otherwise: {WAYS}"
+            )
         if not 0 <= self.seed < SEEDS:
             raise InputError(f"seed = {self.seed}, but it must lie in 0..{SEEDS - 1}")
         if self.kind == LOGGED and self.replacement:
@@ -59,3 +79,44 @@ class Draws:
     def __str__(self) -> str:
         """For messages."""
         return self.kind if self.logged else f"{self.kind}, seed {self.seed}"
+
+
+def seconds_of_a_start(solver: Solver, request: RunRequest) -> float:
+    """Start a program that leaves its result a few times, with other indices each time; seconds of a start.
+
+    Parameters
+    ----------
+    solver : Solver
+        A program that is to take its coordinates from the exchange folder.
+    request : RunRequest
+        A short run from zero.
+
+    Returns
+    -------
+    float
+        0 if a run fails, of which nothing is said here.
+
+    Raises
+    ------
+    InputError
+        If it ends in the same a, which is not 0, whatever the indices.
+    """
+    own = set(request.stream.blocks(0, 1)[0].tolist())
+    others = (replace(request.stream, relabel=seed) for seed in range(1, 64))
+    streams = [one for one in others if set(one.blocks(0, 1)[0].tolist()) != own]
+    found: list[np.ndarray] = []
+    begin = time.perf_counter()
+    try:
+        for stream in [request.stream, *streams[: TRIES - 1]]:
+            found.append(solver.run(replace(request, stream=stream)).final)
+            if not np.array_equal(found[0], found[-1]) or not found[0].any():
+                break
+    except (ProgramError, RefusedError):
+        return 0.0
+    seconds = (time.perf_counter() - begin) / len(found)
+    if found[0].any() and len(found) > 1 and np.array_equal(found[0], found[-1]):
+        raise InputError(
+            f"program {solver.declaration.name!r}: it does not read the indices: {len(found)} runs of "
+            f"{request.iterations} iterations on other coordinates ended in the same a. {WAYS}"
+        )
+    return seconds

@@ -13,7 +13,7 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.records import convert, strict
 from sstep_verify.solvers.adapters.program.conventions import Conventions
 from sstep_verify.solvers.adapters.program.description import Program
-from sstep_verify.solvers.adapters.program.draws import Draws
+from sstep_verify.solvers.adapters.program.draws import WAYS, Draws
 from sstep_verify.solvers.adapters.program.fixed import Fixed
 from sstep_verify.solvers.adapters.program.printed import Printed
 
@@ -70,7 +70,7 @@ class ProgramFile:
         if self.stream and self.stream.logged and writes != "log":
             raise InputError(
                 f"{where}: [stream] kind = 'logged' says what each step drew, so writes must be 'log', and "
-                f"not {writes!r}"
+                f"not {writes!r}. {WAYS}"
             )
         if self.program.probes and (self.conventions.order != "given" or writes == "final"):
             raise InputError(
