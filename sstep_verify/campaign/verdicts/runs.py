@@ -199,7 +199,7 @@ def drift_series(
 def starts_of(family: Family, case: Case) -> int:
     """How often a program is started for the runs of a case, at least: some checks ask for more later."""
     checks = [check for check in CHECKS.values() if check.id in family.checks]
-    requests = merge_requests(check.runs(case) for check in checks).values()
+    requests = merge_requests(check.runs(case_of(check, case)) for check in checks).values()
     return sum(
         len(set(one.stops) - {0}) if case.declaration.level < 2 and not case.declaration.log else 1
         for one in requests
