@@ -11,6 +11,9 @@ import numpy as np
 GIVEN = "given"
 """`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
 
+WITNESSED = {"collectives": "collectives seen", "words": "words seen"}
+"""Counts of a solver, and the names of the same where the MPI library was asked, outside of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:

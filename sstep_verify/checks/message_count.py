@@ -1,7 +1,7 @@
 """Check message-count: s iterations per communication, counted.
 
-The counts a run reports are compared with what the declared exchange implies, exactly; the formulas stand
-in costs/messages.py.
+The counts a run reports, and those of a witness between solver and MPI library where there was one, are
+compared with what the declared exchange implies, exactly; the formulas stand in costs/messages.py.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """
@@ -26,7 +26,7 @@ from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import WITNESSED, Trajectory
 from sstep_verify.verdict import Term, Verdict
 
 CHECK = "message-count"
@@ -130,6 +130,17 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         )
         for name in known
     ]
+    seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
+    findings += [
+        Finding(
+            f"{case.declaration.name}, exchange {case.declaration.exchange}, {trajectory.length} "
+            f"iterations: {name} that the MPI library saw {made}, expected {best[name]}; difference",
+            abs(made - best[name]),
+            abs(made - best[name]),
+            0.0,
+        )
+        for name, made in seen.items()
+    ]
     if len(known) < len(COUNTED):
         missing = ", ".join(name for name in COUNTED if name not in known)
         findings.append(
@@ -146,13 +157,15 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         s,
         decisive(findings),
         units="messages or words",
-        planned=len(COUNTED),
-        executed=len(known),
+        planned=len(COUNTED) + len(seen),
+        executed=len(known) + len(seen),
         origin="what the declared exchange implies, so the bound is 0",
         causes=CAUSES,
         terms=_terms(case, s, trajectory),
-        evidence={"counted": {name: counts[name] for name in known}, "expected": best},
-        signs=[name for name in known if counts[name] != best[name]],
+        evidence={"counted": {name: counts[name] for name in known}, "expected": best, "seen": seen},
+        signs=[
+            name for name in known if counts[name] != best[name] or seen.get(name, best[name]) != best[name]
+        ],
         each=True,
     )
 

@@ -95,6 +95,11 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     return library
 
 
+def is_interposed() -> bool:
+    """Whether this process was started with the library."""
+    return hasattr(ctypes.CDLL(None), "pmpi_count_calls")
+
+
 def interposed_counts() -> dict[str, Counted]:
     """Collectives counted in this process since `forget_interposed_counts`, by kind.
 
@@ -134,7 +139,7 @@ def set_delay(microseconds: float, nanoseconds_per_byte: float = 0.0) -> None:
 
 def _loaded() -> ctypes.CDLL:
     library = ctypes.CDLL(None)  # all that is loaded
-    if not hasattr(library, "pmpi_count_calls"):
+    if not is_interposed():
         raise MissingExtraError(
             f"no interposer in this process: LD_PRELOAD = {os.environ.get('LD_PRELOAD', '')!r} loads no "
             "pmpi_count.so; start the ranks with run(..., variables={'LD_PRELOAD': path})"

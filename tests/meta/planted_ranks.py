@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from plant import plant
 
-from sstep_verify.launch import run
+from sstep_verify.launch.run import LIMIT
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.watched import run_watched
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import run_on_rank
 from sstep_verify.trajectory import Trajectory
@@ -24,7 +25,8 @@ def planted_run(
 ) -> Trajectory:
     """The run, with some edits planted on all ranks and some on rank `guilty`; on every rank."""
     with ExitStack() as planted:
-        for edits in (everywhere, own if comm.rank == guilty else {}):
+        # What is edited later refers to what was edited before.
+        for edits in (own if comm.rank == guilty else {}, everywhere):
             for module, texts in edits.items():
                 planted.enter_context(plant(importlib.import_module(module), *texts))
         return run_on_rank(comm, request, options)
@@ -58,4 +60,4 @@ class PlantedSolver:
         self.declaration = self._options.declaration(ranks)
 
     def run(self, request: RunRequest, observe=None) -> Trajectory:
-        return run(self._ranks, planted_run, request, self._options, *self._planted)[0]
+        return run_watched(self._ranks, planted_run, request, self._options, *self._planted, limit=LIMIT)[0]

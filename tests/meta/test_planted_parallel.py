@@ -24,6 +24,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
 
@@ -91,7 +92,7 @@ def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty
         # Two coordinates that start from zero may get the same new value: only the next ones tell.
         assert first <= window_of(caught.value) < ITERATIONS
     if ranks > 2:
-        assert f"rank {guilty} holds another" in caught.value.failures[0][1]
+        assert f"rank {guilty}: " in caught.value.failures[0][1]
 
 
 FAILING = {
@@ -207,6 +208,11 @@ WRONG = {
                       "        packet.reduce(words)\n        self._communicator.barrier()\n"
                       "        packet._communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
+    "a message that it does not count": (
+        {ALLREDUCE: [("        packet.reduce(words)\n",
+                      "        packet.reduce(words)\n"
+                      "        packet._communicator._inner.allreduce(np.zeros(1))\n")]},
+        message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
         {WINDOWS: [("            own = own[:count]\n",
                 "            own, places = drawn, np.arange(draws.shape[1])\n")]},
@@ -236,7 +242,7 @@ def test_one_bit_on_one_rank_is_seen_in_the_next_window(ranks, guilty):
     assert caught.value.kind == "IncoherenceError"
     assert window_of(caught.value) == 0
     if ranks > 2:
-        assert f"rank {guilty} holds another" in caught.value.failures[0][1]
+        assert f"rank {guilty}: " in caught.value.failures[0][1]
 
 
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])
@@ -244,6 +250,29 @@ def test_one_bit_on_one_rank_is_red_though_the_signature_is_ignored(ranks, guilt
     request = request_of(loss=Hinge(1.0))
     assert status(rank_coherence, request, ranks, DEAF) is Status.PASS
     assert status(rank_coherence, request, ranks, DEAF, OWN_WAY, guilty) is Status.FAIL
+
+
+TOLD = {
+    f"{PRODUCTION}.run": [
+        ("tuple(digest for digest, *_ in answers)", "tuple(answers[0][0] for _ in answers)")
+    ]
+}
+OFF = {ALLREDUCE: [("        self._clock.stop(RECURRENCE)\n",
+                    "        recurrence.alpha[columns[0]] += 1e-3\n        self._clock.stop(RECURRENCE)\n")]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])
+def test_a_rank_that_is_off_is_red_though_the_digest_of_rank_0_is_told_for_all(ranks, guilty):
+    request = request_of(loss=Hinge(1.0))
+    assert status(rank_coherence, request, ranks, DEAF | TOLD) is Status.PASS
+    assert status(rank_coherence, request, ranks, DEAF | TOLD, OFF, guilty) is Status.FAIL
+
+
+def test_training_hands_out_a_digest_of_every_rank():
+    solver = TrainingSolver(2, interval=2)
+    found = solver.run(request_of())
+    assert {k: len(digests) for k, digests in found.fingerprints.items()} == {0: 2, ITERATIONS: 2}
+    assert judged(rank_coherence, case_of(request_of(), solver), solver)[S].status is Status.PASS
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import DivergedError, InputError, RunError
-from sstep_verify.launch import run
 from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
+from sstep_verify.solvers.adapters.watched import run_watched
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import run_on_rank
 from sstep_verify.trajectory import Trajectory
@@ -60,7 +60,7 @@ class DistributedSolver:
             If a rank raised anything else, vanished, or did not end in time.
         """
         try:
-            found = run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+            found = run_watched(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         except RankError as error:
             raise of_ranks(error) from error
         return observed(whole_run(found), request, observe, self.run)

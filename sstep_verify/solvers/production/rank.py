@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.floating_point import restore
 from sstep_verify.parallel.communicator import Communicator, communicator_of
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
@@ -21,19 +20,13 @@ from sstep_verify.trajectory import Trajectory
 
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
-    """Make a run on an mpi4py communicator.
-
-    Returns
-    -------
-    Trajectory
-        On rank 0 all of it; elsewhere only what differs between ranks, counters and timers.
-    """
-    return _of_rank(comm.rank, ProductionSolver(communicator_of(comm), **asdict(options)).run(request))
+    """Make a run on an mpi4py communicator."""
+    return ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
 
 
 def train_on_rank(comm: Any, request: RunRequest, plan: Plan, options: Options) -> Trajectory:
     """Train on an mpi4py communicator; parameters and trajectory are those of `train_request`."""
-    return _of_rank(comm.rank, train_request(communicator_of(comm), request, plan, options))
+    return train_request(communicator_of(comm), request, plan, options)
 
 
 def train_request(
@@ -107,12 +100,3 @@ def tuned_sequence(plan: Plan, options: Options) -> list[Stretch]:
     for place, end in enumerate(range(plan.s, plan.iterations + plan.s, plan.s)):
         made.append(Stretch(min(end, plan.iterations), widths[-1 - place % len(widths)], options.exchange))
     return made
-
-
-def _of_rank(rank: int, trajectory: Trajectory) -> Trajectory:
-    """The trajectory that a rank sends back: rank 0 all, the others no vectors."""
-    trajectory = replace(trajectory, altered=restore())
-    if rank == 0:
-        return trajectory
-    nothing = np.empty((trajectory.iterations.size, 0))
-    return replace(trajectory, alphas=nothing, panels={}, state={}, log=None)

@@ -27,7 +27,7 @@ def failing(monkeypatch):
         def run(*arguments, **options):
             raise raised
 
-        monkeypatch.setattr(distributed, "run", run)
+        monkeypatch.setattr(distributed, "run_watched", run)
         monkeypatch.setattr(distributed, "refuse_too_many", lambda ranks: None)
         return distributed.DistributedSolver(3), raised
 
