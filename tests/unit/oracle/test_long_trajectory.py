@@ -98,6 +98,27 @@ def test_lost_bits_are_made_good_by_another_run(monkeypatch):
     assert enough.bits > poor.bits == 50
 
 
+@pytest.mark.parametrize("penalty", [1e-60, 1e-80, 1e-170])
+def test_repeated_samples_in_a_block_beside_a_tiny_lambda_take_the_bits_they_need(penalty):
+    generator = np.random.default_rng(0)
+    data = generator.standard_normal((6, 2))
+    data[1] = data[2] = data[0]
+    problem = Problem("twice", data, generator.standard_normal(6), LinearKernel(), Ridge(penalty))
+    stream = IndexStream("cyclic", 6, 3, 4)
+    kernel = exact_kernel(problem, Rational())
+    arithmetic, start = kernel.arithmetic, [0.0] * 6
+    exact = bdcd_krr(
+        arithmetic, kernel, problem.targets.tolist(), start, stream.blocks(0, 4).tolist(), penalty=penalty
+    )
+    enclosed = long_trajectory(problem, stream, 4)
+    assert enclosed.digits >= 30
+    for ball, value in zip(enclosed.states[-1], exact, strict=True):
+        off = abs(exact_fraction(value) - exact_fraction(ball.mid()))
+        assert off <= exact_fraction(ball.rad())
+    twice = exact_trajectory(problem, stream, 4)
+    np.testing.assert_array_equal(twice.alphas[-1], [float(exact_fraction(value)) for value in exact])
+
+
 def test_refuses_what_does_not_fit():
     problem = _problem(LinearKernel(), Hinge(1.0))
     stream = IndexStream("uniform", problem.samples, 1, 5, seed=1)

@@ -1,0 +1,112 @@
+"""Every certificate made is proved by the verifier, before it is handed out and anew from its file.
+
+Drawn are the problems at which a maker and a verifier of two minds part: exact ties, samples so far from the
+origin that differences vanish beside them, points that move when coordinates are put on their ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="certificates need the extra [exact]")
+
+from exact_optima import hessian, is_definite
+
+from sstep_verify.oracle.certificate import certify_ridge as ridge_maker
+from sstep_verify.oracle.certificate import certify_svm as svm_maker
+from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
+from sstep_verify.oracle.verify.record import CertificateError
+from sstep_verify.oracle.verify.ridge import prove_ridge
+from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
+
+
+def _tied(seed: int) -> Problem:
+    """Samples so far apart that K is nearly I: with C = 1 every optimum is nearly at its end."""
+    generator = np.random.default_rng(seed)
+    data, labels = generator.standard_normal((8, 2)), np.where(generator.random(8) < 0.5, -1.0, 1.0)
+    labels[:2] = -1.0, 1.0
+    return Problem("tied", data, labels, RBFKernel(float(10 ** generator.uniform(1, 4))), Hinge(1.0))
+
+
+@pytest.mark.parametrize("seeds", [range(25, 60), (95, *range(100, 130))], ids=["some", "others"])
+def test_certificates_of_tied_optima_are_proved_anew(seeds):
+    for seed in seeds:
+        problem = _tied(seed)
+        verify_certificate(certify_svm(problem, 30), problem.data, problem.targets)
+
+
+def test_a_statement_that_is_weaker_than_it_need_be_may_stand():
+    problem = Problem("two", np.diag([1.0, 2.0]), np.array([1.0, -1.0]), LinearKernel(), Hinge(0.1))
+    certificate = certify_svm(problem, 30)
+    assert certificate.statuses == ("upper", "upper")
+    weaker = replace(
+        certificate, statuses=("undecided", "upper"), remaining="undecided", eigenvalue="", radius=""
+    )
+    verify_certificate(weaker, problem.data, problem.targets)
+    for false in (("zero", "upper"), ("free", "upper")):
+        with pytest.raises(CertificateError, match="statuses"):
+            verify_certificate(replace(weaker, statuses=false), problem.data, problem.targets)
+
+
+@pytest.mark.parametrize("exponent", [133, 136, 139, 141, 144])
+def test_no_eigenvalue_is_stated_that_far_samples_do_not_have(exponent):
+    """Two samples at a distance of 10**-6 to 10**-2, their norms up to 2**144."""
+    generator = np.random.Generator(np.random.PCG64(exponent))
+    stated = 0
+    for gap in 10.0 ** generator.uniform(-6, -2, 6):
+        data = np.array([[2.0**exponent, 0.0], [2.0**exponent, gap]])
+        problem = Problem("far", data, np.ones(2), RBFKernel(1.0), Hinge(1.0))
+        certificate = certify_svm(problem, 1)
+        verify_certificate(certificate, data, problem.targets)
+        places = [i for i, status in enumerate(certificate.statuses) if status in ("free", "undecided")]
+        if certificate.eigenvalue and places:
+            least, H = Fraction(certificate.eigenvalue), hessian(problem)
+            assert is_definite([[H[i][j] - (least if i == j else 0) for j in places] for i in places])
+            stated += 1
+    assert stated or exponent > 141
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(0.5)], ids=lambda loss: loss.task)
+def test_a_maker_that_states_too_much_hands_nothing_out(loss, monkeypatch):
+    generator = np.random.default_rng(1)
+    problem = Problem("lie", generator.standard_normal((6, 2)), np.ones(6), RBFKernel(1.0), loss)
+    maker, make = (svm_maker, certify_svm) if problem.is_svm else (ridge_maker, certify_ridge)
+    honest = maker._stated
+
+    def lying(*given):
+        certificate = honest(*given)
+        return replace(certificate, radius=f"{float(certificate.radius) / 1e30:.6e}")
+
+    make(problem, 20)
+    monkeypatch.setattr(maker, "_stated", lying)
+    with pytest.raises(CertificateError, match="radius"):
+        make(problem, 20)
+
+
+def test_no_digit_is_no_statement():
+    problem = Problem("wide", np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), LinearKernel(), Ridge(1.0))
+    certificate = certify_ridge(problem, 20)[1.0]
+    wide = replace(certificate, radius="1e9", digits=0)
+    verify_certificate(wide, problem.data, problem.targets)
+    with pytest.raises(CertificateError, match="digits"):
+        verify_certificate(replace(wide, digits=1), problem.data, problem.targets)
+
+
+def test_digits_are_of_the_least_that_the_norm_may_be():
+    problem = Problem("third", np.eye(3), np.array([1.0, 0.5, 0.25]), LinearKernel(), Ridge(1.0))
+    certificate = certify_ridge(problem, 20)[1.0]
+    arithmetic = verifying_arithmetic(certificate.bits)
+    low, high = ball_ends(prove_ridge(problem, {1.0: certificate.alpha}, arithmetic)[1.0].norm)
+    assert low < high
+    text = f"{round((low + high) / 2 * 10**400)}e-403"
+    between = replace(certificate, radius=text, digits=3)
+    assert low < Fraction(text) * 1000 < high
+    with pytest.raises(CertificateError, match="digits"):
+        verify_certificate(between, problem.data, problem.targets)
