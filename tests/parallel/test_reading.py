@@ -2,9 +2,9 @@
 
 import bz2
 import gzip
+import hashlib
 import itertools
 import lzma
-import os
 
 import numpy as np
 import pytest
@@ -209,12 +209,17 @@ def test_a_file_that_one_rank_lacks_names_that_rank(tmp_path):
     assert all(message.startswith(f"rank 2: {tmp_path / 'absent'}: cannot") for _, message in found)
 
 
-def test_files_that_differ_between_ranks_are_refused(tmp_path):
-    paths = [write(tmp_path, GOOD, "one"), write(tmp_path, GOOD + b"1 1:1\n", "two")]
-    sizes = [os.path.getsize(path) for path in paths]
+@pytest.mark.parametrize(
+    "other", [GOOD + b"1 1:1\n", GOOD[:-2] + bytes([GOOD[-2] ^ 1]) + GOOD[-1:]], ids=["longer", "as long"]
+)
+def test_files_that_differ_between_ranks_are_refused(tmp_path, other):
+    """Two copies of one length that differ in a digit are no less two files."""
+    contents = (GOOD, other)
+    paths = [write(tmp_path, content, name) for content, name in zip(contents, ("one", "two"), strict=True)]
+    digests = [hashlib.sha256(content).hexdigest()[:12] for content in contents]
     for kind, message in raised(2, ranks.read_own, paths):
         assert kind == "DataError"
-        assert f"its bytes are {sizes} by rank" in message
+        assert f"begins with rank 0: {digests[0]}; rank 1: {digests[1]}; put it" in message
 
 
 def test_another_failure_of_one_rank_is_raised_on_all(tmp_path):

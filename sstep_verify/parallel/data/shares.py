@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
 from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.kinds import listed
 from sstep_verify.problems.data.svmlight import Block, read_block, text_length
 from sstep_verify.problems.data.svmlight_lines import LineError
 
@@ -46,8 +47,8 @@ class Report(NamedTuple):
 
     Parameters
     ----------
-    size : int
-        Bytes of the file as stored.
+    digest : str
+        SHA-256 of the file as stored (hexadecimal); empty where there is one rank.
     lines, samples, features : int
         Lines, those of them with a sample, and the largest index met.
     stored, nonzeros : int
@@ -56,7 +57,7 @@ class Report(NamedTuple):
         Why there is nothing of all this.
     """
 
-    size: int = 0
+    digest: str = ""
     lines: int = 0
     samples: int = 0
     features: int = 0
@@ -107,19 +108,25 @@ def parse_shares(
         block = read_block(path, begin=begin, end=end, features=features)
         matrix, stored = block.matrix, block.matrix.nnz
         matrix.eliminate_zeros()
-        own = Report(os.stat(path).st_size, block.lines, *matrix.shape, stored, matrix.nnz)
+        digest = _digest(path) if communicator.size > 1 else ""
+        own = Report(digest, block.lines, *matrix.shape, stored, matrix.nnz)
     except Exception as error:
         own, cause = Report(failure=failure_of(error)), error
     reports = communicator.allgather(own)
     _raise_first(reports, cause)
-    sizes = [report.size for report in reports]
-    if len(set(sizes)) > 1:
+    digests = [report.digest[:12] for report in reports]
+    if len(set(digests)) > 1:
         raise DataError(
-            f"{path}: is not the same file on all ranks, its bytes are {sizes} by rank; "
+            f"{path}: is not the same file on all ranks, its SHA-256 begins with {listed(digests)}; "
             "put it where all ranks see it"
         )
     assert block is not None
     return block, reports
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:

@@ -1,7 +1,8 @@
 """Which s and exchange the windows of a training have, one batch after the other.
 
 What was made is written down as stretches, from which all windows follow (`windows_of`), so that a run can
-be made again to the last bit: stretches that are given are followed first, then the tuner says what comes.
+be made again, to the last bit on ranks of the same kinds: stretches that are given are followed first, then
+the tuner says what comes.
 """
 
 from __future__ import annotations

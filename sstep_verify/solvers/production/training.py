@@ -1,8 +1,9 @@
 """Training: a run made interval by interval, measured and kept at the end of each.
 
 Every interval is a run of its own that begins with the dual vector the last one left, so that a run which
-was killed goes on as if nothing had happened, to the last bit (see `checkpoint`). Of what a run keeps only
-a kept Gram matrix lives longer: it is formed from the data alone, in the same order whenever it is formed.
+was killed goes on as if nothing had happened, to the last bit on ranks of the same kinds (see
+`checkpoint`). Of what a run keeps only a kept Gram matrix lives longer: it is formed from the data alone,
+in the same order whenever it is formed.
 """
 
 from __future__ import annotations
