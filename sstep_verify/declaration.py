@@ -105,7 +105,7 @@ class Declaration:
     cache_words : int
         Words of kernel rows that exchange column-cache keeps from window to window.
     recompute : int
-        Windows after which a carried state is formed anew from a; 0 for never.
+        Windows after which a carried state is formed anew from a, before it is recorded; 0 for never.
     ranks : int
         Number of processes, >= 1.
     state : tuple of str

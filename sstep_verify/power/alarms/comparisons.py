@@ -54,6 +54,8 @@ class Comparison:
         Its reason.
     length : int
         Roundings of the longest sum in the bound; 0 where it is no single sum's.
+    seen : tuple of str
+        Quantities and planted defects that were certain to show.
     """
 
     check: str
@@ -63,6 +65,7 @@ class Comparison:
     acted: bool
     reason: str
     length: int = 0
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,10 @@ def compared(case: Case, s: int, verdict: Verdict) -> Comparison:
     decided = verdict.executed > 0 and verdict.bound < math.inf
     length = longest_sum(verdict.check, case, s)
     acted = verdict.status is Status.PASS
-    return Comparison(verdict.check, verdict.status, verdict.ratio, decided, acted, verdict.reason, length)
+    seen = tuple(term.name for term in verdict.terms if term.status is Status.PASS)
+    return Comparison(
+        verdict.check, verdict.status, verdict.ratio, decided, acted, verdict.reason, length, seen
+    )
 
 
 def judged_run(

@@ -159,7 +159,7 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
         told, _ = told_of(plan.case, plan.solver, checks_of((CONTRACT, *names)), oracle)
         refused = {}
         for one in told if number % MIRRORED == 0 else ():
-            wrong = planted(one.check, plan, generator) if one.status is Status.PASS else None
+            wrong = planted(one.check, one.seen, plan, generator) if one.status is Status.PASS else None
             if wrong is not None:
                 again, _ = told_of(plan.case, wrong[1], checks_of((CONTRACT, one.check)), oracle)
                 refused[f"{one.check}: {wrong[0]}"] = any(each.status is Status.FAIL for each in again)

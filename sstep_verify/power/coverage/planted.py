@@ -8,25 +8,24 @@ it then breaks its own promise.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.defects.mutation import Mutation, left_out
 from sstep_verify.power.coverage.cases import Planned
+from sstep_verify.power.legal.draws import one_of
 from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 
 Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
+Wanted = Callable[[RunRequest], bool]
 
 STEPS = (STALE, CURVATURE, KERNEL)
 """Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
-
-NO_CLIP = Mutation("clip left out", leak=1, upper=None)
-NO_PRODUCTS = Mutation("products with a left out", stale=0, kernel=0, kernel_overlap=0)
 
 
 def _cut(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
@@ -71,20 +70,25 @@ def _always(request: RunRequest) -> bool:
     return True
 
 
-def _windowed(request: RunRequest) -> bool:
-    return request.s > 1
-
-
-LEFT: dict[str, tuple[str, Change]] = {
-    "contract": ("a run cut short", _cut),
-    "optimum": ("a run that made no step", _still),
-    "kernel-entries": ("other entries", _entries),
-    "message-count": ("communication in every iteration", _counts),
-    "rank-coherence": ("a rank that goes its own way", _digests),
-    "residual-gap": ("a state that is not updated", _state),
-    "claim-honesty": ("the value of an earlier a", _claims),
+LEFT: dict[str, tuple[str, Change, Wanted]] = {
+    "contract": ("a run cut short", _cut, _always),
+    "optimum": ("a run that made no step", _still, _always),
+    "kernel-entries": ("other entries", _entries, _always),
+    "message-count": ("communication in every iteration", _counts, _always),
+    "rank-coherence": ("a rank that goes its own way", _digests, _always),
+    "residual-gap": ("a state that is not updated", _state, _always),
+    "claim-honesty": ("the value of an earlier a", _claims, _always),
 }
-"""What is planted in what runs leave, by check."""
+"""What is planted in what runs leave, by check, and in which runs."""
+
+BOUNDED = "metamorphic-bounded"
+
+WHOLE: dict[str, tuple[Mutation, Wanted]] = {
+    "box": (Mutation("clip left out", leak=1, upper=None), _always),
+    BOUNDED: (Mutation("products with a left out", stale=0, kernel=0, kernel_overlap=0), _always),
+    "sstep-equals-classical": (left_out(KERNEL), lambda request: request.s > 1),
+}
+"""What is planted in steps, by checks whose verdicts do not name a quantity of these."""
 
 
 class PlantedSolver:
@@ -104,7 +108,7 @@ class PlantedSolver:
         self,
         right: Solver,
         wrong: Solver,
-        wanted: Callable[[RunRequest], bool],
+        wanted: Wanted,
         change: Change | None = None,
     ):
         self._right, self._wrong, self._wanted, self._change = right, wrong, wanted, change
@@ -118,37 +122,41 @@ class PlantedSolver:
         return self._change(self._wrong, request, made) if self._change else made
 
 
-def planted(check: str, plan: Planned, generator: np.random.Generator) -> tuple[str, Solver] | None:
-    """The solver of a plan with a defect that a check has to refuse; None where none can be planted."""
-    right, drawn, s = plan.solver, plan.drawn, plan.case.s_values[0]
-    if check in LEFT:
-        name, change = LEFT[check]
-        return name, PlantedSolver(right, right, _always, change)
-    digest = plan.case.problem.digest
+def planted(
+    check: str, seen: Sequence[str], plan: Planned, generator: np.random.Generator
+) -> tuple[str, Solver] | None:
+    """The solver of a plan with a defect that a check has to refuse; None where none can be planted.
+
+    Parameters
+    ----------
+    check : str
+        Id of a check that passed the run.
+    seen : sequence of str
+        What its verdict was certain to show.
+    plan : Planned
+        Solver and case.
+    generator : numpy.random.Generator
+        Chooses among quantities.
+    """
+    right, drawn, case = plan.solver, plan.drawn, plan.case
 
     def transformed(request: RunRequest) -> bool:
-        return bool(request.variant) or request.problem.digest != digest or request.start > plan.case.start
+        other = request.problem.digest != case.problem.digest
+        return bool(request.variant) or other or request.start > case.start
 
-    if check == "metamorphic-exact":
-        return "other bits", PlantedSolver(right, right, transformed, _ulp)
-    if check == "determinism":
-        turns = itertools.cycle((False, True))
-        return "other bits", PlantedSolver(right, right, lambda request: next(turns), _ulp)
-    if drawn is None:
+    turns = itertools.cycle((False, True))
+    anywhere = LEFT | {
+        "metamorphic-exact": ("other bits", _ulp, transformed),
+        "determinism": ("other bits", _ulp, lambda request: next(turns)),
+    }
+    if check in anywhere:
+        name, change, wanted = anywhere[check]
+        return name, PlantedSolver(right, right, wanted, change)
+    known = [name for name in STEPS if name in seen]
+    if drawn is None or not (known or check in WHOLE):
         return None
-    mutation, wanted = left_out(STALE), _always
-    if check == "box":
-        mutation = NO_CLIP
-    elif check == "metamorphic-bounded":
-        mutation, wanted = NO_PRODUCTS, transformed
-    elif check == "sstep-equals-classical":
-        mutation = left_out(KERNEL)
-        wanted = _windowed
-    elif check == "trajectory":
-        mutation = left_out(KERNEL if s > 1 else STALE)
-    else:
-        mutation = left_out(STEPS[int(generator.integers(2 + (s > 1)))])
+    mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), _always)
     if drawn.declaration.state and not mutation.stale:
-        mutation = left_out(CURVATURE)  # there is no stale product in a step from what is carried
+        return None  # there is no stale product in a step from what is carried
     wrong = LegalSolver(replace(drawn, planted=mutation))
-    return mutation.name, PlantedSolver(right, wrong, wanted)
+    return mutation.name, PlantedSolver(right, wrong, transformed if check == BOUNDED else wanted)

@@ -55,13 +55,14 @@ class LegalSolver:
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             draws = request.stream.blocks(request.start + begin, request.start + end)
             for first in range(0, len(draws), request.s):
-                if carried and declared.recompute and not (begin + first) // request.s % declared.recompute:
-                    carried.form(alpha.astype(kind))
                 blocks = draws[first : first + request.s]
                 alpha, made = made_window(drawn, sums, matrix * kind(scale), alpha, blocks, carried)
                 if len(made) < len(blocks):
                     raise InputError(f"{request.problem.name}: a factorisation failed")
                 steps.extend(made)
+                ended = (begin + first) // request.s + 1
+                if carried and declared.recompute and not ended % declared.recompute:
+                    carried.form(alpha.astype(kind))
             states.extend([carried.values] if carried else [])
             return alpha
 
@@ -136,10 +137,12 @@ def _panels(
 def _written(made: Trajectory, initial: np.ndarray, scale: int, decimals: bool) -> Trajectory:
     """A run whose a is a product with a scale, or printed, and how far it may be off by that."""
     exact = made.alphas.astype(np.longdouble) * scale  # a longdouble holds the products of both types
-    values = exact.astype(np.float64)
+    values = exact.astype(made.alphas.dtype)
     if decimals:
-        values = np.array([[float(f"{value:.{DECIMALS}f}") for value in row] for row in values])
+        values = np.array(
+            [[float(f"{value:.{DECIMALS}f}") for value in row] for row in values], values.dtype
+        )
     values[0] = initial
-    errors = np.spacing(np.abs(values)) + decimals * 0.5 * 10.0**-DECIMALS
+    errors = np.spacing(np.abs(values.astype(np.float64))) + decimals * 0.5 * 10.0**-DECIMALS
     errors[0] = 0.0
     return replace(made, alphas=values, rounding=errors)
