@@ -6,7 +6,6 @@ first one at fault is found.
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import lzma
 import os
@@ -29,11 +28,12 @@ from sstep_verify.problems.data.svmlight_lines import (
     line_samples,
 )
 from sstep_verify.problems.data.svmlight_numbers import Samples, joined, parsed
+from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
 
-_OPENERS = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}
+_OPENERS = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 19  # bytes read at once
 _LARGE = 1 << 23  # bytes of a file for which a compiled pass is loaded

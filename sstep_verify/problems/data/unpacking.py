@@ -1,0 +1,81 @@
+"""Compressed files as streams of bytes, in which nothing follows that is no part of them."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_AT_ONCE = 1 << 16
+"""Bytes of the file read at once."""
+
+
+class _Unpacking(io.RawIOBase):
+    """The text of a file of one or more streams; the openers of Python pass over what follows the last."""
+
+    def __init__(self, file: BinaryIO, decoder: Callable[[], Any], padding: bytes = b""):
+        self._file, self._new, self._padding = file, decoder, padding
+        self._decoder = decoder()
+        self._made = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._made
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go on to a place further on; there is no way back."""
+        while self._made < offset and self.readinto(bytearray(min(offset - self._made, _AT_ONCE))):
+            pass
+        return self._made
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpack some bytes; 0 at the end of the file.
+
+        Raises
+        ------
+        EOFError, OSError, lzma.LZMAError
+            If a stream is cut off, or what follows one is none.
+        """
+        while True:
+            packed = b""
+            if self._decoder.eof:
+                packed = self._after()
+                if not packed:
+                    return 0
+                self._decoder = self._new()
+            elif self._decoder.needs_input and not (packed := self._file.read(_AT_ONCE)):
+                raise EOFError("it ends before the end of its compressed data")
+            text = self._decoder.decompress(packed, len(buffer))
+            if text:
+                buffer[: len(text)] = text
+                self._made += len(text)
+                return len(text)
+
+    def _after(self) -> bytes:
+        """What follows a stream, padding aside; empty at the end of the file."""
+        found: bytes = self._decoder.unused_data or self._file.read(_AT_ONCE)
+        while found and self._padding and not found.strip(self._padding):
+            found = self._file.read(_AT_ONCE)
+        return found.lstrip(self._padding) if self._padding else found
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def opened_bz2(path: Path, _mode: str) -> BinaryIO:
+    """A ``.bz2`` file."""
+    return io.BufferedReader(_Unpacking(open(path, "rb"), bz2.BZ2Decompressor))
+
+
+def opened_xz(path: Path, _mode: str) -> BinaryIO:
+    """A ``.xz`` file, whose streams zeros may follow (The .xz File Format 1.1.0, section 2.2)."""
+    return io.BufferedReader(_Unpacking(open(path, "rb"), lzma.LZMADecompressor, b"\0"))
