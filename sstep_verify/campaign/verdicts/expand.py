@@ -102,6 +102,8 @@ def expand(definition: Definition, only: str = "") -> list[Group]:
     """
     specs: dict[str, CaseSpec] = {}
     for spec in (spec for family in definition.families for spec in _product(family)):
+        if spec.id in specs and definition.cut and spec.family is not specs[spec.id].family:
+            continue  # What two families of a profile differ in, such as an a0, the solver has not.
         if spec.id in specs:
             where = "two families" if spec.family is not specs[spec.id].family else "one family twice"
             raise InputError(f"{definition.source}: case {spec.id} stands in {where}")

@@ -1,0 +1,44 @@
+"""A profile goes with programs of every kind: families that one makes alike are judged once."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.shipped import PROFILES
+from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.solvers.adapters.program import read_program
+
+KINDS = {
+    "plain": 'writes = "final"\n[final]\nafter = "alpha:"\n',
+    "log": 'writes = "log"\n',
+    "final": 'writes = "final"\n',
+}
+TABLES = {
+    "none": "",
+    "generator": '[stream]\nkind = "glibc-rand"\nseed = 7\n',
+    "zero": '[conventions]\nstart = "zero"\n',
+    "scaled": '[conventions]\nscale = "1/m"\n',
+    "fixed": "[fixed]\noffset = 0.0\ndegree = 3\nC = 1.0\nlambda = 0.5\n",
+    "size": "[fixed]\nm = 32\nb = 1\n",
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("ranks", [(1,), (1, 2)])
+def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, profile, ranks):
+    judged = 0
+    for kind, first, second in itertools.product(KINDS, TABLES, ["none", "fixed", "size"]):
+        if first in ("fixed", "size") and second != "none":
+            continue  # that table stands once
+        path = tmp_path / "p.toml"
+        head = f'[program]\nname = "p"\ncommand = ["p", "{{dir}}", "{{np}}"]\n{KINDS[kind]}'
+        path.write_text(head + TABLES[first] + TABLES[second])
+        definition = profile_of(profile, read_program(str(path)), Selection(ranks=ranks), "again")
+        ids = [spec.id for group in expand(definition) for spec in group.specs]
+        assert ids
+        assert len(ids) == len(set(ids))
+        judged += 1
+    assert judged == 3 * (4 * 3 + 2)
