@@ -159,6 +159,8 @@ class Declaration:
                 raise InputError(
                     f"{field_name} {value!r} of the {self.name} solver is unknown; "
                     f"known: {', '.join(known)}"
+                    + " (of kernel and recurrence together: the coarser)"
+                    * (field_name == "precision")
                 )
         if not 0 <= self.function_ulps < math.inf:
             raise InputError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from printing import described, drawn_problem
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 from sstep_verify.campaign.verdicts import runs
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
@@ -62,3 +65,50 @@ def test_the_same_words_where_the_kind_is_unknown_or_what_it_writes_does_not_fit
     for tables in ('[stream]\nkind = "rand"\n', '[stream]\nkind = "logged"\n'):
         with pytest.raises(InputError, match="with draws of its own"):
             read_program(described(tmp_path, printing, tables=tables))
+
+
+SCALED = """
+import struct, sys
+folder, s, H = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+given = dict(line.split() for line in open(f"{folder}/problem.txt"))
+m, n, sigma, C = int(given["samples"]), int(given["features"]), float(given["sigma"]), float(given["C"])
+read = lambda name, count, kind="d": struct.unpack(f"<{count}{kind}", open(f"{folder}/{name}.bin", "rb").read())
+import math
+x, y, a = read("data", m * n), read("targets", m), [0.0] * m
+rows = [x[i * n : i * n + n] for i in range(m)]
+for i in read("indices", H, "q"):
+    K = [math.exp(-sigma * sum((p - q) ** 2 for p, q in zip(rows[i], row))) for row in rows]
+    a[i] = min(max(a[i] - (y[i] * sum(K[l] * y[l] * a[l] for l in range(m)) - 1) / K[i], 0.0), C)
+print("alpha:", *(repr(value * m) for value in a))
+"""
+
+
+def test_the_convention_that_would_have_been_right_reaches_the_terminal_with_the_power_of_two(tmp_path):
+    program = tmp_path / "scaled.py"
+    program.write_text(SCALED)
+    path = tmp_path / "p.toml"
+    words = [sys.executable, "-S", str(program), "{dir}", "{s}", "{H}"]
+    path.write_text(
+        f'[program]\nname = "scaled"\ncommand = {json.dumps(words)}\nwrites = "final"\n'
+        '[final]\nafter = "alpha:"\n[conventions]\nstart = "zero"\n[fixed]\ntask = "svm-l1"\n'
+        '[declaration]\nrbf = "difference"\n'
+    )
+    code, out, _ = command("check", str(path), *SMOKE, str(tmp_path / "out"))
+    assert code == 1
+    assert 'This run is right with scale = "1/m" (or, as a power of two, scale = 0.03125 with that' in out
+
+
+def test_draws_that_are_not_those_declared_are_asked_for(printing, tmp_path):
+    tables = '[final]\nfile = "final.txt"\n[stream]\nkind = "glibc-rand"\nseed = 3\n'
+    path = described(tmp_path, printing, own=3, tables=tables)
+    code, out, _ = command("check", path, *SMOKE, str(tmp_path / "out"))
+    assert code == 1
+    assert "Its draws are taken to be glibc-rand, seed 3, without replacement; if they are others" in out
+    assert "alone reproduces" not in out
+
+
+def test_a_precision_of_two_parts_is_refused_in_words(printing, tmp_path):
+    with pytest.raises(InputError, match="of kernel and recurrence together"):
+        Declaration("mine", precision="mixed")
+    with pytest.raises(InputError, match="reads text; leave it out"):
+        read_program(described(tmp_path, printing, tables='[final]\nfile = "{dir}/final.bin"\n'))

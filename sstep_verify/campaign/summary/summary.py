@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
     from sstep_verify.campaign.loop.messages import State
 
+RIGHT_WITH = "right with"
+"""Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
+
 RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
 """Checks that compare runs of two problems, or a run with its own rest."""
 
@@ -62,10 +65,13 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
 
 
 def telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """One that explains the whole answer; the first that breaks a sentence on one part; else the first.
+    """One that is right by another convention, or explains the answer; one on one part; else the first.
 
     What relates two runs tells less than what a run itself breaks.
     """
+    right = next((one for one in verdicts if one.evidence.get(RIGHT_WITH)), None)
+    if right is not None:
+        return right
     answers = (one for one in verdicts if one.check == ANSWER)
     named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
     telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.campaign.summary.summary import RIGHT_WITH
 from sstep_verify.checks import kernel_entries, phases
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
@@ -16,6 +17,7 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
+from sstep_verify.solvers.adapters.program.draws import WAYS, Draws
 from sstep_verify.solvers.adapters.program.probes import labelled
 from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.trajectory import Trajectory
@@ -64,10 +66,22 @@ def name_conventions(
     alone = replace(case, s_values=(failed.s,))
     right_with = _right_rows if check.id in OF_ROWS else _right_with
     found = right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
+    told = f"This run is right with {' or '.join(found)} under [conventions]."
     if not found:
-        return list(verdicts)
-    told = f"{failed.reason} This run is right with {' or '.join(found)} under [conventions]."
-    return [replace(one, reason=told) if one is failed else one for one in verdicts]
+        if failed.s != min(case.s_values) or failed.evidence.get("likely causes") or check.id in OF_ROWS:
+            return list(verdicts)
+        told = _other_draws(solver.described.stream)
+    evidence = {**failed.evidence, RIGHT_WITH: found}
+    changed = replace(failed, reason=f"{failed.reason} {told}", evidence=evidence)
+    return [changed if one is failed else one for one in verdicts]
+
+
+def _other_draws(draws: Draws | None) -> str:
+    """What is asked where nothing else explains a run: whether it drew other coordinates."""
+    if draws is None:
+        return f"Does it draw its coordinates itself? Then say so under [stream]. {WAYS}."
+    how = "" if draws.logged else f", with{'' if draws.replacement else 'out'} replacement"
+    return f"Its draws are taken to be {draws}{how}; if they are others, say so under [stream]."
 
 
 def _right_rows(
@@ -114,6 +128,12 @@ def _right_with(
         other_case = replace(case, declaration=declared, stream=stream, diagnose=False)
         tried = with_draws(other_case, changed.values())
         if tried and all(one.status is Status.PASS for one in check.judge(tried, changed, oracle)):
+            if isinstance(other.scale, str) and words.startswith("scale") and other.of(problem).exact:
+                factor = float(other.of(problem).factor)
+                words += (
+                    f" (or, as a power of two, scale = {factor!r} with that value under [fixed]: then "
+                    "windows and steps are judged too)"
+                )
             found.append(words)
     return found
 

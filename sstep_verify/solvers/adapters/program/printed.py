@@ -37,7 +37,8 @@ class Printed:
     Raises
     ------
     InputError
-        If a text is needed and is not there, the file leaves the exchange folder, or `first` is negative.
+        If a text is needed and is not there, the file is none of text or leaves the exchange folder, or
+        `first` is negative.
     """
 
     after: str = ""
@@ -47,6 +48,11 @@ class Printed:
     def __post_init__(self) -> None:
         if not self.after and not self.file:
             raise InputError("[final] after is empty: on standard output the numbers follow some text")
+        if self.file.endswith(".bin"):
+            raise InputError(
+                f"[final] file = {self.file!r:.80}: [final] reads text; leave it out, and final.bin of the "
+                "exchange folder is read as float64"
+            )
         if self.first < 0:
             raise InputError(f"[final] first = {self.first}, but it must be >= 1, or 0 for all of a")
         if self.file:
