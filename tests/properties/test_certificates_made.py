@@ -14,8 +14,10 @@ import pytest
 
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
-from exact_optima import hessian, is_definite
+from exact_optima import exact_values, hessian, is_definite
 
+from sstep_verify.bounds.optimum.ridge import ridge_values
+from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.oracle.certificate import certify_ridge as ridge_maker
 from sstep_verify.oracle.certificate import certify_svm as svm_maker
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
@@ -25,6 +27,7 @@ from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.oracle.verify.ridge import prove_ridge
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.solver import Declaration
 
 
 def _tied(seed: int) -> Problem:
@@ -110,3 +113,28 @@ def test_digits_are_of_the_least_that_the_norm_may_be():
     assert low < Fraction(text) * 1000 < high
     with pytest.raises(CertificateError, match="digits"):
         verify_certificate(between, problem.data, problem.targets)
+
+
+@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(1.0)], ids=lambda loss: loss.task)
+def test_entries_with_exponents_of_hundreds_of_digits_are_proved(loss):
+    """exp(-2**1200) is no rational that could be held."""
+    data = np.array([[2.0**600], [-(2.0**600)], [0.0]])
+    problem = Problem("apart", data, np.array([1.0, 1.0, -1.0]), RBFKernel(1.0), loss)
+    made = certify_svm(problem, 20) if problem.is_svm else certify_ridge(problem, 20)[1.0]
+    assert made.digits == 20
+    verify_certificate(made, data, problem.targets)
+
+
+@pytest.mark.parametrize("exponent", [-600, -560])
+def test_squares_that_underflow_in_objectives_are_counted(exponent):
+    a = 2.0**exponent
+    flat = Problem("flat", np.zeros((1, 1)), np.ones(1), LinearKernel(), SquaredHinge(a / 2))
+    steep = Problem("steep", np.array([[2.0**-300]]), np.array([a]), LinearKernel(), Ridge(a * 2.0**-200))
+    for problem, evaluate in ((flat, svm_values), (steep, ridge_values)):
+        dual, alpha = evaluate(problem, Declaration("any"), np.array([a])).dual, np.array([a])
+        exact = exact_values(problem, alpha)["dual"]
+        assert Fraction(dual.lower) <= exact <= Fraction(dual.upper)
+    # A solver that squares a first.
+    naive = a - flat.hinge.shift * (a * a) / 2
+    off = abs(Fraction(naive) - exact_values(flat, np.array([a]))["dual"])
+    assert off <= Fraction(svm_values(flat, Declaration("any"), np.array([a])).dual.solver)

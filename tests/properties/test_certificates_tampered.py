@@ -73,8 +73,8 @@ def test_every_altered_status_is_refused(name):
     certificate = CERTIFICATES[name]
     for i, status in enumerate(certificate.statuses):
         for other in {"zero", "upper", "free", "undecided"} - {status}:
-            if (status, other) == ("free", "undecided"):
-                continue  # weaker, and true
+            if other == "undecided":
+                continue  # weaker, and true while the eigenvalue stated is one of the larger matrix too
             altered = replace(certificate, statuses=_at(certificate.statuses, i, other))
             assert _refused(altered) in (f"statuses[{i}]", "eigenvalue", "remaining", f"alpha[{i}]")
 

@@ -45,6 +45,9 @@ from sstep_verify.verdict import Status
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "40"))
 SEEDS = np.array_split(np.arange(DRAWS), max(DRAWS // 250, 2))
+WORST = (506, 1327, 2715, 3230, 3762)
+"""Seeds found by drawing 10,000: coordinates that are proved at an end but not put there, since it spoils the
+digits; a relative error below the smallest number; a ball that is wider with more bits."""
 DIGITS = 20
 DECLARED = Declaration("any")
 CLAIM = 2.0**-20
@@ -256,7 +259,7 @@ def judged(seed: int) -> tuple[str, list[str]]:
     return f"{kind}, {'all' if certificate.digits == DIGITS else 'fewer'} digits", found
 
 
-@pytest.mark.parametrize("seeds", SEEDS, ids=range(len(SEEDS)))
+@pytest.mark.parametrize("seeds", [*SEEDS, np.array(WORST)], ids=[*map(str, range(len(SEEDS))), "worst"])
 def test_no_stated_error_is_false_and_no_certificate_refused(seeds):
     kinds: Counter[str] = Counter()
     wrong = {}

@@ -9,8 +9,8 @@ from typing import Any
 from sstep_reference.arithmetic import exact_fraction
 
 RADIUS_DIGITS = 6
-ROOM = Fraction(1025, 1024)
-"""Factor a radius is raised by before it is written, so that other arithmetic can prove it anew."""
+ROOM = Fraction(4)
+"""Factor a radius is raised by before it is written, so that sums in another order can prove it anew."""
 
 
 def exact_decimal(value: Fraction) -> str:

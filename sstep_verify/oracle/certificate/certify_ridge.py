@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.decimals import (
@@ -18,7 +17,7 @@ from sstep_verify.oracle.balls.decimals import (
     upper_decimal,
 )
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES, RidgeSearch
-from sstep_verify.oracle.verify.kernel import MOST_BITS, ball_ends
+from sstep_verify.oracle.verify.kernel import MOST_BITS, ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import Interval, RidgeCertificate, subject_of
 from sstep_verify.oracle.verify.ridge import RidgeProof, prove_ridge
 from sstep_verify.problems import Problem, Ridge
@@ -92,7 +91,7 @@ def _certified(
         for penalty, (point, _) in found.items()
     }
     certificates = {}
-    for penalty, proof in prove_ridge(problem, points, Balls(bits)).items():
+    for penalty, proof in prove_ridge(problem, points, verifying_arithmetic(bits)).items():
         how = f"{found[penalty][1]}; exact kernel in balls of {bits} bits"
         one = Problem(problem.name, problem.data, problem.targets, problem.kernel, Ridge(penalty))
         certificates[penalty] = _stated(one, points[penalty], proof, bits, digits, how)

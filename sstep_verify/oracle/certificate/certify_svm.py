@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sstep_reference.arithmetic import Balls
-
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.decimals import (
     ROOM,
@@ -20,7 +18,7 @@ from sstep_verify.oracle.balls.decimals import (
 )
 from sstep_verify.oracle.search.svm import search
 from sstep_verify.oracle.verify import record as words
-from sstep_verify.oracle.verify.kernel import ball_ends
+from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import Interval, SvmCertificate, subject_of
 from sstep_verify.oracle.verify.svm import SvmProof, remaining_places
 from sstep_verify.problems import Problem
@@ -64,11 +62,11 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
     bits = max(LEAST_BITS, BITS_PER_DIGIT * digits)
     # 10**(-2 digits - 6): then a itself has about as many digits as the value.
     point, bits, method = found_point(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
-    proof = SvmProof(problem, point, Balls(bits))
+    proof = SvmProof(problem, point, verifying_arithmetic(bits))
     ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
     snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
     if snapped != point:
-        moved = SvmProof(problem, snapped, Balls(bits))
+        moved = SvmProof(problem, snapped, verifying_arithmetic(bits))
         # What is put on its end may spoil what is proved where entries of Q are huge.
         if _digits(moved, bits, digits) >= _digits(proof, bits, digits):
             point, proof = snapped, moved

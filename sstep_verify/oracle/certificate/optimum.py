@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls, Mpmath
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, least_length
+from sstep_verify.numerics.rounding import least_length, raised
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
@@ -18,6 +18,7 @@ from sstep_verify.oracle.certificate.certify_svm import found_point
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
 from sstep_verify.oracle.search.svm import PRECISIONS
 from sstep_verify.oracle.search.svm import TARGET as NARROW
+from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import Problem
 
@@ -55,7 +56,7 @@ class RidgeOptimum:
         if self.error == 0:
             return 0.0
         norm = least_length(self.alpha)
-        return self.error / norm * OUTWARD if norm > 0 else np.inf
+        return float(raised(self.error / norm)) if norm > 0 else np.inf
 
     @property
     def digits(self) -> float:
@@ -189,7 +190,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
     point, bits, method = found_point(problem, NARROW, PRECISIONS)
-    proof = SvmProof(problem, point, Balls(bits))
+    proof = SvmProof(problem, point, verifying_arithmetic(bits))
     width = proof.relative_width()
     how = f"{method}, active set in balls of {bits} bits"
     if not width <= NARROW:

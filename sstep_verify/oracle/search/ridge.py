@@ -119,9 +119,9 @@ class _Round:
     def _enough(self, point: list, residual: Any, digits: int) -> bool:
         length = self._length(point)
         with self._arithmetic.working():
-            # Some of the residual's room is left for the rounding to decimals.
+            # Some of the residual's room is left for the rounding to decimals, with `decimals.ROOM`.
             allowed = length * self._problem.samples * self._arithmetic.number(10) ** (-digits)
-            return bool(residual * 2 <= allowed)
+            return bool(residual * 8 <= allowed)
 
     def _corrected(self, penalty: float, point: list, residual: list) -> list:
         """The point moved by a float64 solution, its right-hand side scaled so that nothing underflows."""

@@ -106,7 +106,7 @@ def prove_ridge(
     points : mapping of float to sequence of m str
         By penalty a point in decimals.
     arithmetic : Balls
-        Arithmetic of the proof; a certificate is proved anew with more bits than it was made with.
+        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
 
     Raises
     ------

@@ -52,7 +52,7 @@ class SvmProof:
     decimals : sequence of m str
         The point (a).
     arithmetic : Balls
-        Arithmetic of the proof; a certificate is proved anew with more bits than it was made with.
+        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
 
     Attributes
     ----------
