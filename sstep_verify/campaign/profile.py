@@ -13,7 +13,7 @@ from sstep_verify.campaign.further import with_further_s
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.family_table import refuse_unusable
-from sstep_verify.campaign.verdicts.fitting import fitted, made_for
+from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
@@ -178,7 +178,8 @@ def _families(given: tuple[Family, ...], chosen: Selection, described: object) -
     for family in (_made_for(one, described) for one in given):
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
         kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
-        if not tasks or not kernels or (task and (task == "regression") != ("krr" in tasks)):
+        apart = chosen.data and (edges(family) or (task == "regression") != ("krr" in tasks))
+        if not tasks or not kernels or apart:
             continue
         family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, described, chosen))
         family = replace(family, data=(chosen.data,)) if chosen.data else family

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sstep_verify.problems.data.generated import REGRESSION, SHAPES, sized
+from sstep_verify.problems.data.generated import EDGES, REGRESSION, SHAPES, sized
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.solvers.adapters.program.fixed import Fixed
 
@@ -63,6 +63,11 @@ def _sized(family: Family, fixed: Fixed) -> tuple[str, ...]:
     return (name + REGRESSION if "krr" in family.task else name,)
 
 
+def edges(family: Family) -> bool:
+    """Whether its data are made for what they hold, and so may be no others."""
+    return set(family.data) <= set(EDGES)
+
+
 def made_for(family: Family, described: ProgramFile) -> Family:
     """The family with what a program has fixed; with no task or kernel where it is for none of these.
 
@@ -78,13 +83,14 @@ def made_for(family: Family, described: ProgramFile) -> Family:
     ]
     penalty = {fixed.penalty(task) or family.parameter for task in tasks}
     block = int(fixed.values.get("b", 0))
-    if block > 1 and "krr" not in tasks:
+    data = _sized(family, fixed)
+    if (block > 1 and "krr" not in tasks) or (edges(family) and data != family.data):
         tasks = ()
     return replace(
         family,
         task=tasks,
         kernel=tuple(dict.fromkeys(kernels)),
-        data=_sized(family, fixed),
+        data=data,
         parameter=penalty.pop() if penalty else family.parameter,
         block=(block,) if block and "krr" in tasks else family.block,
         iterations=int(fixed.values.get("H", family.iterations)),

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.files import short_name
+from sstep_verify.problems.data.generated import ONE_CLASS
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
 from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
@@ -233,7 +234,7 @@ def _data_set(
 ) -> DataSet:
     """Map the labels, choose dense or CSR, and freeze."""
     notes = list(notes or ())
-    if task == "classification":
+    if task == "classification" and name != ONE_CLASS:
         try:
             targets, mapping = two_classes(targets)
         except InputError as error:

@@ -2,7 +2,7 @@
 
 Values are the top 53 bits of the raw output of NumPy's PCG64 generator, which never changes between
 versions, and every operation on them is exact or a sum in a stated order. They stand for no phenomenon:
-they are wide or tall, have empty features, and a sample without any value.
+they are wide or tall, have empty features, a sample without any value, or one twice.
 """
 
 from __future__ import annotations
@@ -41,13 +41,20 @@ SHAPES = {
     "wide": Shape(150, 301, 60, 0.06, 150),
     "tall": Shape(1200, 40, 1, 1.0, 1200),
     "small": Shape(32, 9, 3, 0.7, 32),
+    "edges": Shape(12, 9, 3, 0.7, 12),
 }
 """By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds;
-small, for solvers that are started anew for every run."""
+small, for solvers that are started anew for every run; edges, what data may hold and seldom do: a sample
+without any value, a feature without any, a sample twice."""
 
-REGRESSION = "_regression"
+REGRESSION, ONE_LABEL = "_regression", "_one_label"
 
-NAMES = tuple(name + suffix for name in SHAPES for suffix in ("", REGRESSION))
+ONE_CLASS = "edges" + ONE_LABEL
+"""The one set for classification in which all labels are the same; those in files have two classes."""
+
+EDGES = ("edges", "edges" + REGRESSION, ONE_CLASS)
+
+NAMES = (*(name + suffix for name in SHAPES for suffix in ("", REGRESSION)), ONE_CLASS)
 """Names `generate` knows."""
 
 SIZED = re.compile(r"sized-(\d{1,9})x(\d{1,9})")
@@ -90,8 +97,9 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     Parameters
     ----------
     name : str
-        wide (150 x 301), tall (1200 x 40) or small (32 x 9), or ``sized-MxN`` (M x N, else like small),
-        classification; with ``_regression`` appended, the same data with real targets.
+        wide (150 x 301), tall (1200 x 40), small (32 x 9) or edges (12 x 9), or ``sized-MxN`` (M x N, else
+        like small), classification; with ``_regression`` appended, the same data with real targets;
+        edges_one_label, where all labels are +1.
 
     Returns
     -------
@@ -109,7 +117,8 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     InputError
         If a size has fewer than 4 samples, no feature, or more than `MOST_SIZED` values.
     """
-    shape = _shape(name.removesuffix(REGRESSION))
+    kind = name.removesuffix(REGRESSION).removesuffix(ONE_LABEL)
+    shape = _shape(kind)
     samples, features = shape.samples, shape.features
     bits = np.random.PCG64(shape.seed)
     data = _signed(bits, samples * features).reshape(samples, features)
@@ -118,6 +127,8 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     if shape.density < 1.0:
         stored[-1], stored[:, 7::50] = False, False
     data[~stored] = 0.0
+    if kind == EDGES[0]:
+        data[1] = data[0]
     slopes, targets = _signed(bits, features), NOISE * _signed(bits, samples)
     # Feature by feature, so that no library chooses the order of the sums.
     for feature in range(features):
@@ -126,6 +137,8 @@ def generate(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     if name.endswith(REGRESSION):
         return data, targets, "regression", source
     labels = np.where(targets < 0.0, -1.0, 1.0)
+    if name.endswith(ONE_LABEL):
+        return data, np.ones(samples), "classification", source
     if abs(labels.sum()) == samples:
         labels[0] = -labels[0]  # A few samples may lie on one side.
     return data, labels, "classification", source

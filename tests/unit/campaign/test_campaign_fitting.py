@@ -31,9 +31,12 @@ def test_fixed_sizes_are_those_of_the_data(fixed, shape):
 
 
 def test_the_other_fixed_values_are_those_of_the_problems():
-    (family,) = families(task="krr", kernel="polynomial", degree=4, b=2, H=50, **{"lambda": 0.5})
-    assert (family.task, family.parameter, family.block, family.iterations) == (("krr",), (0.5,), (2,), 50)
-    assert [(one.name, one.degree) for one in family.kernel] == [("polynomial", 4)]
+    found = families(task="krr", kernel="polynomial", degree=4, b=2, H=50, **{"lambda": 0.5})
+    assert [family.data for family in found] == [("small_regression",), ("edges_regression",)]
+    for family in found:
+        assert (family.task, family.parameter, family.block) == (("krr",), (0.5,), (2,))
+        assert family.iterations == 50
+        assert {(one.name, one.degree) for one in family.kernel} == {("polynomial", 4)}
 
 
 @pytest.mark.parametrize(("fixed", "told"), [({"m": 31}, "m = 31, not 32"), ({"n": 8}, "n = 8, not 9")])
