@@ -136,12 +136,13 @@ def record(
     evidence: dict[str, object] | None = None,
     signs: Iterable[str] = (),
     each: bool = False,
+    uncertain: Iterable[str] = (),
 ) -> Verdict:
     """The verdict on one run that a finding decides, with its reason in words.
 
     Parameters
     ----------
-    check, case, s, units, planned, executed, terms, evidence, signs, each
+    check, case, s, units, planned, executed, terms, evidence, signs, each, uncertain
         As in `verdict_on`; the first term decides on VACUOUS.
     finding : Finding
         The comparison that decides.
@@ -168,5 +169,5 @@ def record(
     return verdict_on(
         check, case, s, status, finding, reason,
         units=units, planned=planned, executed=executed, terms=terms, evidence=evidence, signs=signs,
-        each=each,
+        each=each, uncertain=uncertain,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from sstep_verify.checks import optimum as check
 from sstep_verify.checks.answer.hints import HINTS
 from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.uncertain import MOST
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.solver import Declaration, RunRequest
@@ -117,7 +118,10 @@ def test_no_printed_optimum_fails(loss, form, tmp_path):
     problem = small(loss, RBF)
     np.savetxt(tmp_path / "alpha.txt", optimum(problem), fmt=form)
     values, rounding = read_vector(tmp_path / "alpha.txt", problem.samples)
-    assert judged(problem, values, rounding=rounding).status in (Status.PASS, Status.VACUOUS)
+    verdict = judged(problem, values, rounding=rounding)
+    assert verdict.status in (Status.PASS, Status.VACUOUS)
+    assert "Most of the bound is how it was written down (up to" in verdict.reason
+    assert MOST not in judged(problem, optimum(problem)).evidence
 
 
 def test_a_hint_breaks_the_sentence_of_its_mistake():
