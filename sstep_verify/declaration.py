@@ -25,6 +25,13 @@ Factorisation = Literal["cholesky", "ldl", "lu"]
 PER_WINDOW = "per-window"
 """Exchange of which only the number of collectives is known: one a window, beside those of a set-up."""
 
+LIBRARY_ULPS = 4.0
+"""Error of exp and pow, in units in the last place, that NumPy and C libraries keep to on every processor.
+
+The vectorised functions that NumPy takes from SVML on processors with AVX-512 err by at most 4 (numpy/numpy
+pull request 19478), its own float32 exp by 2.52 (13134); those of common C libraries by about 1.
+"""
+
 KNOWN = {
     "precision": get_args(Precision),
     "update": get_args(Update),
@@ -33,8 +40,30 @@ KNOWN = {
     "rbf": get_args(Distances),
     "power": get_args(Power),
     "factorisation": get_args(Factorisation),
-}
-"""Values of the fields of a `Declaration` that choose between derivations."""
+    "exchange": (
+        "", "allreduce", "reduce-scatter", "gram", "support", "column-cache", "kept-gram", PER_WINDOW,
+    ),
+    "state": ("gradient", "residual", "weights"),
+}  # fmt: skip
+"""Values of the fields of a `Declaration` that choose between derivations; of each name in `state`."""
+
+
+def summed_in(summation: str) -> int:
+    """Terms of the sums that an order makes first: 0 for any order, 1 for pairwise, K for blocked:K.
+
+    Raises
+    ------
+    InputError
+        If the order is unknown or K is no positive integer.
+    """
+    name, _, size = str(summation).partition(":")
+    if summation in ("any", "pairwise"):
+        return int(summation == "pairwise")
+    if name == "blocked" and size.isdecimal() and int(size) > 0:
+        return int(size)
+    raise InputError(
+        f"summation {summation!r} is unknown; known: any, pairwise, blocked:K with a block size K >= 1"
+    )
 
 
 @dataclass(frozen=True)
@@ -65,12 +94,14 @@ class Declaration:
         Whether a squared distance that norm expansion makes negative is taken as 0, so that no RBF entry
         exceeds 1 by more than the error of exp. Otherwise such an entry may be any number above 1.
     power : {"multiplication", "pow"}
-        How the polynomial kernel raises to its degree.
+        How the polynomial kernel raises to its degree: by repeated multiplication; or by a library's pow,
+        as NumPy's ``**`` does, or either.
     function_ulps : float
-        Largest error of the solver's exp and pow, in units in the last place.
+        Largest error of the solver's exp and pow, in units in the last place; `LIBRARY_ULPS` unless said.
     factorisation : {"cholesky", "ldl", "lu"}
         How the block systems of K-RR are solved: Cholesky; elimination in rows without pivoting
-        (LDL', whether or not it makes use of the symmetry); LU with partial pivoting.
+        (LDL', whether or not it makes use of the symmetry); LU with partial pivoting, as
+        ``numpy.linalg.solve`` does.
     data_rounding : bool
         Whether data, targets and parameters that `precision` cannot represent are rounded to it,
         to nearest, before anything is computed. No matter in float64 and longdouble, which hold
@@ -133,8 +164,8 @@ class Declaration:
     increments: Increments = "separate"
     rbf: Distances = "norm-expansion"
     clamped: bool = False
-    power: Power = "multiplication"
-    function_ulps: float = 1.0
+    power: Power = "pow"
+    function_ulps: float = LIBRARY_ULPS
     factorisation: Factorisation = "cholesky"
     data_rounding: bool = True
     summation: str = "any"
@@ -155,13 +186,17 @@ class Declaration:
     def __post_init__(self) -> None:
         for field_name, known in KNOWN.items():
             value = getattr(self, field_name)
-            if value not in known:
-                raise InputError(
-                    f"{field_name} {value!r} of the {self.name} solver is unknown; "
-                    f"known: {', '.join(known)}"
-                    + " (of kernel and recurrence together: the coarser)"
-                    * (field_name == "precision")
-                )
+            if field_name == "state" and isinstance(value, str):
+                raise InputError(f"state {value!r} of the {self.name} solver is no tuple: ({value!r},)")
+            for one in value if isinstance(value, (tuple, list)) else (value,):
+                if one not in known:
+                    raise InputError(
+                        f"{field_name} {one!r} of the {self.name} solver is unknown; "
+                        f"known: {', '.join(name or 'an empty text' for name in known)}"
+                        + " (of kernel and recurrence together: the coarser)"
+                        * (field_name == "precision")
+                    )
+        summed_in(self.summation)
         if not 0 <= self.function_ulps < math.inf:
             raise InputError(
                 f"function_ulps = {self.function_ulps} of the {self.name} solver, but it must be finite "

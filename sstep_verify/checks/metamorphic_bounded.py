@@ -121,13 +121,17 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 
 def _windows(case: Case, original: Trajectory) -> list[Window]:
-    """Windows with finite states, as far as affordable: other checks report a state that is not finite."""
+    """Windows with finite states, as far as affordable: other checks report a state that is not finite.
+
+    Of a carried state that is not recorded nothing is known but where the run begins.
+    """
     chosen = choose_windows(case.problem, case.stream, original, case.windows, case.seed)
-    most = affordable_steps(case)
+    most, carried = affordable_steps(case), case.declaration.state
+    known = not carried or original.state_at(carried[0], 0) is not None
     return [
         replace(window, end=min(window.end, window.begin + most))
         for window in chosen
-        if np.isfinite(original.at(window.begin)).all()
+        if np.isfinite(original.at(window.begin)).all() and (known or window.begin == 0)
     ]
 
 
@@ -137,11 +141,9 @@ def _shortened(window: Window, original: Trajectory) -> bool:
 
 
 def _carried(case: Case, original: Trajectory, window: Window) -> np.ndarray | None:
-    """The state that steps of a window are made from beside a; nothing is known of one not recorded."""
-    for name in case.declaration.state[:1]:
-        state = original.state_at(name, window.begin)
-        return np.full(case.problem.features, np.nan) if state is None else state
-    return None
+    """The state that steps of a window are made from beside a; None if it was formed from that a."""
+    carried = case.declaration.state
+    return original.state_at(carried[0], window.begin) if carried and window.begin else None
 
 
 def _judge_run(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.declaration import summed_in
 from sstep_verify.errors import InputError
 
 TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
@@ -166,16 +167,12 @@ def sum_roundings(terms: int, summation: str) -> int:
     InputError
         If the order is unknown or K is no positive integer.
     """
-    name, _, size = summation.partition(":")
+    size = summed_in(summation)
     if summation == "any":
         return terms
     if summation == "pairwise":
         return math.ceil(math.log2(max(terms, 1))) + 1
-    if name == "blocked" and size.isdecimal() and int(size) > 0:
-        return min(terms, int(size) + -(-terms // int(size)))
-    raise InputError(
-        f"summation {summation!r} is unknown; known: any, pairwise, blocked:K with a block size K >= 1"
-    )
+    return min(terms, size + -(-terms // size))
 
 
 def stale_roundings(support: int, samples: int, drawn: int, summation: str) -> int:

@@ -43,8 +43,6 @@ from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 
-FUNCTION_ULPS = 4.0
-
 UPDATES: tuple[Update, ...] = ("in-place", "added", "frozen")
 INCREMENTS: tuple[Increments, ...] = ("separate", "summed")
 FACTORISATIONS: tuple[Factorisation, ...] = ("cholesky", "ldl", "lu")
@@ -75,7 +73,7 @@ class Allowed:
 
 def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
     """All declarations whose bounds differ, their kernel entries apart."""
-    any_form = Declaration("any", precision=precision, function_ulps=FUNCTION_ULPS)
+    any_form = Declaration("any", precision=precision)
     carried = problem.kernel.linear and precision == "float64"
     states: tuple[tuple[str, ...], ...] = ((), ("weights",)) if carried else ((),)
     for state in states:
@@ -94,7 +92,7 @@ def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
 
 def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> KernelEntries:
     """Kernel rows of some coordinates, with the largest error that any of the formulas may leave."""
-    any_form = Declaration("any", precision=precision, function_ulps=FUNCTION_ULPS)
+    any_form = Declaration("any", precision=precision)
     found = [
         kernel_entries(problem, replace(any_form, rbf=rbf, power=power), places)
         for rbf in DISTANCES

@@ -6,6 +6,7 @@ after a stands still; products formed from the samples in every declared form; a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import cycle, product
 
@@ -152,3 +153,20 @@ def test_weights_go_on_to_round_where_a_coordinate_stays_what_it_was():
     # Each step adds a number of at most u/2 1.5, which rounds once as it is multiplied and once as it is added.
     grown = 50 * (u / 2) * 1.5 * 2.0 + 50 * u * 3.0
     assert before + grown <= drift._error[0] <= 2 * (before + grown)
+
+
+class Silent(FromSamples):
+    """Declares the weights that it carries and records none of them."""
+
+    def run(self, request, observe=None):
+        return replace(super().run(request), state={})
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_of_weights_that_are_not_recorded_only_the_first_window_is_known(task):
+    problem, stream = cancelling(1, task, "ulp", 200)
+    verdict = judge(Silent(carried=True, level=1), problem, stream, 4, checks=["metamorphic-bounded"])[-1]
+    known = judge(FromSamples(carried=True), problem, stream, 4, checks=["metamorphic-bounded"])[-1]
+    assert verdict.check == "metamorphic-bounded"
+    assert verdict.status is not Status.FAIL, verdict.reason
+    assert 0 < verdict.planned < known.planned

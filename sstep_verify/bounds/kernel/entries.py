@@ -163,8 +163,9 @@ def _(kernel: PolynomialKernel, inner, declaration):
     """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
 
     ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
-    r = gamma_{d-1} for repeated multiplication and 2 ulps u for pow. A power that underflows is below 1,
-    and so are the factors it meets: a product or pow adds no more than its own ulps of the smallest number.
+    r = gamma_{d-1} for repeated multiplication, or 2 ulps u for pow if that is more. A power that
+    underflows is below 1, and so are the factors it meets: a product or pow adds no more than its own ulps
+    of the smallest number.
     """
     products, absolute, own, solver = inner
     degree = kernel.degree
@@ -181,7 +182,8 @@ def _(kernel: PolynomialKernel, inner, declaration):
     tiny, tiny64 = smallest(declaration.precision), smallest("float64")
     relative, ulps = gamma(degree - 1, solver[0]), 1.0
     if declaration.power == "pow":
-        relative, ulps = 2 * declaration.function_ulps * solver[0], max(declaration.function_ulps, 1.0)
+        relative = max(relative, 2 * declaration.function_ulps * solver[0])
+        ulps = max(declaration.function_ulps, 1.0)
     values = products + kernel.offset
     power = values.copy()
     for _ in range(degree - 1):

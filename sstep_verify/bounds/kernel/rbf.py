@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.bounded import KernelEntries
+from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
@@ -44,10 +45,11 @@ def rbf_entries(data, rows, sigma, declaration, u, u64) -> tuple[KernelEntries, 
     values = np.exp(-sigma * distances)
     # The largest value the exact entry can have, from below the true exponent and above exp's error; the
     # error is taken off the exponent, since far apart exp alone is 0 times infinity.
-    # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; exp errs by an ulp
-    # (2 u), and forming the product with 1 + 8 u by no more than the 6 u that are left.
+    # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; NumPy's exp errs by
+    # `LIBRARY_ULPS` (2 u each), forming the product with this factor by no more than the 6 u that are left.
     least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - lost64
-    largest = np.minimum(np.exp(-least_exponent) * (1 + 8 * u64) + smallest("float64"), 1.0)
+    off = 1 + (2 * LIBRARY_ULPS + 6) * u64
+    largest = np.minimum(np.exp(-least_exponent) * off + LIBRARY_ULPS * smallest("float64"), 1.0)
 
     def error(exponent: np.ndarray, precision: str, u: float, ulps: float, capped: bool) -> np.ndarray:
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
@@ -73,7 +75,7 @@ def rbf_entries(data, rows, sigma, declaration, u, u64) -> tuple[KernelEntries, 
     capped = declaration.rbf == "difference" or declaration.clamped
     entries = KernelEntries(
         values,
-        error(own_exponent, "float64", u64, 1.0, True),
+        error(own_exponent, "float64", u64, LIBRARY_ULPS, True),
         error(exponent, declaration.precision, u, declaration.function_ulps, capped),
     )
     return entries, reach

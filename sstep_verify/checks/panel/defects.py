@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
@@ -160,7 +161,7 @@ def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray)
         least = exponent - gamma(problem.features + 6, unit_roundoff("float64")) * size
         infinite = least > LARGEST_EXPONENT
         errors = []
-        for name, ulps in (("float64", 1.0), (declaration.precision, declaration.function_ulps)):
+        for name, ulps in (("float64", LIBRARY_ULPS), (declaration.precision, declaration.function_ulps)):
             u = unit_roundoff(name)
             moved = gamma(problem.features + 6, u) * size
             errors.append(values * (np.expm1(moved) + 2 * (1 + ulps) * u * np.exp(moved)) * OUTWARD)

@@ -9,15 +9,13 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import LIBRARY_ULPS
 
 MOST = "most of the bound"
 """Key of the evidence that holds what is uncertain in more than half of a bound, in words."""
 
 ENTRIES = "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "kernel-entries", "phases"
 """Checks whose bounds rest on those on kernel entries."""
-
-USUAL_ULPS = 4.0
-"""Error of exp and pow that libraries keep to, in units in the last place."""
 
 ROWS = 8
 """Kernel rows that are looked at."""
@@ -36,9 +34,9 @@ def mostly_uncertain(check: str, case: Case) -> list[str]:
 def _shares(case: Case) -> Iterator[tuple[str, float]]:
     declared = case.declaration
     changes: dict[str, dict[str, object]] = {}
-    if declared.function_ulps > USUAL_ULPS:
+    if declared.function_ulps > LIBRARY_ULPS:
         told = f"function_ulps = {declared.function_ulps:g}, as declared"
-        changes[told] = {"function_ulps": USUAL_ULPS}
+        changes[told] = {"function_ulps": LIBRARY_ULPS}
     if declared.data_rounding and declared.precision == "float32":
         changes["the rounding of its input to float32 (data_rounding)"] = {"data_rounding": False}
     if not changes:

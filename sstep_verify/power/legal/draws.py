@@ -101,7 +101,7 @@ def draw(seed: int) -> Drawn:
         "clamped": bool(rng.random() < 0.5),
         "factorisation": str(rng.choice(["cholesky", "ldl", "lu"])),
     }
-    declaration = Declaration("drawn", function_ulps=4.0, log=True, probes=True, **freedoms)
+    declaration = Declaration("drawn", power="multiplication", log=True, probes=True, **freedoms)
     choices = {
         "factored": factored, "reciprocal": rng.random() < 0.3, "divided": rng.choice(["sum", "product"]),
     }  # fmt: skip

@@ -77,7 +77,7 @@ class DosedSolver:
             products="rows",
             increments="summed",
             rbf="difference",
-            function_ulps=4.0,
+            power="multiplication",
             factorisation="ldl",
             log=log,
         )

@@ -74,7 +74,6 @@ class ReferenceSolver:
             increments="separate",
             rbf="difference",
             power="multiplication",
-            function_ulps=4.0,  # what NumPy's vectorised exp keeps to on every processor
             factorisation="ldl",
             data_rounding=True,
             log=precision != "longdouble",  # the judge of steps works in float64

@@ -136,6 +136,7 @@ class Options:
             increments="summed",
             rbf=self.rbf,
             clamped=True,
+            power="multiplication",
             panels=whole,
             blocks=not whole,
             log=True,

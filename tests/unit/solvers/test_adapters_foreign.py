@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
+from dataclasses import fields as fields_of
 
 import numpy as np
 import pytest
@@ -140,11 +141,34 @@ def test_an_error_of_our_own_solver_is_an_error():
         ({"function_ulps": -1}, "function_ulps = -1"),
         ({"function_ulps": float("nan")}, "function_ulps = nan"),
         ({"level": 4}, "level = 4"),
+        ({"summation": "foo"}, "summation 'foo' is unknown; known: any, pairwise, blocked:K"),
+        ({"summation": "blocked:0"}, "summation 'blocked:0'"),
+        (
+            {"state": ("foo",)},
+            "state 'foo' of the mine solver is unknown; known: gradient, residual, weights",
+        ),
+        ({"state": "weights"}, "state 'weights'"),
+        ({"products": "foo"}, "products 'foo'.*known: any, rows"),
+        ({"increments": 3}, "increments 3"),
+        ({"exchange": "foo"}, "exchange 'foo'.*known: an empty text, allreduce"),
     ],
 )
 def test_a_declaration_of_nonsense_is_refused(fields, words):
     with pytest.raises(InputError, match=words):
         Declaration("mine", **fields)
+
+
+def test_what_chooses_between_derivations_is_known_or_refused():
+    # A field of text that may hold anything is one that no bound depends on.
+    free = {"name"}
+    texts = {
+        one.name
+        for one in fields_of(Declaration)
+        if isinstance(getattr(Declaration("mine"), one.name), str)
+    }
+    for name in texts - free:
+        with pytest.raises(InputError, match="known: "):
+            Declaration("mine", **{name: "nonsense"})
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
