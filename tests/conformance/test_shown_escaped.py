@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -68,3 +69,26 @@ def test_the_words_of_a_program_are_shown(tmp_path, monkeypatch):
     assert code == 1, err
     assert "exit code 3" in out
     assert raw(out, err) == set()
+
+
+@pytest.mark.parametrize("place", ["subject", "provenance", ""])
+@pytest.mark.parametrize("half", ["\ud800", "x\udc12y"])
+def test_a_certificate_with_a_string_that_is_no_unicode_is_refused_before_a_word_of_it(
+    tmp_path, monkeypatch, place, half
+):
+    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+    from sstep_verify.oracle.certificate.file import document_digest
+
+    monkeypatch.chdir(tmp_path)
+    Path("d.svm").write_text("1 1:1 2:0.5\n-1 1:0.25 2:2\n1 1:3\n", "ascii")
+    words = ("--task", "svm-l1", "--digits", "6", "--no-cache", "--out", "c.json")
+    assert command("oracle", "d.svm", *words)[0] == 0
+    document = json.loads(Path("c.json").read_text("utf-8"))
+    within = document[place] if place else document
+    within[next(name for name in within if isinstance(within[name], str))] = half
+    document["digest"] = document_digest(document)
+    Path("c.json").write_text(json.dumps(document), "ascii")
+    code, out, err = command("oracle", "--verify", "c.json")
+    assert (code, out) == (1, "")
+    assert "holds a string that is no Unicode" in err
+    assert "cut short" not in err

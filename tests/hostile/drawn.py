@@ -9,7 +9,7 @@ from pathlib import Path
 import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options, programs
-from drawn_programs import results
+from drawn_programs import conducts_of_programs, results
 from drawn_published import batches, finals, statements
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
@@ -84,12 +84,13 @@ KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
     "certificates": (certificates, 7),
     "checkpoints": (checkpoints, 6),
     "vectors": (vectors, 6),
-    "results": (results, 9),
+    "results": (results, 7),
     "programs": (programs, 9),
     "statements": (statements, 6),
     "batches": (batches, 5),
     "finals": (finals, 4),
-    "destinations": (destinations, 5),
+    "destinations": (destinations, 4),
+    "conducts": (conducts_of_programs, 3),
     "solvers": (conducts, 1),
 }
 """Kinds of tries, with their shares in a hundred."""

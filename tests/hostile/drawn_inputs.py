@@ -127,6 +127,9 @@ def campaigns(draw: Draw) -> Try:
         )
     text = "\n".join(lines) + "\n"
     Path("d.toml").write_bytes(nasty.spoil_bytes(draw, text.encode()) if way == 4 else text.encode())
+    if draw.random() < 0.1:
+        word = pick(draw, ("a\0b", "\x1b[31m\a", "\u202e", "d\0.toml", "\ud800"))
+        return Try("argument", ("run", pick(draw, (word, "d.toml")), "--out", word), ("rep", "rep.partial"))
     return Try("campaign", ("run", "d.toml", "--jobs", "1", "--out", "rep"), ("rep", "rep.partial"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,48 @@ def results(draw: Draw) -> Try:
         file.write_bytes(nasty.spoil_lines(draw, file.read_text("ascii")))
     words = ("run", "d.toml", "--jobs", "1", "--out", "rep")
     return Try(f"result {file.name}", words, ("rep", "rep.partial"), _untrue(name, file, right))
+
+
+AWAY = "import os, shutil, socket, subprocess, sys\nhere = sys.argv[1]; room = os.path.dirname(here)\n"
+CONDUCTS = {
+    "shutil.rmtree(here); os.mkfifo(here)": True,
+    "shutil.rmtree(room); os.mkfifo(room)": True,
+    "os.rename(here, here + '.moved'); os.symlink(here + '.moved', here)": True,
+    "os.rename(here, here + '.moved'); shutil.copytree(here + '.moved', here)": True,
+    "shutil.rmtree(here); open(here, 'w').close()": True,
+    "os.remove(here + '/log.bin'); os.mkfifo(here + '/log.bin')": True,
+    "shutil.copy(here + '/initial.bin', here + '/rank-1.bin')": True,
+    "shutil.copy(here + '/initial.bin', here + '/rank-0.bin')": True,
+    "os.chmod(here, 0)": False,
+    "os.makedirs(here + '/a/b'); os.chmod(here + '/a', 0)": False,
+    "[open(f'{here}/{k}', 'w').close() for k in range(200)]": False,
+    "open(here + '/\x1b[31m\u202e', 'w').close()": False,
+    "subprocess.Popen(['setsid', 'sleep', '300'])": False,
+    "subprocess.Popen(['sleep', '300'])": False,
+    "sys.stderr.write('\x1b]0;x\a\u202e'); sys.stderr.flush(); os._exit(3)": True,
+}
+"""What a right program does after its work, and whether its report may not be green."""
+
+
+def conducts_of_programs(draw: Draw) -> Try:
+    """A right program that then does something to its folder, its processes or the terminal."""
+    then = pick(draw, sorted(CONDUCTS))
+    Path("then.py").write_text(
+        f"{AWAY}shutil.copytree('left', here, dirs_exist_ok=True)\n{then}\n", "utf-8"
+    )
+    Path("p.toml").write_text(
+        PROGRAM.replace(
+            '["cp", "-a", "-T", "left", "{dir}"]', f'["{sys.executable}", "-I", "-S", "then.py", "{{dir}}"]'
+        )
+    )
+    checks = '"step-replay", "rank-coherence"'
+    Path("d.toml").write_text(PROGRAM_CAMPAIGN.replace('"step-replay"', checks), "ascii")
+    untrue = (
+        (lambda _: f"a program that does {then} got a green report") if CONDUCTS[then] else (lambda _: "")
+    )
+    return Try(
+        f"conduct {then}", ("run", "d.toml", "--jobs", "1", "--out", "rep"), ("rep", "rep.partial"), untrue
+    )
 
 
 def _touched(file: Path) -> Path:

@@ -42,6 +42,7 @@ HARMLESS = {
     "prints": {"AFTER": "print('x' * 10000); sys.stderr.write('y')"},
     "changes the folder": {"BEFORE": "os.chdir('/')"},
     "seeds the global generator": {"BEFORE": "np.random.seed(0)"},
+    "raises the recursion limit": {"BEFORE": "sys.setrecursionlimit(5000)"},
     "leaves a thread": {"AFTER": "threading.Thread(target=time.sleep, args=(0.1,), daemon=True).start()"},
     "changes its blocks": {"AFTER": "blocks[:] = 0"},
     "changes its start vector": {"AFTER": "a0[:] = 7"},
@@ -69,6 +70,11 @@ HARMFUL = {
     "exits at its second call": {"BEFORE": "CALLS > 1 and os._exit(0)"},
     "kills itself": {"BEFORE": "os.kill(os.getpid(), signal.SIGKILL)"},
     "interrupts": {"BEFORE": "raise KeyboardInterrupt"},
+    "replaces a function of NumPy": {"AFTER": "np.isfinite = np.abs = None"},
+    "deletes a function of Python": {"AFTER": "import builtins; del builtins.sorted"},
+    "lowers the recursion limit": {
+        "AFTER": "sys.setrecursionlimit(len(__import__('inspect').stack()) + 9)"
+    },
     "recurses": {"BEFORE": "solve(problem, blocks, s, a0, log)"},
     "replaces the data": {"AFTER": "object.__setattr__(problem, 'data', problem.data * 2)"},
     "overwrites the targets": {"AFTER": "problem.targets.flags.writeable = True; problem.targets[:] = 1"},

@@ -126,6 +126,8 @@ def fault(code: int, said: str) -> str:
         return next(word for word in ("LOST", "UNTRUE", "STRAY") if f"{word}: " in said).lower()
     if code == 98:
         return "program of the tries"
+    if any(not one.isprintable() and one not in "\n\t\r\ufffd" for one in said):
+        return "control character"
     if "Traceback (most recent call last)" in said or "internal error" in said:
         return "traceback"
     if code not in CODES:

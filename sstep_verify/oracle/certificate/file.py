@@ -93,6 +93,9 @@ def decode(text: str) -> Certificate:
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise CertificateError("file", f"holds a string that is no Unicode ({error.reason})") from error
     except ValueError as error:
         raise CertificateError("file", f"is not whole JSON ({error}); make it again") from error
     except RecursionError as error:
