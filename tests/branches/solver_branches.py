@@ -1,20 +1,65 @@
 """Which branches of the solver the shipped campaigns run that need no download.
 
-``python tests/branches/solver_branches.py`` makes the runs of these campaigns, shortened, with the solver's inner
-loops as plain Python, and writes ``reports/solver-branches/``.
+``python tests/branches/solver_branches.py`` makes the plain runs of these campaigns, shortened, and again as a user
+makes them, with the solver's inner loops as plain Python, and writes ``reports/solver-branches``: a line for each
+module, and one for each branch that no run took, with the reason that stood there before. It ends with exit code 1
+where a branch has none. A few minutes on an idle core; ranks are threads, but those of the command.
 """
 
 from __future__ import annotations
 
+import ast
+import csv
+import hashlib
+import os
+import subprocess
 import sys
+import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PACKAGE = ROOT / "sstep_verify"
+REPORT = ROOT / "reports" / "solver-branches"
+MODULES, LEFT = REPORT / "modules.csv", REPORT / "not-taken.csv"
+
+ROOMS = ("solvers/production", "parallel", "training")
 CAMPAIGNS = ("embedded", "parallel", "varied")
 MOST = 150
 """Most iterations of a run but for two windows and a shorter one: inner loops are a hundred times slower."""
+
+
+def modules() -> list[Path]:
+    """The modules that are measured."""
+    return sorted(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """Name of a module, within the package."""
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of what a module decides by: the heads of its branches and loops, in order (16 digits)."""
+    heads = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, (ast.If, ast.While)):
+            heads.append((node.lineno, ast.unparse(node.test)))
+        elif isinstance(node, ast.For):
+            heads.append((node.lineno, ast.unparse(node.iter)))
+        elif isinstance(node, ast.match_case):
+            heads.append((node.pattern.lineno, ast.unparse(node.pattern)))
+    return hashlib.sha256("\n".join(text for _, text in sorted(heads)).encode()).hexdigest()[:16]
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    """The lines of a table."""
+    with path.open(newline="", encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
 
 
 def on_thread_ranks(ranks, function, *arguments, limit=0.0):
@@ -34,7 +79,7 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.data import load_data
     from sstep_verify.campaign.definition import read_definition
     from sstep_verify.campaign.verdicts.expand import expand, make_case
-    from sstep_verify.checks.shared.case import plain_request
+    from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.made import make_run
     from sstep_verify.solvers.adapters import distributed, training
     from sstep_verify.solvers.production import rank
@@ -44,24 +89,87 @@ def make_runs(name: str) -> None:
     for group in expand(read_definition(name)):
         data = load_data(group.data, None, None)
         for spec in group.specs:
-            begin = time.perf_counter()
-            ends = sorted({min(spec.family.s), max(spec.family.s)})
-            most = min(spec.family.iterations, max(MOST // spec.block, 2 * ends[-1] + 1))
-            family = replace(spec.family, iterations=most)
+            begin, family = time.perf_counter(), spec.family
+            ends = sorted({min(family.s), max(family.s)})
+            most = max(MOST // spec.block, 2 * ends[-1] * max(family.interval, 1) + 1)
+            family = replace(family, iterations=min(family.iterations, most))
             solvers = family.solvers()
             declared = {name: solver.declaration for name, solver in solvers.items()}
             case = make_case(replace(spec, family=family), data, declared, "", "")
-            made = []
             for s in ends:
-                request = replace(plain_request(case, s), log=True, expose_panels=True)
-                made.append(make_run(solvers[""], request))
+                request = replace(plain_request(case, s), log=case.declaration.log, expose_panels=True)
                 bare = replace(request, record=(), log=False, expose_panels=False)
-                made += [make_run(solvers[name], bare) for name in ("as-used",) if name in solvers]
-            raised = [run.stopped for run in made if run.stopped.startswith("raised")]
-            print(f"{time.perf_counter() - begin:6.1f} {spec.id} {len(made)} {raised}", flush=True)
+                ways = [solvers[way] for way in AGAIN if way in solvers]
+                runs = [make_run(solvers[""], request), *(make_run(way, bare) for way in ways)]
+                if family.ranks == 1:  # Who observes ends a run.
+                    runs.append(make_run(solvers[""], request, lambda iteration, alpha: iteration > 0))
+                raised = [run.stopped for run in runs if run.stopped.startswith("raised")]
+                assert not raised, (spec.id, raised)
+            print(f"{time.perf_counter() - begin:6.1f} s, {spec.id}", flush=True)
+
+
+def not_taken(data: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
+    """Of each module: its name, how many ways its branches have, those that no run took (head, leads to)."""
+    import coverage
+
+    measured = coverage.Coverage(data_file=str(data / "all"), branch=True, config_file=False)
+    measured.combine([str(path) for path in data.glob("part*")], keep=True)
+    for path in modules():
+        found, lines = measured._analyze(str(path)), path.read_text("utf-8").splitlines()
+        missing = found.missing_branch_arcs()
+        text = lambda line, lines=lines: lines[line - 1].strip() if line > 0 else "the end"  # noqa: E731
+        ways = [(text(line), text(end)) for line, ends in sorted(missing.items()) for end in ends]
+        counts = found.branch_stats()
+        yield name_of(path), sum(total for total, _ in counts.values()), ways
+
+
+def write(data: Path) -> int:
+    """Write both tables; how many branches that no run took have no reason."""
+    known = (
+        {(one["module"], one["branch"], one["leads to"]): one["reason"] for one in read(LEFT)}
+        if LEFT.exists()
+        else {}
+    )
+    REPORT.mkdir(exist_ok=True)
+    table, left = [], []
+    for name, ways, missing in not_taken(data):
+        table.append((name, ways, ways - len(missing), digest(PACKAGE / name)))
+        for (head, end), count in Counter(missing).items():
+            left += [(name, head, end, known.get((name, head, end), ""))] * count
+    total = ("all", sum(one[1] for one in table), sum(one[2] for one in table), "")
+    for path, head, rows in (
+        (MODULES, ("module", "ways", "taken", "digest"), [*table, total]),
+        (LEFT, ("module", "branch", "leads to", "reason"), left),
+    ):
+        with path.open("w", newline="", encoding="utf-8") as handle:
+            csv.writer(handle, lineterminator="\n").writerows([head, *rows])
+    print(f"{total[2]} of {total[1]} ways of branches taken, {len(left)} not")
+    return sum(not one[3] for one in left)
+
+
+def main(parts: Path | None) -> int:
+    """Make the runs, unless they were made, and write the tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = parts or Path(folder)
+        if parts is None:
+            paths = [str(HERE), str(ROOT), str(ROOT / "reference"), os.environ.get("PYTHONPATH", "")]
+            variables = os.environ | {
+                "PYTHONPATH": os.pathsep.join(paths),
+                "SOLVER_BRANCHES": str(data / "part"),
+                "OPENBLAS_NUM_THREADS": "1",
+            }
+            for name in CAMPAIGNS:
+                subprocess.run([sys.executable, __file__, name], env=variables, check=True)
+        unexplained = write(data)
+    if unexplained:
+        print(f"{unexplained} of them without a reason in {LEFT}")
+    return int(unexplained > 0)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        for campaign in sys.argv[1:]:
-            make_runs(campaign)
+    if sys.argv[1:2] == ["--data"]:
+        sys.exit(main(Path(sys.argv[2])))
+    elif sys.argv[1:]:
+        make_runs(sys.argv[1])
+    else:
+        sys.exit(main(None))

@@ -250,6 +250,7 @@ class Family:
             tolerance=self.tolerance,
             tuned=self.tuned,
             auto=self.auto,
+            bias=self.bias,
             partition=self.partition,
             long_block=self.long_block,
             panel_words=self.panel_words,

@@ -36,6 +36,7 @@ def make_solvers(
     tolerance: float = 0.0,
     tuned: bool = False,
     auto: bool = False,
+    bias: float = 0.0,
     partition: str = Options.partition,
     long_block: int = Options.long_block,
     panel_words: int = Options.panel_words,
@@ -69,6 +70,8 @@ def make_solvers(
         Let training make windows of several s, at most the one that is asked for.
     auto : bool
         Leave the choice of exchange and cache to the command; it is to choose those that are given.
+    bias : float
+        Constant that is the last feature of the samples; 0 for none.
     interval, tolerance
         Windows between two measurements of training, and the value at which it ends.
 
@@ -125,7 +128,8 @@ def make_solvers(
         if name == "training":
             return {"": trained, "as-used": trained}
         command, again = (
-            CommandSolver(ranks, resumed=resumed, auto=auto, **given) for resumed in (False, True)
+            CommandSolver(ranks, resumed=resumed, auto=auto, bias=bias, **given)
+            for resumed in (False, True)
         )
         again.sequences = command.sequences  # Who makes a tuned run again follows the first.
         return {"": command, "as-used": command, "resumed": again}

@@ -42,7 +42,10 @@ class CommandSolver(TrainingSolver):
     resumed : bool
         End the first half early, and go on from its checkpoint.
     auto : bool
-        Leave exchange and cache to the command, which is to choose those of the options.
+        Leave exchange, cache and, where s is tuned, the largest s to the command, which is to choose those
+        of the options; the samples are those that it has under the problem's name.
+    bias : float
+        The constant that is the last feature of the samples, which is left to the command; 0 for none.
     **options
         As of `TrainingSolver`. Where s is tuned, later runs of a request make the windows of the first
         again, for what s is tuned to depends on time.
@@ -53,9 +56,17 @@ class CommandSolver(TrainingSolver):
         Result files of tuned runs, by problem and s.
     """
 
-    def __init__(self, ranks: int = 1, *, resumed: bool = False, auto: bool = False, **options: Any):
+    def __init__(
+        self,
+        ranks: int = 1,
+        *,
+        resumed: bool = False,
+        auto: bool = False,
+        bias: float = 0.0,
+        **options: Any,
+    ):
         super().__init__(ranks, **options)
-        self._resumed, self._auto = resumed, auto
+        self._resumed, self._auto, self._bias = resumed, auto, bias
         self.sequences: dict[tuple[str, int], bytes] = {}
         self.declaration = self.declared("solve", log=not self._tuned)
 
@@ -72,13 +83,18 @@ class CommandSolver(TrainingSolver):
         sequence = self.sequences.get(key := (request.problem.digest, request.s))
         with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
             room = Path(folder)
-            write_samples(room / "samples", request.problem)
+            data = request.problem.data
+            written = replace(request.problem, data=data[:, :-1]) if self._bias else request.problem
+            write_samples(room / "samples", written)
             words = self._words(request, room)
             if sequence is not None:
                 (room / "sequence").write_bytes(sequence)
                 words += ["--s-sequence", str(room / "sequence")]
-            for place, end in enumerate(ends):
-                more = ["--iterations", str(end), *(["--resume"] if place else [])]
+            for end in ends:
+                more = ["--iterations", str(end), *(["--resume"] if self._resumed else [])]
+                if end == last:
+                    predicted = room / "predictions"
+                    more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
                 self._call([*words, *more])
             if self._tuned and sequence is None:
                 self.sequences[key] = (room / "result").read_bytes()
@@ -89,14 +105,16 @@ class CommandSolver(TrainingSolver):
 
     def _words(self, request: RunRequest, room: Path) -> list[str]:
         problem, options, stream = request.problem, self._options, request.stream
-        s = ["--s", "auto", "--largest-s", request.s] if self._tuned else ["--s", request.s]
+        s: list[object] = ["--s", "auto" if self._tuned else request.s]
+        s += ["--largest-s", request.s] if self._tuned and not self._auto else []
+        data = problem.name if self._auto else room / "samples"
         timers = "separate" if options.separate_timers else "joined"
         words: list[object] = [
-            sys.executable, "-m", "sstep_verify", "solve", room / "samples", "--out", room / "result",
+            sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
             "--task", problem.loss.task, *s, *_kernel_words(problem.kernel), "--block", stream.block,
             "--stream", stream.kind, "--seed", stream.seed, "--interval", self._interval * request.s,
             "--tolerance", self._tolerance, "--partition", options.partition, "--timers", timers,
-            "--test", room / "samples", "--predictions", room / "predictions",
+            "--bias", self._bias,
         ]  # fmt: skip
         if not self._auto:
             rows = problem.samples**2 if options.keep_gram else options.cache

@@ -92,11 +92,14 @@ def train_request(
 def tuned_sequence(plan: Plan, options: Options) -> list[Stretch]:
     """Windows of several s, the same for every run: some of each width that divides the plan's s, in turn.
 
-    Each lies within one window of the plan's s, whose bounds hold for it: what a window corrects for later
+    Every other one communicates what "allreduce" does, unless the options' exchange carries a state. Each
+    lies within one window of the plan's s, whose bounds hold for it: what a window corrects for later
     steps, a shorter one that begins within it takes from the a that it finds.
     """
     widths = [width for width in range(1, plan.s + 1) if plan.s % width == 0]
+    exchanges = (options.exchange, options.exchange if options.exchange == "gram" else "allreduce")
     made: list[Stretch] = []
     for place, end in enumerate(range(plan.s, plan.iterations + plan.s, plan.s)):
-        made.append(Stretch(min(end, plan.iterations), widths[-1 - place % len(widths)], options.exchange))
+        width, exchange = widths[-1 - place % len(widths)], exchanges[place % 2]
+        made.append(Stretch(min(end, plan.iterations), width, exchange))
     return made
