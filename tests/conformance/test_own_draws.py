@@ -13,12 +13,14 @@ from printing import described, drawn_problem
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
+from sstep_verify.campaign.summary.summary import RIGHT_WITH, roll_up
 from sstep_verify.campaign.verdicts import runs
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
 from sstep_verify.solvers.adapters.program.draws import WAYS, Draws, seconds_of_a_start
+from sstep_verify.verdict import Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
@@ -112,3 +114,29 @@ def test_a_precision_of_two_parts_is_refused_in_words(printing, tmp_path):
         Declaration("mine", precision="mixed")
     with pytest.raises(InputError, match="reads text; leave it out"):
         read_program(described(tmp_path, printing, tables='[final]\nfile = "{dir}/final.bin"\n'))
+
+
+def test_the_verdict_with_the_convention_is_the_one_that_the_screen_shows():
+    def failed(check, sentences, evidence):
+        parts = (
+            "case",
+            "problem",
+            7,
+            1,
+            Status.FAIL,
+            9.0,
+            9.0,
+            1.0,
+            "absolute",
+            1,
+            1,
+            (),
+            f"by {check}.",
+            "",
+        )
+        return Verdict(check, *parts, evidence, sentences)
+
+    of_a_part = failed("trajectory", ("S-3.5",), {})
+    hinted = failed("window-replay", ("S-3.1",), {RIGHT_WITH: ['scale = "m"']})
+    for order in ([of_a_part, hinted], [hinted, of_a_part]):
+        assert roll_up(order) == (Status.FAIL, "window-replay, s = 7: by window-replay.")
