@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
 from exact_optima import exact_values, hessian, is_definite
+from test_optima_any_scale import drawn
 
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
@@ -56,6 +57,17 @@ def test_a_statement_that_is_weaker_than_it_need_be_may_stand():
     for false in (("zero", "upper"), ("free", "upper")):
         with pytest.raises(CertificateError, match="statuses"):
             verify_certificate(replace(weaker, statuses=false), problem.data, problem.targets)
+
+
+@pytest.mark.parametrize("digits", [1, 20])
+@pytest.mark.parametrize("seed", [506, 1327])
+def test_a_status_is_stated_only_where_the_point_is_on_its_end(seed, digits):
+    """Here what is proved to be 0 is not put there, as that would spoil the digits."""
+    problem = drawn(seed)
+    certificate = certify_svm(problem, digits)
+    verify_certificate(certificate, problem.data, problem.targets)
+    at_zero = [Fraction(text) == 0 for text in certificate.alpha]
+    assert all(zero for zero, status in zip(at_zero, certificate.statuses, strict=True) if status == "zero")
 
 
 @pytest.mark.parametrize("exponent", [133, 136, 139, 141, 144])
@@ -129,7 +141,7 @@ def test_entries_with_exponents_of_hundreds_of_digits_are_proved(loss):
 def test_squares_that_underflow_in_objectives_are_counted(exponent):
     a = 2.0**exponent
     flat = Problem("flat", np.zeros((1, 1)), np.ones(1), LinearKernel(), SquaredHinge(a / 2))
-    steep = Problem("steep", np.array([[2.0**-300]]), np.array([a]), LinearKernel(), Ridge(a * 2.0**-200))
+    steep = Problem("steep", np.array([[2.0**50]]), np.array([a]), LinearKernel(), Ridge(2.0**-900))
     for problem, evaluate in ((flat, svm_values), (steep, ridge_values)):
         dual, alpha = evaluate(problem, Declaration("any"), np.array([a])).dual, np.array([a])
         exact = exact_values(problem, alpha)["dual"]

@@ -23,6 +23,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.oracle.balls.values import exact_values as values_in_balls
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.certificate.file import decode, encode
@@ -192,15 +193,20 @@ def false_values(truth: Truth, seed: int) -> list[str]:
     with np.errstate(all="ignore"):
         for alpha in (truth.near, _far(problem, generator)):
             values = (svm_values if problem.is_svm else ridge_values)(problem, DECLARED, alpha)
+            (balls,) = values_in_balls(problem, [alpha])
             for name, exact in exact_values(problem, alpha).items():
-                low, high = getattr(values, name).lower, getattr(values, name).upper
-                # A residual is known by its square, of which there is a rational.
-                power = 2 if name == "residual" else 1
-                above = high == np.inf or exact <= Fraction(high) ** power
-                below = low == -np.inf or Fraction(max(low, 0.0) if power == 2 else low) ** power <= exact
-                if not (above and below):
-                    false.append(f"{name}: {low} .. {high}, but {float(exact):.3g}")
+                found = getattr(values, name)
+                for low, high in ((found.lower, found.upper), balls[name]):
+                    if not _holds(low, high, exact, square=name == "residual"):
+                        false.append(f"{name}: {low} .. {high}")
     return false
+
+
+def _holds(low: float, high: float, exact: Fraction, *, square: bool) -> bool:
+    """Whether an interval holds a rational, or the root of one."""
+    power = 2 if square else 1
+    above = high == np.inf or exact <= Fraction(high) ** power
+    return above and (low == -np.inf or Fraction(max(low, 0.0) if square else low) ** power <= exact)
 
 
 def false_verdicts(truth: Truth) -> list[str]:

@@ -7,6 +7,7 @@ with extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2
 
 from __future__ import annotations
 
+import math
 from functools import singledispatch
 from typing import Any
 
@@ -163,7 +164,8 @@ def _(kernel: LinearKernel, arguments):
 
 @values_of.register
 def _(kernel: PolynomialKernel, arguments):
-    return [argument**kernel.degree for argument in arguments]
+    # flint has no power of a ball about 0.
+    return [math.prod([argument] * kernel.degree) for argument in arguments]
 
 
 @values_of.register

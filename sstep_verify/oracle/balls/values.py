@@ -138,9 +138,12 @@ def _ridge(problem: Problem, arithmetic: Balls, point: list, images: list) -> di
     zero, penalty, samples = arithmetic.number(0), arithmetic.number(problem.ridge.penalty), problem.samples
     targets = [arithmetic.number(y) for y in problem.targets]
     misfit = [y - p / penalty for y, p in zip(targets, images, strict=True)]
-    square = sum(((r - samples * a) ** 2 for r, a in zip(misfit, point, strict=True)), zero)
+    left = [r - samples * a for r, a in zip(misfit, point, strict=True)]
+    square = sum((r * r for r in left), zero)  # flint has no power of a ball about 0
     half = sum((a * p for a, p in zip(point, images, strict=True)), zero) / (2 * penalty)
     own = samples * sum((a * a for a in point), zero) / 2
     dual = sum((y * a for y, a in zip(targets, point, strict=True)), zero) - half - own
     gap = square / (2 * samples)
-    return {"gap": gap, "primal": dual + gap, "dual": dual, "residual": square.sqrt()}
+    # A square that cancels has a ball that reaches below 0, of which there is no root.
+    residual = square.lower().max(zero).sqrt().union(square.upper().max(zero).sqrt())
+    return {"gap": gap, "primal": dual + gap, "dual": dual, "residual": residual}
