@@ -27,7 +27,7 @@ OWN_EXCHANGES = ("reduce-scatter", "gram", "support", "kept-gram", "column-cache
 """Exchanges that the production solver alone makes."""
 
 DECLARED: dict[str, tuple[str, ...]] = {
-    **KNOWN,
+    **{name: values for name, values in KNOWN.items() if name not in ("exchange", "state")},
     "clamped": SWITCH,
     "function_ulps": ("at most 1", "more"),
     "data_rounding": SWITCH,
