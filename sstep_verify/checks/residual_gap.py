@@ -134,8 +134,9 @@ def _segments(
         what = f"{case.declaration.name} declares the state {name!r}, but the run did not record it"
         return [Finding(what, 0.0, np.inf, np.inf)], 0.0, 1.0
     if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
-        what = f"{name} or a of {case.declaration.name} is not finite"
-        return [Finding(what, np.inf, np.inf, 0.0)], 0.0, 1.0
+        # Check contract, which comes first, fails such a run unless a correct one may overflow.
+        what = f"{name} or a of {case.declaration.name} is not finite, as that of a correct run may be"
+        return [Finding(what, 0.0, np.inf, np.inf)], 0.0, 1.0
     drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
     findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     best, allowed = 0.0, 1.0

@@ -8,7 +8,7 @@ from importlib import resources
 
 import msgspec
 
-from sstep_verify.power.adversary.measures import LOSS, RATIO, judged, solver_named, value_of
+from sstep_verify.power.adversary.measures import LOSS, RATIOS, judged, solver_named, value_of
 from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
 from sstep_verify.scenarios.scenario import Scenario
@@ -47,7 +47,7 @@ def written(cases: Iterable[HardCase]) -> bytes:
 def replayed(case: HardCase) -> ReplayedCase:
     """One case, made and judged again, its notable steps in exact arithmetic too."""
     variant, scenario = solver_named(case.solver), Scenario.from_id(case.scenario)
-    made = judged(variant, scenario, exact=True)
+    made = judged(case.measure, variant, scenario, exact=True)
     value = value_of(case.measure, variant, scenario)
     return ReplayedCase(case, worst(one.status for one in made.comparisons).value, value)
 
@@ -58,6 +58,6 @@ def replay() -> AdversaryDocument:
     return AdversaryDocument(
         found,
         failed=sum(one.status == "FAIL" for one in found),
-        ratio=max((one.value for one in found if one.case.measure == RATIO), default=0.0),
+        ratio=max((one.value for one in found if one.case.measure in RATIOS), default=0.0),
         loss=max((one.value for one in found if one.case.measure == LOSS), default=0.0),
     )

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.trajectories.exact import exact_trajectory
 from sstep_verify.power.adversary.space import CHOICES, Cell, chosen, scenario_at
 from sstep_verify.power.alarms.comparisons import NO_RUN, Judged, judged_run
-from sstep_verify.power.alarms.variants import LOGGING, Variant
+from sstep_verify.power.alarms.variants import EVERY, LINEAR, LOGGING, Names, Variant
 from sstep_verify.power.corpus.labelled_set import EQUIVALENT
+from sstep_verify.power.legal.draws import Drawn
+from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.scenarios.scenario import TASKS, Scenario
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.verdict import Status
 
 RATIO, LOSS, HIDDEN = "ratio", "loss", "hidden"
 """The ratio of correct solvers; their loss; the ratio of mistakes labelled numerically equivalent."""
+
+CARRIED, FACTORED = "carried", "factored"
+"""The largest ratio, over all checks of windows, of solvers that carry a state, or form A (A'a)."""
+
+RATIOS = (RATIO, CARRIED, FACTORED)
+"""Measures of correct solvers that must stay below 1."""
+
+OF_WINDOWS = (STEPS, WINDOWS, "residual-gap", "metamorphic-bounded", "trajectory")
+"""Checks that judge these."""
 
 MISTAKES = tuple(
     Variant(one.id, one.make, tuple(task for task in TASKS if (task == "krr") == ("krr" in one.tasks)))
@@ -37,12 +52,52 @@ LARGEST_ERROR = 1e6
 """Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at."""
 
 
+def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
+    """A solver of single operations in an order."""
+    factored = declared.get("products", "rows") == "any"
+    choices = {"factored": factored, "reciprocal": False, "divided": "product", "products first": False}
+    declaration = Declaration("legal", log=True, function_ulps=4.0, **{"products": "rows", **declared})
+    # Problem, stream and start are those of each request.
+    nothing: Any = None
+    drawn = Drawn(nothing, nothing, nothing, declaration, order, choices, nothing)
+    words = " ".join(str(value) for value in declared.values())
+    return Variant(f"legal {name} {words} {order}", lambda: LegalSolver(drawn), tasks, kernels)
+
+
+STATES: dict[str, tuple[Names, Names]] = {
+    "gradient": (("svm-l1", "svm-l2"), EVERY),
+    "residual": (("krr",), EVERY),
+    "weights": (TASKS, LINEAR),
+}
+"""What is carried, and of which tasks and kernels."""
+
+CARRYING = tuple(
+    _legal(name, *STATES[name], order, precision=precision, recompute=again, state=(name,))
+    for name in STATES
+    for order in ("sequential", "ascending")
+    for precision in ("float64", "float32")
+    for again in (0, 3)
+)
+"""Solvers that carry a state."""
+
+FACTORING = tuple(
+    _legal("factored", TASKS, LINEAR, order, precision=precision, update=update, products="any")
+    for order in ("sequential", "ascending")
+    for precision in ("float64", "float32")
+    for update in ("in-place", "frozen")
+)
+"""Solvers that form products with a from the samples."""
+
+SOLVERS = {HIDDEN: MISTAKES, CARRIED: CARRYING, FACTORED: FACTORING}
+"""Solvers by measure; of the others those that log their steps."""
+
+
 @cache
 def candidates(cell: Cell) -> tuple[Variant, ...]:
     """Solvers of a cell whose steps are judged; of a loss, those beside a classical one."""
     found = [
         one
-        for one in (MISTAKES if cell.measure == HIDDEN else LOGGING)
+        for one in SOLVERS.get(cell.measure, LOGGING)
         if cell.task in one.tasks
         and cell.kernel in one.kernels
         and one.make().declaration.precision == cell.precision
@@ -65,7 +120,7 @@ def _has_counterpart(variant: Variant, cell: Cell) -> bool:
 
 def solver_named(name: str) -> Variant:
     """The solver of a name."""
-    return next(one for one in (*LOGGING, *MISTAKES) if one.name == name)
+    return next(one for one in (*LOGGING, *chain(*SOLVERS.values())) if one.name == name)
 
 
 def at(cell: Cell, point: list[float]) -> tuple[Variant, Scenario]:
@@ -79,17 +134,20 @@ def value_of(measure: str, variant: Variant, scenario: Scenario) -> float:
     if measure == LOSS:
         return loss_of(variant, scenario)
     # Bounds of the steps that are repeated exactly are narrower: a mistake must hide from these too.
-    return ratio_of(judged(variant, scenario, exact=measure == HIDDEN))
+    return ratio_of(judged(measure, variant, scenario, exact=measure == HIDDEN))
 
 
-def judged(variant: Variant, scenario: Scenario, exact: bool = False) -> Judged:
-    """The run, every step judged."""
+def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = False) -> Judged:
+    """The run, every step judged, or every window by all checks that do."""
+    if measure in (CARRIED, FACTORED):
+        return judged_run(variant, scenario, OF_WINDOWS, start=False)
     return judged_run(variant, scenario, (STEPS,), exact=exact)
 
 
 def ratio_of(made: Judged) -> float:
     """Largest ratio of a judged run, infinite where it is failed."""
-    return max((one.ratio for one in made.comparisons if one.decided), default=0.0)
+    settled = [one for one in made.comparisons if one.status is not Status.INCONCLUSIVE]
+    return max((one.ratio for one in settled if one.decided), default=0.0)
 
 
 def loss_of(variant: Variant, scenario: Scenario) -> float:

@@ -12,7 +12,16 @@ import numpy as np
 import scipy.optimize
 
 from sstep_verify.errors import InputError
-from sstep_verify.power.adversary.measures import HIDDEN, LOSS, RATIO, at, candidates, value_of
+from sstep_verify.power.adversary.measures import (
+    CARRIED,
+    FACTORED,
+    HIDDEN,
+    LOSS,
+    RATIO,
+    at,
+    candidates,
+    value_of,
+)
 from sstep_verify.power.adversary.space import CHOICES, Cell, random_point
 from sstep_verify.reporting.sensitivity.adversary import HardCase
 from sstep_verify.scenarios.draws import KERNEL_NAMES
@@ -26,7 +35,9 @@ EXAMPLES = 200
 
 CELLS = tuple(
     cell
-    for one in product((RATIO, LOSS, HIDDEN), TASKS, KERNEL_NAMES, ("float64", "float32"))
+    for one in product(
+        (RATIO, LOSS, HIDDEN, CARRIED, FACTORED), TASKS, KERNEL_NAMES, ("float64", "float32")
+    )
     if candidates(cell := Cell(*one))
 )
 """What is searched: each measure on each task, kernel and precision for which there are solvers."""

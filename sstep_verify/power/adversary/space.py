@@ -52,7 +52,7 @@ class Cell:
 
     Parameters
     ----------
-    measure : {"ratio", "loss", "hidden"}
+    measure : {"ratio", "loss", "hidden", "carried", "factored"}
         What it makes large.
     task, kernel, precision : str
         Of the problem and the solver.

@@ -41,10 +41,10 @@ from sstep_verify.power.alarms.variants import (
 )
 from sstep_verify.power.coverage.cases import planned
 from sstep_verify.power.coverage.design import design, drawn_row
-from sstep_verify.power.coverage.freedoms import CORE, CORES
+from sstep_verify.power.coverage.freedoms import CORE, CORES, declared_values, planned_values
 from sstep_verify.power.coverage.planted import planted
 from sstep_verify.power.coverage.requirements import asked
-from sstep_verify.power.legal.draws import BY_VALUE, Drawn, draw, one_of
+from sstep_verify.power.legal.draws import BY_VALUE, draw, one_of
 from sstep_verify.power.legal.orders import made_run
 from sstep_verify.power.legal.windows import case_of_window, finding, of_steps
 from sstep_verify.quantities import core
@@ -138,8 +138,18 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     s = drawn.stream.length
     length, acted = longest_sum(WINDOWS, case_of_window(drawn), s), all(map(found.shows, core(s)))
     told = Comparison(WINDOWS, found.status, found.ratio, found.decided, acted, str(found), length)
-    others = (compared(case_of_window(drawn), s, one) for one in steps)
-    return _judged(drawn, f"legal window {seed}", (told, *others))
+    case = case_of_window(drawn)
+    others = (compared(case, s, one) for one in steps)
+    declared = drawn.declaration
+    return Judged(
+        f"order {drawn.order} {declared.precision} {declared.update}",
+        f"legal window {seed}",
+        drawn.problem.loss.task,
+        drawn.problem.kernel.name,
+        declared.precision,
+        (told, *others),
+        row=declared_values(declared) | planned_values(case, s, "spread", wide=True, written="binary"),
+    )
 
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
@@ -169,23 +179,11 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
     )
 
 
-def _judged(drawn: Drawn, problem: str, comparisons: tuple[Comparison, ...]) -> Judged:
-    declared = drawn.declaration
-    return Judged(
-        f"order {drawn.order} {declared.precision} {declared.update}",
-        problem,
-        drawn.problem.loss.task,
-        drawn.problem.kernel.name,
-        declared.precision,
-        comparisons,
-    )
-
-
 GROUPS = {
-    "steps": Group(by_steps, 0.72, 2000),
-    "legal orders": Group(in_legal_orders, 0.17, 1000),
-    "ranks": Group(on_ranks, 0.07, 400),
-    "windows": Group(by_windows, 0.03, 200),
+    "steps": Group(by_steps, 0.30, 2000),
+    "legal orders": Group(in_legal_orders, 0.60, 2000),
+    "ranks": Group(on_ranks, 0.06, 1000),
+    "windows": Group(by_windows, 0.03, 400),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
     **{f"design {core}".strip(): Group(of_a_design, 0.0, 200, core) for core in CORES},
 }

@@ -11,10 +11,11 @@ class HardCase:
 
     Parameters
     ----------
-    measure : {"ratio", "loss", "hidden"}
+    measure : {"ratio", "loss", "hidden", "carried", "factored"}
         Ratio of measured error to bound of the worst step; stability loss: the error of the s-step run
         over that of the classical one; the ratio of a mistake that is labelled numerically equivalent,
-        steps repeated in exact arithmetic included.
+        steps repeated in exact arithmetic included; the largest ratio over checks of windows, of a solver
+        that carries a state, or that forms A (A'a).
     solver : str
         The solver, a name of `power.adversary.measures.solver_named`.
     scenario : str

@@ -10,6 +10,8 @@ from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.power.adversary import search
 from sstep_verify.power.adversary.corpus import corpus, replay, written
 from sstep_verify.power.adversary.measures import (
+    CARRIED,
+    FACTORED,
     HIDDEN,
     LOSS,
     RATIO,
@@ -23,7 +25,8 @@ from sstep_verify.power.adversary.space import CHOICES, Cell, random_point, scen
 from sstep_verify.power.corpus import wrong_rare
 from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.adversary import HardCase
-from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.draws import KERNEL_NAMES
+from sstep_verify.scenarios.scenario import TASKS, Scenario
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
@@ -118,7 +121,15 @@ def test_a_loss_is_that_of_the_worse_run():
     stepped = loss_of(solver_named("reference float64 sstep"), scenario)
     assert 0.01 < stepped < 100.0
     assert unit_roundoff("float64") == 2.0**-53
-    assert {cell.measure for cell in CELLS} == {RATIO, LOSS, HIDDEN}
+    assert {cell.measure for cell in CELLS} == {RATIO, LOSS, HIDDEN, CARRIED, FACTORED}
+
+
+def test_what_is_carried_and_what_is_factored_is_searched_for_every_task_and_kernel_that_has_it():
+    found = {
+        (cell.measure, cell.task, cell.kernel) for cell in CELLS if cell.measure in (CARRIED, FACTORED)
+    }
+    carried = {(CARRIED, task, kernel) for task in TASKS for kernel in KERNEL_NAMES}
+    assert found == carried | {(FACTORED, task, "linear") for task in TASKS}
 
 
 HIDDEN_CASES = [one for one in corpus() if one.measure == HIDDEN]

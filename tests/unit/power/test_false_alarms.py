@@ -29,7 +29,7 @@ from sstep_verify.scenarios.scenario import Scenario
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-SMALL = {"steps": 50, "legal orders": 15, "ranks": 4, "windows": 6, "BLAS threads": 1, "design": 36}
+SMALL = {"steps": 50, "legal orders": 15, "ranks": 4, "windows": 6, "BLAS threads": 1, "design": 9}
 TOO_SMALL = 1000.0
 
 
