@@ -8,7 +8,7 @@ that a document equals what is read back from its file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from sstep_verify.errors import InputError
 from sstep_verify.records import convert, strict
@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 SCHEMA: Literal[2] = 2
+
+ERRORS, TOO_FEW = "errors", "too_few"
+"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in lines."""
 
 Stored = Annotated[dict, Verdict]
 """A Verdict as plain values."""
@@ -69,6 +72,11 @@ class Campaign:
 
     def __post_init__(self):
         set_fields(self, notes=tuple(self.notes), parameters=plain(self.parameters, "campaign.parameters"))
+
+    def errors(self, *kinds: str) -> list[str]:
+        """The errors of some kinds that were met."""
+        met: Any = self.parameters.get(ERRORS, {})
+        return [line for kind in kinds for line in met.get(kind, ())]
 
 
 @dataclass(frozen=True)

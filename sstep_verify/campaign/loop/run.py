@@ -20,7 +20,7 @@ from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.loop.ranks import refuse_own_ranks, spread_over_ranks
 from sstep_verify.campaign.loop.shards import Shard, enough, keep_shard
 from sstep_verify.provenance import collect, peak_memory
-from sstep_verify.reporting.results import Campaign, Results
+from sstep_verify.reporting.results import ERRORS, Campaign, Results
 
 Progress = Callable[[float, int, str], None]
 """Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""
@@ -206,6 +206,8 @@ def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State,
     made = kind.assemble(plan, units, state)
     notes = (*definition.notes, *made.notes, *state.notes)
     parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
+    if errors := {name: lines for name, lines in state.errors.items() if lines}:
+        parameters[ERRORS] = errors
     if plan.shard:
         parameters["shard"] = plan.shard.words
     return Results(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED
 from sstep_verify.campaign.statement.form import digests_of, statement_from, statement_text
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
@@ -22,7 +23,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.provenance import without_names
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.plain import plain
-from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.results import TOO_FEW, Results
 from sstep_verify.reporting.two_digits import rounded_up
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.specification import specification
@@ -90,7 +91,7 @@ def make_statement(
             for case in cases
         ),
         verdicts=tuple(_verdict(one) for one in results.verdicts),
-        shortfalls=tuple(note for note in results.campaign.notes if note.startswith("too few")),
+        shortfalls=tuple(cast("list[str]", results.campaign.parameters.get(TOO_FEW, []))),
         data=_data(results),
         environment=_environment(results) if environment is None else environment,
         digests={},
@@ -116,7 +117,7 @@ def refuse_partial(results: Results) -> None:
     """Raise InputError if the results do not speak of every problem."""
     if results.summary.interrupted:
         raise InputError("no statement is made of an interrupted check; go on with --resume")
-    told = [note for note in results.campaign.notes if note.startswith(("internal error", "not judged"))]
+    told = results.campaign.errors(INTERNAL, DISAGREEMENT, REFUSED)
     if told or results.summary.exit_code not in OUTCOMES:
         first = told[0].splitlines()[0] if told else f"exit code {results.summary.exit_code}"
         raise InputError(

@@ -125,10 +125,8 @@ def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> st
         if one["status"] in UNSETTLED
     ]
     ids = [str(one) for one in _planned(results)]
-    notes = [
-        note.removeprefix(f"{REFUSED}: ") for note in results.campaign.notes if note.startswith(REFUSED)
-    ]
-    met += [(one, REFUSED) for one in ids if any(_is_of(note, one) for note in notes)]
+    refused = results.campaign.errors(REFUSED)
+    met += [(one, REFUSED) for one in ids if any(_is_of(error, one) for error in refused)]
     tables = (
         f"[[expected]]\nid = {_quoted(case)}\nkind = {_quoted(kind)}\n"
         f"reason = {_quoted(reasons.get((case, kind), UNFILLED))}\n"

@@ -19,7 +19,7 @@ from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
 from sstep_verify.power.statement import power_statement
-from sstep_verify.reporting.results import Case
+from sstep_verify.reporting.results import TOO_FEW, Case
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.foreign_code import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
@@ -120,6 +120,7 @@ class Verdicts(Kind):
             verdicts=verdicts,
             notes=[*_remarked(cases), *(f"too few comparisons: {line}" for line in short)],
             parameters={
+                TOO_FEW: short,
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
                 "expected_failures": [asdict(one) for one in definition.expected],

@@ -32,9 +32,7 @@ def finish(results, written, named: str | Path) -> None:
             click.echo(f"  {case.status} {case.id}: {case.reason}")
             for line in _again(results.verdicts_of(case.id), case.status, Path(named)):
                 click.echo(f"    {line}")
-    for note in results.campaign.notes:
-        if note.startswith(("internal error", "not judged")):
-            click.echo(note, err=True)
+    _tell_errors(results)
     if written is None:
         kept = "no problem was finished" if results.is_empty else "go on with --resume"
         click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
@@ -47,6 +45,14 @@ def finish(results, written, named: str | Path) -> None:
         click.echo(summary.power)
     click.echo(str(written.folder))
     sys.exit(summary.exit_code)
+
+
+def _tell_errors(results) -> None:
+    from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED
+
+    for word, kinds in ((REFUSED, (REFUSED,)), (INTERNAL, (INTERNAL, DISAGREEMENT))):
+        for error in results.campaign.errors(*kinds):
+            click.echo(f"{word}: {error}", err=True)
 
 
 def _again(verdicts, status: str, folder: Path) -> list[str]:
@@ -66,8 +72,6 @@ def finish_shard(results, folder: Path) -> None:
     """Say what a shard showed and where it is, and end with its exit code."""
     summary = results.summary
     click.echo(f"{results.campaign.name}, shard {results.campaign.parameters['shard']}: {summary.sentence}")
-    for note in results.campaign.notes:
-        if note.startswith(("internal error", "not judged")):
-            click.echo(note, err=True)
+    _tell_errors(results)
     click.echo(str(folder.resolve()))
     sys.exit(summary.exit_code)
