@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
 from exact_optima import exact_values, hessian, is_definite
+from sstep_reference.arithmetic import Balls
 from test_optima_any_scale import drawn
 
 from sstep_verify.bounds.optimum.ridge import ridge_values
@@ -150,3 +151,10 @@ def test_squares_that_underflow_in_objectives_are_counted(exponent):
     naive = a - flat.hinge.shift * (a * a) / 2
     off = abs(Fraction(naive) - exact_values(flat, np.array([a]))["dual"])
     assert off <= Fraction(svm_values(flat, Declaration("any"), np.array([a])).dual.solver)
+
+
+def test_no_rational_is_made_of_what_is_too_small_for_one():
+    arithmetic = Balls(300)
+    low, high = ball_ends(arithmetic.exp(arithmetic.number(-(2**70))))
+    assert Fraction(-1, 2**29_000) < low <= 0 < high < Fraction(1, 2**29_000)
+    assert ball_ends(arithmetic.number(0)) == (0, 0)
