@@ -15,8 +15,6 @@ import struct
 import warnings
 from functools import cache
 
-import numpy as np
-
 FLUSHED, READ_AS_ZERO = "flush-to-zero", "denormals-are-zero"
 
 SUBNORMAL = (FLUSHED, READ_AS_ZERO)
@@ -39,6 +37,8 @@ def _library() -> ctypes.CDLL:
 
 def altered() -> tuple[str, ...]:
     """What is not as IEEE arithmetic has it by default in this thread, in words; empty if all is."""
+    import numpy as np  # Not where a command's help alone is asked for.
+
     # A subnormal constant is 0 where the module that holds it is compiled while numbers are flushed.
     (smallest,) = struct.unpack("<d", b"\1" + 7 * b"\0")
     one, half, small, extended = np.float64(1.0), np.float64(0.5), np.float64(2.0**-1022), np.longdouble(1)
