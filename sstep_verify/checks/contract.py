@@ -102,7 +102,7 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
     count = sum(len(faults) for faults in wrong.values())
     bound = 0.0
     if wrong and all(set(faults) == {"finite"} for faults in wrong.values()):
-        bound = 0.0 if any(_finite_promised(case, made[key]) for key in wrong) else np.inf
+        bound = 0.0 if any(finite_promised(case, made[key]) for key in wrong) else np.inf
     what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
     if wrong:
         what += f"; {_told(wrong)}"
@@ -188,7 +188,7 @@ def _unproved(declaration: Declaration, trajectory: Trajectory, asked: Asked, pl
     return found
 
 
-def _finite_promised(case: Case, trajectory: Trajectory) -> bool:
+def finite_promised(case: Case, trajectory: Trajectory) -> bool:
     """Whether no correct run can form a number that its precision does not hold."""
     asked = trajectory.asked or asked_of(plain_request(case, trajectory.s))
     drawn = case.problem, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block

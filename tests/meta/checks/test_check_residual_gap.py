@@ -125,3 +125,11 @@ def test_a_value_that_is_not_finite_fails():
     case, tested = _carrying(Ridge(0.5), "residual", 1)
     spoil = lambda run: dataclasses.replace(run, state={"residual": run.state["residual"] * np.nan})  # noqa: E731
     assert {v.status for v in judged(check, case, tested, change=spoil).values()} == {Status.FAIL}
+
+
+def test_of_a_state_that_overflows_as_that_of_a_correct_run_may_nothing_is_promised():
+    case, tested = _carrying(Ridge(1e-300), "residual", 1)
+    spoil = lambda run: dataclasses.replace(run, state={"residual": run.state["residual"] * np.inf})  # noqa: E731
+    found = judged(check, case, tested, change=spoil)
+    assert {v.status for v in found.values()} <= {Status.VACUOUS, Status.INCONCLUSIVE}
+    assert all("correct run may be" in v.reason for v in found.values())
