@@ -202,15 +202,3 @@ def upper(value: Any) -> float:
     """Float64 upper bound on the absolute value of a ball; infinite if it is not finite."""
     bound = float(value.abs_upper())
     return float(np.nextafter(bound, np.inf)) if bound == bound else np.inf
-
-
-def diagonal(kernel: BallKernel) -> list[Any]:
-    """Enclosures of the diagonal entries of the kernel, m balls."""
-    problem, arithmetic = kernel.problem, kernel.arithmetic
-    if problem.kernel.of_distance:
-        return [arithmetic.number(1)] * problem.samples
-    with arithmetic.working():
-        factors = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
-        pairs = zip(*factors, strict=True)
-        products = [arithmetic.dot(arithmetic.vector(x), arithmetic.vector(z)) for x, z in pairs]
-        return values_of(problem.kernel, products)
