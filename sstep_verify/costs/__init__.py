@@ -1,1 +1,1 @@
-"""The theorems on costs as counts: messages, words, flops by term, memory; and ranks that are simulated."""
+"""The theorems on costs as counts: messages, words, flops by term, memory."""

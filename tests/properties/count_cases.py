@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
+from simulated_rank import SimulatedCommunicator
 
 from sstep_verify.costs.messages import (
     TRAILER,
@@ -19,7 +20,6 @@ from sstep_verify.costs.messages import (
     support_counts,
     window_counts,
 )
-from sstep_verify.costs.simulated import SimulatedCommunicator
 from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
 from sstep_verify.costs.windows import support_counts as panel_sizes
 from sstep_verify.parallel.data.partition import Partition, column_nonzeros, local_columns, partition_of

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 import numpy as np
+from counted_numbers import CountedNumber, Tally, counted
 
-from sstep_verify.costs.counted import CountedNumber, Tally, counted
 from sstep_verify.costs.flops import Flops, Held, Method, window_flops
 from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from allreduce_rounds import DOUBLING, HALVING, critical_path, rounds
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
-from sstep_verify.costs.collectives import DOUBLING, HALVING, critical_path, rounds
 
 
 def played(algorithm: str, ranks: int, words: int) -> tuple[np.ndarray, int, int]:

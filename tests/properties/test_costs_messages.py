@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from count_cases import EXCHANGES, KERNELS, CountCase, count_cases, made_problem, play, sampled_ranks
 from hypothesis import event, given, settings
+from simulated_rank import ShapeError, SimulatedCommunicator
 
 from sstep_verify.costs.messages import repeated_words, stated_words, window_counts
-from sstep_verify.costs.simulated import ShapeError, SimulatedCommunicator
 from sstep_verify.costs.windows import distinct_counts, distinct_of
 from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce
 from sstep_verify.parallel.exchanges import gram as exchange_gram
