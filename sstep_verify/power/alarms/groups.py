@@ -180,11 +180,11 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
 
 
 GROUPS = {
-    "steps": Group(by_steps, 0.30, 2000),
-    "legal orders": Group(in_legal_orders, 0.60, 2000),
+    "steps": Group(by_steps, 0.30, 1000),
+    "legal orders": Group(in_legal_orders, 0.60, 1000),
     "ranks": Group(on_ranks, 0.06, 1000),
     "windows": Group(by_windows, 0.03, 400),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
-    **{f"design {core}".strip(): Group(of_a_design, 0.0, 200, core) for core in CORES},
+    **{f"design {core}".strip(): Group(of_a_design, 0.0, 100, core) for core in CORES},
 }
 """The groups, by name; the shares of those that have one add up to one."""

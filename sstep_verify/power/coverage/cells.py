@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import combinations, product
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.power.coverage.design import Pair, all_pairs, design, pairs_of
+from sstep_verify.power.coverage.design import Pair, all_pairs, design
 from sstep_verify.power.coverage.freedoms import VALUES
 from sstep_verify.power.coverage.requirements import why_empty
 from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
@@ -22,7 +22,7 @@ from sstep_verify.reporting.sensitivity.coverage import (
 FREEDOMS = tuple(name for name in VALUES if name not in ("task", "kernel"))
 
 
-def added(cells: Cells, pairs: dict[str, int], row: Mapping[str, str], told: Mapping[str, float]) -> None:
+def added(cells: Cells, pairs: Counter[str], row: Mapping[str, str], told: Mapping[str, float]) -> None:
     """Count a run: its row of freedoms, and the ratio of each check that decided it, infinite if failed."""
     for check, ratio in told.items():
         found = cells.setdefault(f"{check} {row['task']} {row['kernel']}", {})
@@ -30,12 +30,13 @@ def added(cells: Cells, pairs: dict[str, int], row: Mapping[str, str], told: Map
             key = f"{name}={row[name]}"
             decided, largest = found.get(key, (0, 0.0))
             found[key] = decided + 1, max(largest, ratio)
-    for one, other in pairs_of(row) if told else ():
-        pairs[named((one, other))] = pairs.get(named((one, other)), 0) + 1
+    if told:
+        values = [f"{name} = {row[name] or 'none'}" for name in VALUES]
+        pairs.update(map(", ".join, combinations(values, 2)))
 
 
 def named(pair: Pair) -> str:
-    """A pair of values of two freedoms in words."""
+    """A pair of values of two freedoms in words, as `added` counts it."""
     return ", ".join(f"{name} = {value or 'none'}" for name, value in pair)
 
 
