@@ -126,9 +126,9 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
         ),
         time.perf_counter() - begin,
         cells,
-        pairs,
-        tried,
-        refused,
+        dict(pairs),
+        dict(tried),
+        dict(refused),
     )
 
 
