@@ -46,9 +46,10 @@ from sstep_verify.verdict import Status
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "40"))
 SEEDS = np.array_split(np.arange(DRAWS), max(DRAWS // 250, 2))
-WORST = (506, 1327, 2715, 3230, 3762)
+WORST = (506, 1327, 2715, 3230, 3762, 5745)
 """Seeds found by drawing 10,000: coordinates that are proved at an end but not put there, since it spoils the
-digits; a relative error below the smallest number; a ball that is wider with more bits."""
+digits; a relative error below the smallest number; a ball that is wider with more bits; a solution of
+10**(10**12) by too few bits."""
 DIGITS = 20
 DECLARED = Declaration("any")
 CLAIM = 2.0**-20

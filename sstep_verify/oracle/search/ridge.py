@@ -147,4 +147,6 @@ class _Round:
             except ZeroDivisionError:
                 return known
             found = solution.mid().entries()
-        return found if all(value.is_finite() for value in found) else known
+            # ||a*|| <= ||y|| / m: too few bits for a system that is nearly singular give anything.
+            size, largest = self._length(found) * m, self._length(self._targets) * 2
+            return found if size <= largest else known
