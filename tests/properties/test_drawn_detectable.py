@@ -12,8 +12,8 @@ import os
 
 import numpy as np
 import pytest
+from drawn_cases import judged
 
-from sstep_verify.power.alarms.drawn_cases import judged
 from sstep_verify.scenarios.draws import draw_acting_scenario
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import SEEN, Status

@@ -15,8 +15,8 @@ from itertools import chain, cycle, islice, product
 
 import numpy as np
 import pytest
+from drawn_cases import judged
 
-from sstep_verify.power.alarms.drawn_cases import judged
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import TASKS

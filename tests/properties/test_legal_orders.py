@@ -13,11 +13,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from legal_runs import LONGEST, by_all_checks
 
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
 from sstep_verify.checks.phases import CHECK as PHASES
 from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.power.alarms.legal_runs import LONGEST, by_all_checks
 from sstep_verify.power.legal.draws import draw
 from sstep_verify.power.legal.orders import made_run
 from sstep_verify.power.legal.windows import attained, finding, of_steps
