@@ -187,3 +187,9 @@ def test_ranks_that_are_threads_add_in_the_order_asked_for():
     assert summed(parts, "backward") == 1.0 + 2.0**-52
     assert summed([*parts, parts[1]], "forward") == 1.0
     assert summed([*parts, parts[1]], "tree") == 1.0 + 2.0**-52
+
+
+def test_a_factorisation_that_breaks_down_is_a_run_that_was_not_made():
+    broken = study.again(AlarmUnit("steps", 0, 9699, 1))
+    assert broken.comparisons == ()
+    assert study._field(broken) == "absent"
