@@ -1,1 +1,1 @@
-"""The theorems on costs as counts: messages, words, flops by term, memory."""
+"""The theorems on costs as counts: messages and words; flops and memory stand beside their tests."""

@@ -8,8 +8,8 @@ from unittest import mock
 
 import numpy as np
 from counted_numbers import CountedNumber, Tally, counted
+from flops_by_term import Flops, Held, Method, window_flops
 
-from sstep_verify.costs.flops import Flops, Held, Method, window_flops
 from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of

@@ -5,16 +5,16 @@ from __future__ import annotations
 from math import comb
 from unittest import mock
 
+import flops_by_term as flops
 import numpy as np
 import pytest
 from count_cases import KERNELS, made_problem
 from counted_runs import as_measured, formula_flops, measured_flops, together
+from flops_by_term import Held, Method, panel_flops
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from simulated_rank import SimulatedCommunicator
 
-from sstep_verify.costs import flops
-from sstep_verify.costs.flops import Held, Method, panel_flops
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.parallel.panels.kernel_functions import Power
 from sstep_verify.parallel.panels.products import SparseProducts

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from count_cases import KERNELS, made_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_held import Sizes, resident
 from simulated_rank import SimulatedCommunicator
 
-from sstep_verify.costs.memory import Sizes, resident
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.parallel.exchanges.gram import GramExchange

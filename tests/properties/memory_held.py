@@ -18,7 +18,7 @@ ours holds is (8 bytes a word):
                  of long blocks (K-RR, a rank alone, dense) also samples and norms in another order, this
                  order, and what steps leave to later ones
 
-Nothing else is allocated within a window, see tests/properties/test_costs_memory.py. What a caller asks to
+Nothing else is allocated within a window, see test_costs_memory.py. What a caller asks to
 have recorded (a at record points, a log, panels) is not counted.
 """
 
