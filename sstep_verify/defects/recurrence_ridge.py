@@ -6,11 +6,11 @@ arithmetic). Increments are summed per coordinate, which changes nothing in exac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow, drawn_early, local_window
+from sstep_verify.defects.window import LocalWindow
 
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
@@ -104,41 +104,3 @@ def mutable_ridge_window(
                 increments[i] = increments[i] + solution[place]
                 last[i] = solution[place]
         return window.end_of(arithmetic, mutation, last if mutation.assign_once else increments, solution)
-
-
-def mutable_sstep_bdcd(
-    arithmetic, kernel, targets, initial, blocks: Sequence, s: int, *, penalty, mutation: Mutation = NONE
-):
-    """Run the mutable recurrence over a whole index stream.
-
-    Parameters
-    ----------
-    arithmetic, kernel
-        Arithmetic and kernel objects of `sstep_reference`.
-    targets, initial : vectors of length m
-        Targets and start vector; not modified.
-    blocks : sequence of H sequences of b int
-        Drawn blocks.
-    s : int
-        Iterations per window.
-    penalty : number
-        Regularisation (lambda).
-    mutation : Mutation
-        Factors and switches.
-
-    Returns
-    -------
-    vector of length m
-    """
-    alpha = arithmetic.vector(initial)
-    penalty = arithmetic.number(penalty)
-    blocks, mutation = drawn_early(list(blocks), mutation)
-    for begin in range(0, len(blocks), s):
-        drawn = [[int(i) for i in block] for block in blocks[begin : begin + s]]
-        if mutation.lose_tail and len(drawn) < s:
-            break
-        window = local_window(arithmetic, kernel, targets, alpha, drawn, signed=False)
-        end = mutable_ridge_window(arithmetic, window, penalty, len(alpha), mutation)
-        for place, coordinate in enumerate(window.coordinates):
-            alpha[coordinate] = end[place]
-    return alpha

@@ -6,12 +6,8 @@ arithmetic); every correction term has a factor, so that a defect is data and no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sstep_reference.inputs import svm_constants
-
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow, Step, drawn_early, local_window
+from sstep_verify.defects.window import LocalWindow, Step
 
 
 def mutable_svm_window(
@@ -82,52 +78,3 @@ def mutable_svm_window(
         return window.end_of(
             arithmetic, mutation, last if mutation.assign_once else increments, [increment]
         )
-
-
-def mutable_sstep_dcd(
-    arithmetic,
-    kernel,
-    labels,
-    initial,
-    indices: Sequence[int],
-    s: int,
-    *,
-    loss: str,
-    C,
-    mutation: Mutation = NONE,
-):
-    """Run the mutable recurrence over a whole index stream.
-
-    Parameters
-    ----------
-    arithmetic, kernel
-        Arithmetic and kernel objects of `sstep_reference`.
-    labels, initial : vectors of length m
-        Labels and start vector; not modified.
-    indices : sequence of H int
-        Drawn coordinates.
-    s : int
-        Iterations per window.
-    loss : {"svm-l1", "svm-l2"}
-        Which loss.
-    C : number
-        Penalty.
-    mutation : Mutation
-        Factors and switches.
-
-    Returns
-    -------
-    vector of length m
-    """
-    alpha = arithmetic.vector(initial)
-    upper, omega = svm_constants(arithmetic, loss, C)
-    indices, mutation = drawn_early(list(indices), mutation)
-    for begin in range(0, len(indices), s):
-        blocks = [[int(i)] for i in indices[begin : begin + s]]
-        if mutation.lose_tail and len(blocks) < s:
-            break
-        window = local_window(arithmetic, kernel, labels, alpha, blocks, signed=True)
-        end = mutable_svm_window(arithmetic, window, omega, upper, mutation)
-        for place, coordinate in enumerate(window.coordinates):
-            alpha[coordinate] = end[place]
-    return alpha

@@ -1,1 +1,1 @@
-"""DRAWN: problems made from a few numbers: by seed, by Hypothesis, by edge family."""
+"""DRAWN: problems made from a few numbers: by seed, or by edge family."""

@@ -6,14 +6,14 @@ where a share of many problems is counted and must not depend on how Hypothesis 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.scenarios.descent import acting_terms, design_diagonal
+from sstep_verify.scenarios.descent import design_diagonal
 from sstep_verify.scenarios.fields import ORDERS, STARTS
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.scenarios.spectrum import SHAPES, condition_levels
@@ -82,42 +82,6 @@ def draw_scenario(
     )
 
 
-def draw_acting_scenario(
-    generator: np.random.Generator, task: str, terms: Collection[str], starts: Sequence[str] = ("zero",)
-) -> Scenario:
-    """Draw scenarios until each of `terms` acts in one.
-
-    As `strategies.acting_scenarios`: m <= 64, n <= 8, b <= 8; every C K_ii in [0.1, 10] (K-RR: every K_ii
-    within a factor 10 of lambda m); some window draws a coordinate twice; a relative
-    change of each term shows at the end of some window, by 1 % of it at least (`descent.acting_terms`).
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Source of the numbers.
-    task : {"svm-l1", "svm-l2", "krr"}
-        The task.
-    terms : collection of str
-        Terms that must act, of `descent.TERMS`; omega exists for svm-l2 only.
-    starts : sequence of str
-        Start vectors to choose from; near-converged ones are of no use, for nothing moves there.
-
-    Returns
-    -------
-    Scenario
-    """
-    eighths = EIGHTHS_CLIPPED if task == "svm-l2" and "overlap" in terms else EIGHTHS
-    while True:
-        kernel = _kernel(generator, _one_of(generator, KERNEL_NAMES))
-        fields = _sizes(generator, task, 4, 64) | _spectrum(generator)
-        # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
-        least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
-        s = int(generator.integers(least, max(least, 32) + 1))
-        scenario = _balanced_of(generator, task, kernel, s, starts, eighths, fields)
-        if acts(scenario, terms):
-            return scenario
-
-
 def draw_balanced_scenario(
     generator: np.random.Generator,
     task: str,
@@ -126,7 +90,8 @@ def draw_balanced_scenario(
     s: int,
     starts: Sequence[str] = ("zero", "mixed"),
 ) -> Scenario:
-    """Draw a scenario of prescribed sizes as `draw_acting_scenario` does, whatever acts in it.
+    """Draw a scenario of prescribed sizes, whatever acts in it: every C K_ii in [0.1, 10] (K-RR: every K_ii
+    within a factor 10 of lambda m).
 
     Data and parameters are rounded to float32, so that both precisions solve the same problem.
 
@@ -197,13 +162,6 @@ def in_balance(scenario: Scenario) -> bool:
     if scenario.task == "krr":
         ratios = diagonal / (scenario.parameter * scenario.samples)
     return bool((ratios >= 0.1).all() and (ratios <= 10).all())
-
-
-def acts(scenario: Scenario, terms: Collection[str] = ("kernel-correction", "overlap")) -> bool:
-    """True if the scenario is balanced, has an overlap, and each of the terms has an effect."""
-    if not (scenario.overlaps and in_balance(scenario)):
-        return False
-    return set(terms) <= acting_terms(scenario.problem(), scenario.stream(), scenario.s, scenario.initial())
 
 
 def _one_of(generator: np.random.Generator, values: Sequence[Value]) -> Value:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
@@ -21,8 +22,6 @@ from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

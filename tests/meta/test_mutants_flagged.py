@@ -14,6 +14,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from acting_draws import draw_acting_scenario
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from plant import plant
 from sstep_reference.arithmetic import Float
 
@@ -21,12 +23,9 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.defects.mutation import NONE, TERMS
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay import window as replay_window
-from sstep_verify.scenarios.draws import draw_acting_scenario
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window

@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 from test_planted_production import ITERATIONS, KERNELS, LOSSES, WIDTH, small_problem, stream_for
 from worst_ratio import Ratio, window_ends, worst_ratio
 
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.solver import Declaration
 

@@ -17,10 +17,10 @@ from checked_runs import (
 )
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scenario_strategies import acting_scenarios, scenarios
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.scenarios.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver

@@ -12,9 +12,9 @@ import os
 
 import numpy as np
 import pytest
+from acting_draws import draw_acting_scenario
 from drawn_cases import judged
 
-from sstep_verify.scenarios.draws import draw_acting_scenario
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import SEEN, Status
 

@@ -18,9 +18,10 @@ from legal_runs import LONGEST, by_all_checks
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
 from sstep_verify.checks.phases import CHECK as PHASES
 from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.power.legal.draws import draw
+from sstep_verify.numerics.rounding import stored
+from sstep_verify.power.legal.draws import Drawn, draw
 from sstep_verify.power.legal.orders import made_run
-from sstep_verify.power.legal.windows import attained, finding, of_steps
+from sstep_verify.power.legal.windows import finding, of_steps
 from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.verdict import Status
@@ -28,6 +29,15 @@ from sstep_verify.verdict import Status
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
+
+
+def attained(drawn: Drawn, bound: float) -> bool:
+    """Whether correct runs meet a bound exactly: the width of the box, or ``|fl(C) - C|`` at its end."""
+    if not drawn.problem.is_svm:
+        return False
+    C, upper = drawn.problem.hinge.C, drawn.problem.hinge.upper
+    rounded = drawn.declaration.precision == "float32" and float(stored(C, "float32")) != C
+    return rounded or bound >= upper
 
 
 def test_no_correct_window_is_failed():

@@ -11,13 +11,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
 from test_exact_equality import EXACT, Case, cases
 
 from sstep_verify.defects.catalogue import CATALOGUE
 from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.quantities import BOUNDARY, QUANTITIES, STREAM, TAIL, WRITE_BACK
 
 TASKS = ("svm-l1", "svm-l2", "krr")

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scenario_strategies import acting_scenarios
 
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import kernel_entries, message_count, window_replay
@@ -19,7 +20,6 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.families import edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.scenarios.strategies import acting_scenarios
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 

@@ -7,7 +7,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from acting_draws import acts
 from hypothesis import HealthCheck, Phase, find, given, settings
+from scenario_strategies import acting_scenarios, scenarios
 from sstep_reference.arithmetic import Rational
 from sstep_reference.inputs import svm_constants
 
@@ -23,10 +25,9 @@ from sstep_verify.problems import (
     RBFKernel,
 )
 from sstep_verify.scenarios import descent, draws
-from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, acts, in_balance
+from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
 from sstep_verify.scenarios.families import edge_scenarios
 from sstep_verify.scenarios.scenario import SCALES, TASKS, Scenario
-from sstep_verify.scenarios.strategies import acting_scenarios, scenarios
 from sstep_verify.solver import RunRequest
 
 EXACT = Rational()

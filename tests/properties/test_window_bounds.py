@@ -15,14 +15,13 @@ import pytest
 from drawn_windows import TASKS, balls_for, hold_the_bound, replayed, scenarios, summary
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from production_forms import production_forms, production_run
 from sstep_reference.arithmetic import Float
 from summation_variants import variant_run, variants
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.defects.mutation import NONE, TERMS
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.solver import Declaration
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sstep_reference import SingularSystemError, bdcd_krr, dcd_ksvm
-from sstep_reference.arithmetic import Balls, Mpmath
+from sstep_reference import SingularSystemError
+from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import InputError, OracleDisagreementError, require
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 
@@ -116,38 +115,6 @@ def _provable(problem: Problem, stream: IndexStream, iterations: int, wanted: li
                     "take a larger lambda"
                 ) from error
             bits *= 2
-
-
-def exact_trajectory_mpmath(
-    problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int] = (), bits: int = 256
-) -> ExactTrajectory:
-    """Run the reference's Algorithm 1 or 3 in mpmath: slow, independent of python-flint.
-
-    Parameters, returns and errors are those of `exact_trajectory`, but only one precision is run.
-    """
-    wanted = _checked(problem, stream, iterations, at)
-    arithmetic = Mpmath(bits)
-    kernel = exact_kernel(problem, arithmetic)
-    start, targets = [0.0] * problem.samples, problem.targets.tolist()
-    trace: list = []
-    blocks = stream.blocks(0, iterations)
-    if problem.is_svm:
-        loss, C = problem.loss.task, problem.hinge.C
-        drawn = blocks[:, 0].tolist()
-        dcd_ksvm(arithmetic, kernel, targets, start, drawn, loss=loss, C=C, trace=trace)
-    else:
-        bdcd_krr(
-            arithmetic,
-            kernel,
-            targets,
-            start,
-            blocks.tolist(),
-            penalty=problem.ridge.penalty,
-            trace=trace,
-        )
-    states = [start, *trace]
-    alphas = np.array([[float(value) for value in states[iteration]] for iteration in wanted])
-    return ExactTrajectory(np.array(wanted, dtype=np.int64), alphas, 0.0, bits)
 
 
 def _checked(problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]) -> list[int]:

@@ -6,7 +6,6 @@ from sstep_verify.checks import phases, step_replay
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.numerics.rounding import stored
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.legal.draws import Drawn
 from sstep_verify.trajectory import Trajectory
@@ -32,12 +31,3 @@ def of_steps(drawn: Drawn, run: Trajectory) -> list[Verdict]:
     case, s = case_of_window(drawn), drawn.stream.length
     oracle, runs = Oracle(drawn.problem), {run_key(s): run, phases.key(case, s): run}
     return [*step_replay.judge(case, runs, oracle), *phases.judge(case, runs, oracle)]
-
-
-def attained(drawn: Drawn, bound: float) -> bool:
-    """Whether correct runs meet a bound exactly: the width of the box, or ``|fl(C) - C|`` at its end."""
-    if not drawn.problem.is_svm:
-        return False
-    C, upper = drawn.problem.hinge.C, drawn.problem.hinge.upper
-    rounded = drawn.declaration.precision == "float32" and float(stored(C, "float32")) != C
-    return rounded or bound >= upper

@@ -7,13 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 from judged import judged, small_case
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks import kernel_entries, window_replay
 from sstep_verify.checks.window.diagnosis import mistakes
 from sstep_verify.defects.mutation import Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge

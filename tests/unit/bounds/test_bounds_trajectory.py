@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
@@ -18,8 +19,6 @@ from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.window.ridge import ridge_window_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.defects.mutation import NONE
-from sstep_verify.defects.recurrence_ridge import mutable_sstep_bdcd
-from sstep_verify.defects.recurrence_svm import mutable_sstep_dcd
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel

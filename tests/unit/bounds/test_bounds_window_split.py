@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from acting_draws import draw_acting_scenario
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
@@ -21,7 +22,6 @@ from sstep_verify.bounds.window.split import (
 )
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.scenarios.draws import draw_acting_scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.steps import SvmSteps

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sstep_reference import bdcd_krr, dcd_ksvm
+from sstep_reference.arithmetic import Mpmath
 
 from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories import exact as module
-from sstep_verify.oracle.trajectories.exact import exact_trajectory, exact_trajectory_mpmath
+from sstep_verify.oracle.trajectories.exact import ExactTrajectory, _checked, exact_trajectory
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -32,6 +35,38 @@ def _case(kernel, loss, block=1, length=60):
     data[4] = 0.0
     targets = np.sign(generator.standard_normal(M))
     return Problem("random", data, targets, kernel, loss), IndexStream("uniform", M, block, length, seed=2)
+
+
+def exact_trajectory_mpmath(
+    problem: Problem, stream: IndexStream, iterations: int, at: list[int], bits: int = 256
+) -> ExactTrajectory:
+    """Run the reference's Algorithm 1 or 3 in mpmath: slow, independent of python-flint.
+
+    Parameters, returns and errors are those of `exact_trajectory`, but only one precision is run.
+    """
+    wanted = _checked(problem, stream, iterations, at)
+    arithmetic = Mpmath(bits)
+    kernel = exact_kernel(problem, arithmetic)
+    start, targets = [0.0] * problem.samples, problem.targets.tolist()
+    trace: list = []
+    blocks = stream.blocks(0, iterations)
+    if problem.is_svm:
+        loss, C = problem.loss.task, problem.hinge.C
+        drawn = blocks[:, 0].tolist()
+        dcd_ksvm(arithmetic, kernel, targets, start, drawn, loss=loss, C=C, trace=trace)
+    else:
+        bdcd_krr(
+            arithmetic,
+            kernel,
+            targets,
+            start,
+            blocks.tolist(),
+            penalty=problem.ridge.penalty,
+            trace=trace,
+        )
+    states = [start, *trace]
+    alphas = np.array([[float(value) for value in states[iteration]] for iteration in wanted])
+    return ExactTrajectory(np.array(wanted, dtype=np.int64), alphas, 0.0, bits)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

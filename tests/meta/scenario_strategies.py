@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from acting_draws import acts
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ from sstep_verify.scenarios.draws import (
     OFFSETS,
     PARAMETERS,
     SIGMAS,
-    acts,
     balanced,
 )  # fmt: skip
 from sstep_verify.scenarios.fields import ORDERS, PRECISIONS, SCALES, STARTS, TASKS
