@@ -21,6 +21,14 @@ def take(table: dict, key: str, kind, where: str):
     return value
 
 
+def take_several(table: dict, key: str, kind, where: str) -> tuple:
+    """Remove a key from a table and return its values, each of the type (or one of the types) `kind`."""
+    values = take(table, key, list, where)
+    for value in values:
+        expect(value, kind, f"{where}, {key}")
+    return tuple(values)
+
+
 def expect(value, kind, where: str) -> None:
     """Raise InputError unless a value is of the type (or one of the types) `kind`; true is no number."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

@@ -105,7 +105,7 @@ def trajectory_bounds(
     request: RunRequest, exact: EnclosedTrajectory, declaration: Declaration, entries: KernelEntries
 ) -> dict[int, TrajectoryBound]:
     """Bound C of one declaration at all ends of windows."""
-    problem, start = request.problem, _initial(request)
+    problem, start = request.problem, initial_of(request)
     carried = carried_weights(problem, declaration, exact.places, start)
     if isinstance(exact.steps, SvmSteps):
         loss = problem.hinge
@@ -165,5 +165,6 @@ def allowed(
     return made
 
 
-def _initial(request: RunRequest) -> np.ndarray:
+def initial_of(request: RunRequest) -> np.ndarray:
+    """a0, shape (m,)."""
     return np.zeros(request.problem.samples) if request.initial is None else request.initial

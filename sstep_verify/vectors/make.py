@@ -21,7 +21,7 @@ from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclos
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
-from sstep_verify.vectors.allowed import Allowed, allowed
+from sstep_verify.vectors.allowed import Allowed, allowed, initial_of
 from sstep_verify.vectors.decimals import bound_of, distance, enclosing, least
 from sstep_verify.vectors.mistakes import MISTAKES, mistaken_states
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
@@ -65,11 +65,6 @@ class Proved:
     exact: EnclosedTrajectory
     bounds: dict[str, dict[int, Allowed]]
     kernel: Any
-
-
-def initial_of(request: RunRequest) -> np.ndarray:
-    """a0, shape (m,)."""
-    return np.zeros(request.problem.samples) if request.initial is None else request.initial
 
 
 def prove(request: RunRequest, bits: int = BITS) -> Proved:

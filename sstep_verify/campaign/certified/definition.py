@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sstep_verify.campaign.ranges import Range, kernel_of, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.toml_values import expect, refuse_rest, take
+from sstep_verify.campaign.toml_values import refuse_rest, take, take_several
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
 from sstep_verify.problems.kernels import identify, shortest
@@ -112,10 +112,10 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
     InputError
         If a key is missing or unknown, or a value cannot be used.
     """
-    data = _several(table, "data", str, where)
-    task = _several(table, "task", str, where)
-    kernel = tuple(kernel_of(item, where) for item in _several(table, "kernel", dict, where))
-    parameter = _several(table, "parameter", (int, float), where)
+    data = take_several(table, "data", str, where)
+    task = take_several(table, "task", str, where)
+    kernel = tuple(kernel_of(item, where) for item in take_several(table, "kernel", dict, where))
+    parameter = take_several(table, "parameter", (int, float), where)
     digits = take(table, "digits", int, where) if "digits" in table else 30
     memory = take(table, "memory", (int, float), where) if "memory" in table else 4.0
     refuse_rest(table, where, "[[optimum]] table")
@@ -131,12 +131,3 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
     return family
-
-
-def _several(table: dict, key: str, kind, where: str) -> tuple:
-    values = take(table, key, list, where)
-    if not values:
-        raise InputError(f"{where}: {key} is empty")
-    for value in values:
-        expect(value, kind, f"{where}, {key}")
-    return tuple(values)

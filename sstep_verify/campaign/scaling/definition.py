@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sstep_verify.campaign.ranges import WORDS, Range, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.toml_values import expect, refuse_rest, take
+from sstep_verify.campaign.toml_values import expect, refuse_rest, take, take_several
 from sstep_verify.costs.model.machine import Machine, read
 from sstep_verify.costs.model.production import Method
 from sstep_verify.costs.model.scaling import RANKS, STEPS
@@ -154,8 +154,8 @@ def read_scaling(table: dict, where: str) -> ScalingFamily:
         If a key is missing or unknown, or a value cannot be used.
     """
     data = tuple(_item(one, where) for one in take(table, "data", list, where))
-    task, kernel = (_several(table, key, str, where) for key in ("task", "kernel"))
-    given = {key: _several(table, key, int, where) for key in ("b", "ranks", "s") if key in table}
+    task, kernel = (take_several(table, key, str, where) for key in ("task", "kernel"))
+    given = {key: take_several(table, key, int, where) for key in ("b", "ranks", "s") if key in table}
     machine = take(table, "machine", str, where) if "machine" in table else ScalingFamily.machine
     refuse_rest(table, where, "[[scaling]] table")
     refuse_lists(where, {"data": data, "task": task, "kernel": kernel, **given})
@@ -201,10 +201,3 @@ def _item(given: object, where: str) -> DataItem:
     if "nonzeros" in values and values["nonzeros"] > values["samples"] * values["features"]:
         raise InputError(f"{where}, data {name}: nonzeros = {values['nonzeros']}, more than m n entries")
     return DataItem(name, **values)
-
-
-def _several(table: dict, key: str, kind, where: str) -> tuple:
-    values = take(table, key, list, where)
-    for value in values:
-        expect(value, kind, f"{where}, {key}")
-    return tuple(values)

@@ -15,7 +15,7 @@ from sstep_verify.campaign.ranges import (
     refuse_lists,
     within,
 )
-from sstep_verify.campaign.toml_values import expect, take
+from sstep_verify.campaign.toml_values import take, take_several
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import fitted
 from sstep_verify.checks.registry import CHECKS
@@ -56,10 +56,7 @@ def read_family(table: dict, where: str) -> Family:
     values: dict = {"kernel": tuple(kernel_of(item, where) for item in take(table, "kernel", list, where))}
     for key, kind in lists.items():
         if key in table:
-            items = take(table, key, list, where)
-            for item in items:
-                expect(item, kind, f"{where}, {key}")
-            values[key] = tuple(items)
+            values[key] = take_several(table, key, kind, where)
     for key, kind in scalars.items():
         if key in table:
             values[key] = take(table, key, kind, where)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from sstep_reference.arithmetic import Balls
+
 DOWN, UP = 1.0 - 2.0**-52, 1.0 + 2.0**-52
 """Factors that undo the rounding of a normal number."""
 
@@ -18,6 +21,14 @@ def magnitude_interval(ball) -> tuple[float, float]:
     if not least >= low:
         low = max(0.0, math.nextafter(low, -math.inf))
     return low, high if most <= high else math.nextafter(high, math.inf)
+
+
+def distances(arithmetic: Balls, one, other) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
+    with arithmetic.working():
+        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
 
 
 def upward(value: float) -> float:

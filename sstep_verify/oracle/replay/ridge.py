@@ -17,7 +17,7 @@ from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
 from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import DOWN, UP, magnitude_interval, root_interval, upward
+from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import Effects, Replay, effect_of
 from sstep_verify.problems import Problem
@@ -89,7 +89,7 @@ def replay_ridge_window(
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
     low, high = _energy_norm(arithmetic, window, reached, exact, penalty, samples)
-    component_low, component_high = _components(arithmetic, reached, exact)
+    component_low, component_high = distances(arithmetic, reached, exact)
     mutant = _Mutants(arithmetic, window, penalty, samples, solve)
 
     def norm_change(mutation: Mutation) -> np.ndarray:
@@ -101,14 +101,14 @@ def replay_ridge_window(
 
     def component_change(mutation: Mutation) -> np.ndarray:
         try:
-            change = _components(arithmetic, mutant(mutation), exact)[0]
+            change = distances(arithmetic, mutant(mutation), exact)[0]
         except SingularSystemError:
             return np.zeros(places.size)
         return _apart(change, change, 2 * reach)[0]
 
     def distance_from(mutation: Mutation) -> tuple[np.ndarray, np.ndarray]:
         end = mutant(mutation)
-        single_low, single_high = _components(arithmetic, reached, end)
+        single_low, single_high = distances(arithmetic, reached, end)
         low, high = _energy_norm(arithmetic, window, reached, end, penalty, samples)
         whole, single = _apart(low, high, distance), _apart(single_low, single_high, reach)
         return np.append(whole[0], single[0]), np.append(whole[1], single[1])
@@ -188,14 +188,14 @@ def replay_ridge_panel(
     exact = mutable_ridge_window(arithmetic, window, penalty, samples, steps=steps)
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
-    low, high = _components(arithmetic, reached, exact)
+    low, high = distances(arithmetic, reached, exact)
 
     def mutant(mutation: Mutation):
         return mutable_ridge_window(arithmetic, window, penalty, samples, mutation)
 
     def change(mutation: Mutation) -> np.ndarray:
         try:
-            return _components(arithmetic, mutant(mutation), exact)[0]
+            return distances(arithmetic, mutant(mutation), exact)[0]
         except SingularSystemError:  # a mutant without an end has no known effect
             return np.zeros(places.size)
 
@@ -206,7 +206,7 @@ def replay_ridge_panel(
         _float_steps(window, steps),
         Effects(_acting(window), lambda name: effect_of(name, change, secant=_long(window, name))),
         arithmetic.bits,
-        distance=lambda mutation: _components(arithmetic, reached, mutant(mutation)),
+        distance=lambda mutation: distances(arithmetic, reached, mutant(mutation)),
     )
 
 
@@ -238,14 +238,6 @@ class _Mutants:
 def _float_steps(window: LocalWindow, steps: list) -> RidgeSteps:
     increments = np.array([[float(value) for value in step] for step in steps])
     return RidgeSteps(np.array(window.draws, dtype=np.int64), increments)
-
-
-def _components(arithmetic, one, other) -> tuple[np.ndarray, np.ndarray]:
-    """Float64 intervals of the absolute differences per coordinate, lower and upper ends."""
-    with arithmetic.working():
-        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
 
 
 def _long(window: LocalWindow, name: str) -> bool:

@@ -13,7 +13,7 @@ from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.defects.recurrence_svm import mutable_svm_window
 from sstep_verify.defects.window import LocalWindow, Step, local_window
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.balls.enclosure import distances, interval
 from sstep_verify.oracle.replay.carried import carried_window
 from sstep_verify.oracle.replay.window import Effect, Effects, Replay, effect_of
 from sstep_verify.problems import Problem
@@ -97,9 +97,9 @@ def replay_svm_window(
         return mutable_svm_window(arithmetic, window, omega, upper, mutation)
 
     def effect(name: str) -> Effect:
-        return effect_of(name, lambda mutation: _distances(arithmetic, mutant(mutation), unmutated)[0])
+        return effect_of(name, lambda mutation: distances(arithmetic, mutant(mutation), unmutated)[0])
 
-    low, high = _distances(arithmetic, reached, exact)
+    low, high = distances(arithmetic, reached, exact)
     return Replay(
         places,
         low,
@@ -107,16 +107,8 @@ def replay_svm_window(
         _float_steps(arithmetic, window, steps),
         Effects(_acting(problem, window), effect),
         arithmetic.bits,
-        distance=lambda mutation: _distances(arithmetic, reached, mutant(mutation)),
+        distance=lambda mutation: distances(arithmetic, reached, mutant(mutation)),
     )
-
-
-def _distances(arithmetic: Balls, one, other) -> tuple[np.ndarray, np.ndarray]:
-    """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
-    with arithmetic.working():
-        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
 
 
 def _must_agree(problem: Problem, window: LocalWindow, exact: list, unmutated) -> None:

@@ -18,8 +18,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production.solver import ProductionSolver
-from sstep_verify.vectors.allowed import any_entries, trajectory_bounds
-from sstep_verify.vectors.make import initial_of
+from sstep_verify.vectors.allowed import any_entries, initial_of, trajectory_bounds
 from sstep_verify.vectors.mistakes import BUG_TYPES, EFFECTS, MISTAKES, mistaken_states
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
