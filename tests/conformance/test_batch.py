@@ -254,6 +254,18 @@ def test_the_script_hands_over_every_word_as_it_is_and_makes_a_run_once(tmp_path
     assert (folder / "exit").read_text() == "0\n"
 
 
+def test_the_parts_of_a_batch_make_every_run_once(tmp_path):
+    runs = [StoredRun(f"r-{k}", ("sh", "-c", f"echo {k} >> {tmp_path}/made"), {}, 1) for k in range(7)]
+    (tmp_path / "solve.sh").write_text(shell_script(batch(*runs)))
+    for run in runs:
+        (tmp_path / "runs" / run.name).mkdir(parents=True)
+    for part in (1, 2, 3):
+        for run in runs:  # As on three machines, of which none sees what the others made.
+            (tmp_path / "runs" / run.name / "exit").unlink(missing_ok=True)
+        subprocess.run(["sh", tmp_path / "solve.sh", str(part), "3"], check=True)
+    assert sorted((tmp_path / "made").read_text().split()) == [str(k) for k in range(7)]
+
+
 def test_a_failing_run_says_so_and_does_not_end_the_others(tmp_path):
     runs = [StoredRun(f"r-{k}", ("sh", "-c", f"echo {k}; echo no >&2; exit {k}"), {}, 1) for k in (3, 0)]
     (tmp_path / "solve.sh").write_text(shell_script(batch(*runs, setup=("touch", str(tmp_path / "built")))))

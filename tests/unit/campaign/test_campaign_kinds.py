@@ -97,6 +97,13 @@ def test_merged_shards_are_the_undivided_report(plan, shards, tmp_path, count):
     assert merged.provenance["data"] == {}
 
 
+def test_the_seconds_of_shards_add_up(shards, tmp_path):
+    folders, seconds = shards(3), (0.5, 4.0, 1.25)
+    for folder, own in zip(folders, seconds, strict=True):
+        _changed(folder, seconds=own)
+    assert merge(folders, tmp_path / "artefacts").summary.seconds == sum(seconds)
+
+
 def test_more_shards_than_problems_are_refused(shards):
     with pytest.raises(InputError, match=r"--shard 1/5: the campaign has 4 problems"):
         shards(5)

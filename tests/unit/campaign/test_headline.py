@@ -10,7 +10,8 @@ import pytest
 
 from sstep_verify.campaign.summary.headline import headline
 from sstep_verify.campaign.summary.right import MOST_GROUPS, right_in_words, s_in_words
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.quantities import KERNEL
+from sstep_verify.verdict import Status, Term, Verdict
 
 
 def _failed(case: str, check: str) -> Verdict:
@@ -95,3 +96,20 @@ def test_of_many_groups_the_last_are_counted():
     words = right_in_words(right)
     assert len(words) == MOST_GROUPS + 1
     assert words[-1] == "3 other values of s on fewer"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_median_and_worst_detectable_error_are_those_of_the_runs(seed):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    errors = (10.0 ** drawn.uniform(-15, -9, 7)).tolist()
+    verdicts = [
+        Verdict(
+            "window-replay", f"c{k}", "p", 7, 1, Status.PASS, 0.1, 0.1, 1.0, "absolute", 1, 1,
+            terms=(Term(KERNEL, Status.PASS, error, 1, 1, 1),),
+        )
+        for k, error in enumerate(errors)
+    ]  # fmt: skip
+    cases = [SimpleNamespace(id=one.case, status="PASS", s=(7,), task="svm-l1") for one in verdicts]
+    found = re.search(r"seen: (\S+) \(median over the runs\), (\S+) \(worst\)", headline(cases, verdicts))
+    for told, error in zip(map(float, found.groups()), (sorted(errors)[3], max(errors)), strict=True):
+        assert error <= told <= 1.1 * error

@@ -21,7 +21,9 @@ from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.campaign.scaling.definition import read_scaling, scaling_units
 from sstep_verify.campaign.scaling.kind import KIND
 from sstep_verify.cli.main import cli
+from sstep_verify.costs.model.machine import read
 from sstep_verify.costs.model.profiles import NEWS_FILE
+from sstep_verify.costs.model.timed import Cell, program_error
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import Case, load, write_report
 from sstep_verify.reporting.case import PREDICTED
@@ -138,6 +140,10 @@ def test_every_prediction_has_its_error_and_its_dashes(plan):
         DASHES[2]
     ]
     assert dashes(curves["counted/rbf/svm-l1"][1], "classical") == DASHES[1]
+    machine, cell = read("perlmutter"), Cell("duke", True, "rbf")
+    for point in curves["duke/rbf/svm-l1"]:
+        assert point.s_step_error == program_error(machine, cell, point.ranks, point.s)
+    assert {point.s_step_error for point in curves["duke/rbf/svm-l1"][:2]} == {"20 %"}
     assert all(dashes(point, "ours") == DASHES[2] for points in curves.values() for point in points)
 
 

@@ -55,3 +55,11 @@ def test_a_failure_is_told_even_if_another_ratio_is_larger():
 def test_each_s_has_a_verdict_of_its_own_in_order():
     judged = [(1.0, verdict(PASS, 0.1, s)) for s in (64, 2, 64, 1)]
     assert [(item.s, item.planned) for item in merged("case", "label", judged)] == [(1, 3), (2, 3), (64, 6)]
+
+
+def test_the_ratio_of_a_condition_is_the_largest_of_its_runs():
+    judged = [
+        (c, verdict(PASS, ratio)) for c, ratio in ((1.0, 0.5), (1e4, 0.125), (1.0, 0.25), (1e4, 0.75))
+    ]
+    (found,) = merged("case", "label", judged)
+    assert found.evidence["ratio by condition"] == {"1": 0.5, "1e4": 0.75}

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.checks import optimum as check
-from sstep_verify.checks.answer.hints import HINTS
+from sstep_verify.checks.answer.hints import HINTS, Explained, in_words
 from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.uncertain import MOST
@@ -127,3 +127,9 @@ def test_no_printed_optimum_fails(loss, form, tmp_path):
 def test_a_hint_breaks_the_sentence_of_its_mistake():
     problem = small(KRR, RBF)
     assert judged(problem, 32 * optimum(problem)).sentences == ("S-1.4",)
+
+
+@pytest.mark.parametrize("nears", [(1e-9, 1e-4), (1e-4, 1e-9), (3e-7,)])
+def test_of_several_readings_the_nearness_of_the_worst_is_told(nears):
+    found = [Explained(f"hint {k}", f"words {k}", "", near) for k, near in enumerate(nears)]
+    assert in_words(found).endswith(f"the vector is the optimum to {max(nears):.1g}")

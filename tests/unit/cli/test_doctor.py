@@ -251,6 +251,15 @@ def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
     assert bool(found.advice) == advised
 
 
+@pytest.mark.parametrize("threads", [(1, 8), (8, 1), (1, 1)])
+def test_threads_of_any_of_several_blas_are_advised_on(monkeypatch, threads):
+    import threadpoolctl
+
+    items = [{"user_api": "blas", "internal_api": "openblas", "num_threads": count} for count in threads]
+    monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: items)
+    assert bool(parts.blas().advice) == (max(threads) > 1)
+
+
 def test_octave_is_ok_missing_or_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     found = parts.octave()

@@ -37,3 +37,11 @@ def test_of_a_broken_contract_no_rounding_is_told(reason, words):
 def test_the_glossary_has_every_word_once():
     text = "\n".join(glossary())
     assert all(text.count(f"    {word}: ") == 1 for word in WORDS)
+
+
+@pytest.mark.parametrize(("planned", "executed"), [(12, 12), (12, 7), (900, 1)])
+def test_comparisons_made_are_told_of_those_planned(planned, executed):
+    told = verdict("a/b", planned=planned, executed=executed).as_dict()
+    assert f"{executed} of {planned} comparisons were made" in " ".join(
+        "\n".join(in_short(told, "")).split()
+    )

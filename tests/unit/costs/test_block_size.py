@@ -26,3 +26,4 @@ def test_worked_sizes():
     assert block_size(44, 44 * 7129, 1, LinearKernel()) == 8
     assert block_size(300, 300, 64, LinearKernel()) == 32
     assert block_size(3, 24, 1, LinearKernel()) == 1
+    assert [block_size(256, 25_600, ranks, LinearKernel()) for ranks in (1, 256)] == [64, 32]

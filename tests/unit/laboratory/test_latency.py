@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from reporting.drawn import height_scale, read
 
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.latency import command
@@ -16,6 +19,7 @@ from sstep_verify.laboratory.latency import Plan, Study, require_positive, study
 from sstep_verify.laboratory.latency_report import document, figure, lines, rows, table
 from sstep_verify.laboratory.samples import Cell, Delay, Sample, levels, quartiles
 from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.reporting.figures.svg import COLOURS, page_colour
 
 NONE, LATE, LATER = Delay(), Delay(100.0), Delay(1000.0, 2.0)
 WORK, WINDOW = 10e-6, 20e-6
@@ -200,3 +204,30 @@ def test_without_a_compiler_the_way_out_is_told(monkeypatch, tmp_path, capsys):
         main.main()
     assert ended.value.code == 2
     assert "apt-get install gcc" in capsys.readouterr().err
+
+
+class Varying(MadeUp):
+    """The same, but each repeat of an s > 1 takes its own time: fastest, slowest, between."""
+
+    def __init__(self):
+        super().__init__()
+        self._repeats = Counter()
+
+    def sample(self, s, ranks, delay, seconds):
+        repeat = self._repeats[s, delay]
+        self._repeats[s, delay] += 1
+        taken = super().sample(s, ranks, delay, seconds)
+        return replace(taken, seconds=taken.seconds * (1.0, (0.5, 2.0, 1.2)[repeat % 3])[s > 1])
+
+
+def test_the_figure_shows_medians_of_the_speed_ups_and_their_predictions_dashed():
+    found = studied(Varying())
+    drawn = read(figure(found).partition("\n")[2])
+    height = height_scale(drawn)
+    for place, delay in enumerate((NONE, LATE, LATER)):
+        low, middle, high = zip(*(found.speedup(s, delay) for s in (4, 64)), strict=True)
+        assert low < middle < high
+        points = drawn.marks[page_colour(COLOURS[place])][1:-1]  # s = 1 before them, the legend's after.
+        assert [height(y) for _, y in points] == pytest.approx(middle, rel=0.03)
+        dashed = drawn.lines[page_colour(COLOURS[place])][-1]
+        assert height(dashed[1]) == pytest.approx(found.predicted_speedup(64, delay), rel=0.03)

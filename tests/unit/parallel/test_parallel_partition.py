@@ -93,6 +93,19 @@ def test_columns_alike_and_one_rank_stay_in_runs():
     assert partition_of(np.empty(0, dtype=int), 2).starts.tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("how", ["work", "contiguous"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_column_more_is_the_last_rank_s_and_counts_in_its_load_and_work(seed, how):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    counts, ranks, more = drawn.integers(1, 90, 40), int(drawn.integers(2, 6)), int(drawn.integers(50, 400))
+    grown = partition_of(counts, ranks, how).with_column(more)
+    every = np.append(counts, more)
+    held = [every[np.arange(every.size)[grown.columns(rank)]] for rank in range(ranks)]
+    assert more in held[-1]
+    assert grown.loads.tolist() == [own.sum() for own in held]
+    assert grown.works.tolist() == [(own**2).sum() for own in held]
+
+
 def test_nothing_to_balance_is_even():
     assert balanced_partition(np.zeros(5, dtype=int), 3).imbalance == 1.0
     empty = balanced_partition(np.empty(0, dtype=int), 2)

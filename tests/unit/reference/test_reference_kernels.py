@@ -161,3 +161,8 @@ def test_unusable_labels_and_columns_are_refused():
     for i in (-1, 4):
         with pytest.raises(InvalidInputError, match=r"0\.\.3"):
             kernel.column(i)
+
+
+def test_a_polynomial_kernel_without_parameters_is_the_cube():
+    kernel = Kernel(Rational(), [[2, 1], [3, -1]], "polynomial")
+    assert [kernel.entry(0, 0), kernel.entry(0, 1), kernel.entry(1, 1)] == [5**3, 5**3, 10**3]

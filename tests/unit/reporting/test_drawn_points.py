@@ -11,8 +11,11 @@ from sstep_verify.reporting.badge import badge
 from sstep_verify.reporting.figures import panels
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.reporting.figures.convergence import draw
+from sstep_verify.reporting.figures.styles import legend
 from sstep_verify.reporting.figures.svg import COLOURS, page_colour
 from sstep_verify.reporting.results import DRIFT, GAP, Series
+from sstep_verify.reporting.scaling.curves import PROGRAMS, ScalingFigure, draw_scaling
+from sstep_verify.reporting.scaling_document import ScalingCurve, ScalingPoint
 
 HALF_A_PIXEL = 0.5
 NEAR = 0.05
@@ -105,3 +108,35 @@ def test_the_badge_of_a_pass_is_green_of_a_fail_red_and_of_neither_grey():
     red, green, blue = channels("failed")
     assert red > 1.5 * max(green, blue)
     assert len(set(channels("inconclusive"))) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_predicted_times_stand_above_their_ranks_each_program_its_own(seed):
+    ranks = (1, 8, 64, 512)
+    times = {name: drawn_values(1000 + 10 * seed + k, len(ranks)) for k, (name, _) in enumerate(PROGRAMS)}
+    points = tuple(
+        ScalingPoint(
+            count, *(times[name][k] for name in ("classical", "s_step")), 4, times["ours"][k], "gram", 8, *["9 %"] * 3
+        )
+        for k, count in enumerate(ranks)
+    )  # fmt: skip
+    panel = (case("a"), ScalingCurve("a", points))
+    figure = read(draw_scaling(ScalingFigure("slug", "title", ((panel,),))))
+    height = height_scale(figure)
+    place = {text: x for text, x, _, anchor in figure.texts if anchor == "middle"}
+    for k, values in enumerate(times.values()):
+        *drawn, _ = figure.marks[page_colour(COLOURS[k])]  # The last one is that of the legend.
+        assert len(drawn) == len(ranks)
+        for (x, y), count, value in zip(drawn, ranks, values, strict=True):
+            assert abs(x - place[str(count)]) < HALF_A_PIXEL
+            assert near(height(y), value)
+
+
+def test_what_the_legend_of_a_panel_names_differs_in_more_than_colour():
+    (gaps, *_) = panels.groups(document([case("a")], []))
+    named = {
+        words: (style.width > 0, style.dashes, style.marker) for style, words in legend(gaps.panels[0])
+    }
+    assert any(words.startswith("target") for words in named)
+    assert any(words.startswith("attainable") for words in named)
+    assert len(set(named.values())) == len(named) > 3

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from drawn import read
 
 from sstep_verify.campaign.stability.answers import answers
 from sstep_verify.campaign.stability.exponents import fitted_exponent, mean_exponent
@@ -250,3 +251,27 @@ def test_colours_are_full_at_the_same_factor_everywhere():
 )
 def test_factors_are_written_in_few_characters(value, words):
     assert brief(value) == words
+
+
+def test_the_rows_of_a_heat_map_stand_beside_their_own_s():
+    losses = {2: 2.0, 4: 3.0, 16: 5.0}
+    part = stability([case()], lambda condition, seed: (1, *losses.values()))
+    drawn = stability_part(document([case()], part)).heat[-1]
+    texts = read(drawn.svg).texts
+    rows = {int(words): y for words, _, y, anchor in texts if anchor == "end" and words.isdigit()}
+    assert sorted(rows) == sorted(losses)
+    for s, loss in losses.items():
+        beside = [y for words, _, y, _ in texts if words == f"{loss:.1f}"]
+        assert len(beside) == 2 * len(CONDITIONS)  # the median, and the largest below it
+        assert {min(rows, key=lambda other: abs(rows[other] - y)) for y in beside} == {s}
+
+
+def test_the_interval_of_a_mean_exponent_is_student_s():
+    """Of two scenarios it is the mean -+ 12.7062 standard errors (t at 97.5 %, one degree of freedom)."""
+    one, other = 0.75, -0.5
+    runs = [[run(case(), 1.0, seed, [1.0, 2.0**e, 4.0**e, 16.0**e])] for seed, e in enumerate((one, other))]
+    found = mean_exponent(runs)
+    digits = 1e-2  # Of the losses three are kept.
+    assert found.value == pytest.approx((one + other) / 2, rel=digits)
+    assert found.high - found.value == pytest.approx(12.7062 * (one - other) / 2, rel=digits)
+    assert found.value - found.low == pytest.approx(found.high - found.value)

@@ -1,0 +1,23 @@
+"""What the witness counted on each rank: a program's figures are those of the rank that communicates most."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.launch.interposer import KINDS
+from sstep_verify.solvers.adapters.program.witness import Witness
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_collectives_and_words_are_the_largest_of_a_rank(tmp_path, seed):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    ranks = int(drawn.integers(2, 6))
+    calls = drawn.integers(0, 50, (ranks, len(KINDS)))
+    words = drawn.integers(0, 900, (ranks, len(KINDS)))
+    for rank in range(ranks):
+        lines = [f"{n} {8 * size}" for n, size in zip(calls[rank], words[rank], strict=True)]
+        (tmp_path / f"witness-{rank}.txt").write_text("\n".join([f"ranks {ranks}", *lines]) + "\n")
+        (tmp_path / f"received-{rank}.bin").write_bytes(b"")
+    seen = Witness.seen(tmp_path, ranks)
+    assert seen.counters == {"collectives": calls.sum(axis=1).max(), "words": words.sum(axis=1).max()}
