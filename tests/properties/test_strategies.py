@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from unittest import mock
 
+import acting_draws
 import numpy as np
 import pytest
 from acting_draws import acts
@@ -24,7 +25,7 @@ from sstep_verify.problems import (
     PolynomialKernel,
     RBFKernel,
 )
-from sstep_verify.scenarios import descent, draws
+from sstep_verify.scenarios import descent
 from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
 from sstep_verify.scenarios.families import edge_scenarios
 from sstep_verify.scenarios.scenario import SCALES, TASKS, Scenario
@@ -196,7 +197,7 @@ def test_a_weak_generator_would_be_caught():
     """Without the test for weight, overlaps of free steps are drawn: they change no increment at all."""
     small = {"max_samples": 4, "max_features": 2}
     everything = frozenset(descent.TERMS)
-    with mock.patch.object(draws, "acting_terms", return_value=everything):
+    with mock.patch.object(acting_draws, "acting_terms", return_value=everything):
         idle, _ = smallest(
             acting_scenarios("svm-l1", kernels=["linear"], terms=["overlap"], **small),
             lambda scenario: all(

@@ -22,9 +22,6 @@ from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import Problem
 
-TARGET = 2.0**-52
-"""Relative error aimed at: rounding a* to float64 already costs up to 2**-53."""
-
 DIGITS = 18
 """Digits before that rounding."""
 
@@ -77,7 +74,7 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
     Returns
     -------
     dict of float to RidgeOptimum
-        By penalty. The error is proved whatever it is; the aim is `TARGET`.
+        By penalty. The error is proved whatever it is; the aim is 2**-52.
 
     Raises
     ------

@@ -16,9 +16,6 @@ from sstep_verify.problems.data.svmlight_numbers import COMMENT, Samples
 POWERS = 10.0 ** np.arange(23)
 """Powers of ten that float64 holds exactly."""
 
-DIGITS = 15
-"""Digits of a whole number that float64 holds whatever they are."""
-
 
 def scanned(text: bytes, largest: int) -> Samples | None:
     """The samples of some whole lines; None where a line is not plainly right, or most numbers are long.
