@@ -106,7 +106,7 @@ def judge(
     if drawn is None:
         raise InputError(f"{declared.name}: {APART}")
     case, verdicts = drawn, first.judge(drawn, runs, oracle)
-    if any(verdict.status == Status.FAIL for verdict in verdicts):
+    if any(verdict.status == Status.FAIL or verdict.evidence["violations"] for verdict in verdicts):
         return verdicts
     runs |= made(check.continued(case, runs) for check in others)
     return verdicts + [verdict for check in others for verdict in check.judge(case, runs, oracle)]

@@ -136,6 +136,9 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
         findings, status = [*findings, replace(one, window=window)], Status.INCONCLUSIVE
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
+    findings = findings or [
+        Finding("a run of no steps, of which there is nothing to judge", 0.0, 0.0, math.inf)
+    ]
     told = [*findings, *((swept.within,) if swept.within and swept.judged else ())]
     largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
