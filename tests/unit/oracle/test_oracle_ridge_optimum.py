@@ -13,7 +13,6 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate import certify_ridge as certify
 from sstep_verify.oracle.certificate.optimum import (
-    TARGET,
     RidgeOptimum,
     ridge_optimum,
     ridge_optimum_mpmath,
@@ -23,6 +22,9 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem
 from sstep_verify.problems.data.datasets import load
 
 pytest.importorskip("flint", reason="enclosures need the extra [exact]")
+
+TARGET = 2.0**-52
+"""Relative error aimed at."""
 
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)]
 
