@@ -72,9 +72,6 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     true = _True(case, trajectory)
-    if PREDICTION.format(0) in trajectory.claims and np.isfinite(trajectory.final).all():
-        found = predictions(case.problem, case.declaration, trajectory.final.astype(np.float64))
-        true.floats |= {PREDICTION.format(place): value for place, value in enumerate(found)}
     findings, effects, false = [], [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
@@ -126,8 +123,9 @@ class _True:
 
     def __init__(self, case: Case, trajectory: Trajectory):
         self._case, self._final = case, trajectory.final
-        self.floats = _evaluated(case, trajectory.final)
-        self._start = _evaluated(case, trajectory.alphas[0])
+        predicted = PREDICTION.format(0) in trajectory.claims
+        self.floats = _evaluated(case, trajectory.final, predicted)
+        self._start = _evaluated(case, trajectory.alphas[0], predicted)
         self._balls: dict[str, tuple[float, float]] = {}
 
     def roughly(self, name: str) -> tuple[float, float]:
@@ -152,7 +150,7 @@ class _True:
         return max(abs(one.value - other.value) - one.own - other.own, 0.0)
 
 
-def _evaluated(case: Case, vector: np.ndarray) -> dict[str, Evaluated]:
+def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Evaluated]:
     """Values of a dual vector by the names a solver may report; none if it is not finite."""
     alpha = vector.astype(np.float64)
     if not np.isfinite(alpha).all():
@@ -165,6 +163,8 @@ def _evaluated(case: Case, vector: np.ndarray) -> dict[str, Evaluated]:
         found = {"gap": ridge.gap, "primal": ridge.primal, "dual": ridge.dual, "residual": ridge.residual}
     dual = found["dual"]
     found |= {"objective": Evaluated(-dual.value, dual.own, dual.solver)}
+    samples = predictions(case.problem, case.declaration, alpha) if predicted else []
+    found |= {PREDICTION.format(place): value for place, value in enumerate(samples)}
     if may_overflow(case.problem, case.declaration, alpha):
         return {name: replace(value, solver=math.inf) for name, value in found.items()}
     return found

@@ -98,7 +98,7 @@ class CommandSolver(TrainingSolver):
                 self._call([*words, *more])
             if self._tuned and sequence is None:
                 self.sequences[key] = (room / "result").read_bytes()
-            made = _trajectory(request, room)
+            made = _trajectory(request, room, interval)
         if request.log:
             made = replace(made, log=super().run(replace(request, record=())).log)
         return observed(made, request, observe, self.run)
@@ -152,11 +152,18 @@ def _kernel_words(kernel: Kernel) -> list[object]:
     return words
 
 
-def _trajectory(request: RunRequest, room: Path) -> Trajectory:
-    """What the files say."""
+def _trajectory(request: RunRequest, room: Path, interval: int) -> Trajectory:
+    """What the files say; RunError where the result lacks measurements, or the last is not its value."""
     with np.load(room / "result", allow_pickle=False) as file:
-        found = {name: file[name] for name in ("alpha", "iterations", "stopped", *VALUES)}
+        found = dict(file)
     made = int(found["iterations"])
+    due = sorted({*range(0, made, interval), made})
+    measured, last = found["measured_iterations"].tolist(), float(found["measured_relative"][-1])
+    if measured != due or not np.array_equal(last, found["relative"], equal_nan=True):
+        raise RunError(
+            f"the result has measurements at {measured[:5]}..., the last {last}; {made} iterations in "
+            f"intervals of {interval} have {len(due)}, the last {found['relative']}"
+        )
     claims = {name: float(found[name]) for name in VALUES}
     claims |= {
         f"prediction {place}": value for place, value in enumerate(_predictions(request.problem, room))

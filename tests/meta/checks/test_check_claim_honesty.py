@@ -133,3 +133,34 @@ def test_a_value_that_did_not_change_since_the_start_is_vacuous():
 
 def test_no_claims_no_verdict():
     assert judged(check, *small_case(Hinge(0.5)), of=()) == {}
+
+
+def _predicting(case, change=lambda values: values):
+    """Adds the values of the training samples, which a change may alter, to what a run claims."""
+
+    def add(run):
+        products = case.problem.signs * GapMeasure(case.problem).products(run.final)
+        values = products if case.problem.is_svm else products / case.problem.ridge.penalty
+        told = enumerate(change(np.asarray(values)).tolist())
+        return dataclasses.replace(
+            run, claims={f"prediction {place}": Claim(value) for place, value in told}
+        )
+
+    return add
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_predictions_of_the_training_samples_are_claims_each(loss, kernel):
+    case, tested = small_case(loss, kernel, s_values=(4,))
+    assert judged(check, case, tested, change=_predicting(case))[4].status is Status.PASS
+    planted = {
+        "of another sample": lambda values: np.roll(values, 1),
+        "one off by 1e-9": lambda values: values * (1 + 1e-9 * (np.arange(values.size) == 5)),
+        "of the other sign": lambda values: -values,
+    }
+    for name, change in planted.items():
+        verdict = judged(check, case, tested, change=_predicting(case, change))[4]
+        assert verdict.status is Status.FAIL, name
+        assert "reports prediction " in verdict.reason
+        assert_teaches(verdict)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
+from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks import contract
@@ -25,6 +25,10 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.solvers.adapters.training import TrainingSolver
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.rank import tuned_sequence
+from sstep_verify.solvers.production.schedule import windows_of
+from sstep_verify.solvers.production.training_plan import Plan
 
 SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
 
@@ -127,3 +131,30 @@ def test_a_seeded_start_is_feasible_and_has_values_of_every_kind(loss):
     assert ((start == 0) | (start == loss.C) | ((start > 0) & (start < loss.C))).all()
     for kind in (start == 0, start == loss.C, (start > 0) & (start < loss.C)):
         assert kind.sum() > 5
+
+
+def test_training_of_a_ridge_claims_its_residual_and_not_its_distance():
+    problem = Problem("drawn", np.eye(5), np.arange(5.0) / 7, LinearKernel(), Ridge(0.1))
+    family = Family(("drawn",), ("krr",), (LinearKernel(),), (3,), (0.1,), tolerance=1e-3)
+    assert _claims(family, problem) == {"tolerance": 1e-3}
+    for name in ("training", "solve"):
+        claims = _claims(replace(family, solver=name, interval=2), problem)
+        assert set(claims) == {"residual"}
+        assert 1 <= claims["residual"] / (1e-3 * np.linalg.norm(problem.targets)) < 1 + 1e-14
+
+
+@pytest.mark.parametrize(("s", "iterations"), [(1, 5), (6, 40), (15, 100), (16, 16), (7, 3)])
+@pytest.mark.parametrize("exchange", ["gram", "support"])
+def test_windows_of_a_tuned_training_lie_within_those_asked_for(s, iterations, exchange):
+    """So that bounds of windows of s hold for them; they are of every width that divides s, if there is time."""
+    plan = Plan(s, iterations, 4 * s, 0.0, tuned=True)
+    sequence = tuned_sequence(plan, Options(exchange=exchange))
+    assert sequence[-1].end == iterations
+    windows = list(windows_of(sequence, plan.interval))
+    assert windows[0][0] == 0
+    assert [begin for begin, *_ in windows[1:]] == [end for _, end, _ in windows[:-1]]
+    assert all(begin // s == (end - 1) // s for begin, end, _ in windows)
+    divisors = [width for width in range(1, s + 1) if s % width == 0]
+    assert {one.s for one in sequence} == set(divisors[-min(len(sequence), len(divisors)) :])
+    assert {one.exchange for one in sequence} <= {exchange, "allreduce"}
+    assert exchange != "gram" or {one.exchange for one in sequence} == {"gram"}

@@ -101,3 +101,21 @@ def test_a_class_must_be_the_sign_of_its_value(tmp_path):
     (tmp_path / "predictions").write_text("+1 0.5\n+1 -0.25\n")
     with pytest.raises(RunError, match="prediction 1 has the class"):
         command._predictions(problem, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["measured_iterations", "measured_relative"])
+def test_a_result_must_have_all_measurements(tmp_path, name):
+    request = asked(drawn(LinearKernel(), Ridge(0.2)), block=2)
+    (tmp_path / "predictions").write_text("0.5\n" * 9)
+    parts = dict.fromkeys(command.VALUES, 0.5) | {
+        "alpha": np.ones(9), "iterations": 30, "stopped": "tolerance", "relative": 0.1,
+        "measured_iterations": np.array([0, 12, 24, 30]), "measured_relative": np.array([1.0, 0.4, 0.2, 0.1]),
+    }  # fmt: skip
+    with (tmp_path / "result").open("wb") as file:
+        np.savez(file, **parts)
+    assert command._trajectory(request, tmp_path, 12).length == 30
+    parts[name] = parts[name][1:] if name == "measured_iterations" else parts[name] / 2
+    with (tmp_path / "result").open("wb") as file:
+        np.savez(file, **parts)
+    with pytest.raises(RunError, match="the result has measurements at"):
+        command._trajectory(request, tmp_path, 12)
