@@ -83,19 +83,18 @@ def noticed(tree: Path, one: Break, tests: Sequence[str]) -> str:
     right = path.read_text("utf-8")
     stat = path.stat()
     path.write_text(right.replace(one.old, one.new), "utf-8")
+    try:
+        return failing(tree, tests)
+    finally:
+        path.write_text(right, "utf-8")
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # Caches of compiled functions go by it.
+
+
+def failing(tree: Path, tests: Sequence[str]) -> str:
+    """The first test file that fails in a tree; empty if none does, or not in time."""
     search = os.pathsep.join(map(str, (tree, tree / "reference")))
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:randomly",
-        "-p",
-        "no:cacheprovider",
-        *tests,
-    ]
+    options = ("-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider")
+    words = [sys.executable, "-m", "pytest", *options, *tests]
     try:
         made = subprocess.run(
             ["nice", *words], cwd=tree, env={**os.environ, "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1"},
@@ -103,13 +102,10 @@ def noticed(tree: Path, one: Break, tests: Sequence[str]) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return ""
-    finally:
-        path.write_text(right, "utf-8")
-        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # Caches of compiled functions go by it.
     found = NAMED.search(made.stdout)
     if made.returncode not in (0, 1, NO_TESTS) and found is None:
         raise SystemExit(
-            f"{one.id}: pytest ended with {made.returncode}\n{made.stdout[-2000:]}{made.stderr[-2000:]}"
+            f"{tests[0]}: pytest ended with {made.returncode}\n{made.stdout[-2000:]}{made.stderr[-2000:]}"
         )
     return found[1] if found else ""
 
@@ -142,6 +138,11 @@ def main() -> int:
     missed = 0
     with tempfile.TemporaryDirectory(prefix="sstep-verify-breaks-") as room:
         tree = copied(Path(room))
+        for tests in () if given.search else sorted({one.tests for one in wanted}):
+            if test := failing(tree, tests):
+                raise SystemExit(
+                    f"{test} fails in a copy of the tree without any break, so it notices nothing"
+                )
         for one in wanted:
             begin = time.monotonic()
             tries = [tests for tests in likely(one) if tests] if given.search else [list(one.tests)]
