@@ -44,7 +44,7 @@ CORRECTION = (
     "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
     "it fails too, "
 )
-BETWEEN = "a correction of the s-step recurrence, since the run of s = 1 is right"
+BETWEEN = "the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 CAUSES = (
     "the kernel or a parameter is not the declared one; a quantity of the step is off by some factor; the "
     "run does not follow this index stream or lost a part of it; the precision is not the declared one"

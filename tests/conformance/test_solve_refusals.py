@@ -66,7 +66,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(program, plac
 
 
 def test_nul_in_a_name():
-    assert "embedded null" in refused(*LINEAR, "--out", "a\0b.npz")
+    assert "holds a NUL" in refused(*LINEAR, "--out", "a\0b.npz")
 
 
 def test_one_run_at_a_time_writes_a_result():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -14,9 +15,10 @@ import pytest
 from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-sys.path.append(str(Path(__file__).parents[1] / "hostile"))
 
-import nasty
+_SPEC = importlib.util.spec_from_file_location("nasty", Path(__file__).parents[1] / "hostile" / "nasty.py")
+nasty = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(nasty)
 
 CAMPAIGN = """[campaign]
 name = "parts"

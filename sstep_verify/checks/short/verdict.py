@@ -205,7 +205,7 @@ def verdict_of(
             "points": [_evidence(point) for point in points],
             **({"likely causes": list(found)} if tried else {}),
         },
-        signs=found or finding.signs or [KERNEL] * bool(between),
+        signs=found or finding.signs,
         uncertain=[
             f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
             f"{some} of {of} values)"

@@ -29,7 +29,9 @@ _BETWEEN = ("kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail",
 
 
 def of_correction(mutation: Mutation) -> bool:
-    """Whether a mutation changes nothing where a window is a single step."""
+    """Whether a mutation is of what relates the steps of a window, or of what its end stores."""
+    if mutation.name == NOT_STORED:
+        return True
     right = {name: getattr(NONE, name) for name in ("name", "corrected", "earlier", *_BETWEEN)}
     return replace(mutation, **right) == NONE
 

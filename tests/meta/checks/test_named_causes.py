@@ -33,7 +33,7 @@ from sstep_verify.quantities import quantities_of
 from sstep_verify.verdict import Status
 
 CHECKS = {"trajectory": trajectory, "window-replay": window_replay}
-SAID = "Likely causes: a correction of the s-step recurrence, since the run of s = 1 is right"
+SAID = "Likely causes: the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 
 
 def drawn_case(seed, tested, s=None):

@@ -47,12 +47,7 @@ def test_no_correct_run_fails_and_what_was_judged_is_counted(outcomes):
     assert document.upper == pytest.approx(1 - 0.05 ** (1 / document.judged), rel=1e-9)
     assert sum(one.judged for one in document.variants) == document.judged
     rows = {(row.check, row.task, row.precision): row for row in document.tightness}
-    assert {check for check, _, _ in rows} >= {
-        "step-replay",
-        "window-replay",
-        "determinism",
-        "kernel-entries",
-    }
+    assert {check for check, _, _ in rows} >= {"step-replay", "window-replay", "determinism"}
     assert all(row.acted <= row.runs and row.most <= 1.0 for row in document.tightness)
     assert any(row.dominates for row in document.tightness)
 

@@ -58,7 +58,7 @@ def test_partial_products_are_summed_before_the_kernel_function():
     """Two ranks, played one after the other: half of the features each, and the other's part added."""
 
     class Other:
-        rank, size = 0, 2
+        rank, size, kinds = 0, 2, ("one", "one")
 
         def __init__(self, parts):
             self.parts = iter(parts)
