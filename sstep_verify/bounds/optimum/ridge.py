@@ -7,7 +7,9 @@ the product with m, both subtractions and the norm round, and so may y, lambda o
     | ||r^|| - ||r|| | <= || |r^ - r| ||_2 + gamma_{m+8} ||r^||.
 
 A term of r rounds with lambda or m, in its quotient or product and in two subtractions, 4 times, and one of
-the norm in its square, m - 1 sums and the root, m + 1 times; both counts are rounded up.
+the norm in its square, m - 1 sums and the root, m + 1 times; both counts are rounded up. A solver may form
+the norm as a root of squares that underflow, each by the smallest number t at most: the root is then off by
+``sqrt(m t)`` besides, as ``|sqrt(x) - sqrt(y)| <= sqrt(|x - y|)``.
 
 M = K/lambda + m I with K positive semidefinite, so ``M >= m I`` and ``||a - a*|| <= ||r|| / m``. The
 duality gap is exactly ``||r||^2 / (2m)``; a solver may form it as that or as primal minus dual value.
@@ -121,6 +123,7 @@ def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: s
     value, k = norm(entries), entries.size + 8
     error = length(own) + gamma(k, unit_roundoff("float64")) * value + smallest("float64")
     other = length(solver) + gamma(k, unit_roundoff(precision)) * (value + error + length(solver))
+    other += np.sqrt(entries.size * smallest(precision))  # of squares that underflow
     return Evaluated(value, error * OUTWARD, raised(other + k * smallest(precision)))
 
 
