@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import struct
 import warnings
-from functools import cache
 
 FLUSHED, READ_AS_ZERO = "flush-to-zero", "denormals-are-zero"
 
@@ -28,11 +27,6 @@ DEFAULT = ctypes.c_void_p(-1)
 
 class EnvironmentWarning(UserWarning):
     """The floating-point environment was not that of IEEE arithmetic, and was put back."""
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
 
 
 def altered() -> tuple[str, ...]:
@@ -58,7 +52,7 @@ def restore() -> tuple[str, ...]:
     """Put back what is not as IEEE arithmetic has it by default; what that was, in words."""
     found = altered()
     if found:
-        _library().fesetenv(DEFAULT)
+        ctypes.CDLL(None).fesetenv(DEFAULT)
     return found
 
 

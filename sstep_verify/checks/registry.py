@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sstep_verify.checks.answer.told import ALONE
@@ -16,8 +16,6 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError, closest
-from sstep_verify.solver import RunRequest
-from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
 MODULES = (
@@ -103,20 +101,3 @@ def checks_of(ids: Sequence[str]) -> list[Check]:
 def judges_a_vector(verdicts: Iterable[Verdict]) -> bool:
     """Whether the verdicts on a case are on a vector that was handed over, not on runs."""
     return gates_of(verdicts) == (ANSWER,)
-
-
-def continued_runs(
-    check: Check, case: Case, trajectories: Mapping[str, Trajectory]
-) -> dict[str, RunRequest]:
-    """Runs of a check that begin from what others recorded, by key.
-
-    Parameters
-    ----------
-    check : Check
-        The check.
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        All runs asked for by ``check.runs``, by key.
-    """
-    return check.continued(case, trajectories)

@@ -128,11 +128,6 @@ class Study:
         """The s of the least seconds predicted."""
         return min(self.plan.s, key=lambda s: self.predicted(s, delay))
 
-    @property
-    def worst_error(self) -> float:
-        """Largest error of a prediction, without its sign, over all delays but none."""
-        return max(abs(self.error(s, d)) for s, d in self.cells if d != Delay())
-
 
 def study(
     subject: Subject,

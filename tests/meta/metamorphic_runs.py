@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from judged import by_s
 
-from sstep_verify.checks.registry import continued_runs
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
@@ -41,7 +40,7 @@ def make_runs(check, case, make=ProductionSolver, variants=None):
         return (variants[request.variant] if request.variant else make)().run(request)
 
     made = {key: run(request) for key, request in check.runs(case).items()}
-    return made | {key: run(request) for key, request in continued_runs(check, case, made).items()}
+    return made | {key: run(request) for key, request in check.DECLARED.continued(case, made).items()}
 
 
 def judged(check, case, make=ProductionSolver, variants=None, of=None):

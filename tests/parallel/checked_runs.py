@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.verdicts.monitor import measuring_points
-from sstep_verify.checks.registry import checks_of, continued_runs
+from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.launch.environment import promised_size
 from sstep_verify.oracle.facade import Oracle
@@ -115,7 +115,7 @@ def verdicts(
             request = replace(request, initial=initial)
         runs[key] = solvers[request.variant].run(request)
     for check in checks:
-        for key, request in continued_runs(check, case, runs).items():
+        for key, request in check.continued(case, runs).items():
             runs[key] = solvers[request.variant].run(request)
     oracle = Oracle(case.problem)
     return [verdict for check in checks for verdict in check.judge(case, runs, oracle)]

@@ -11,7 +11,7 @@ from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of, keep_artefacts
 from sstep_verify.campaign.artefact_replay import rejudge
 from sstep_verify.checks import message_count
-from sstep_verify.checks.registry import CHECKS, checks_of, continued_runs
+from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
@@ -26,7 +26,7 @@ def _judged(case, spoil=None):
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         runs[key] = solver.run(request)
     for check in checks:
-        wanted = continued_runs(check, case, runs)
+        wanted = check.continued(case, runs)
         runs.update({key: solver.run(request) for key, request in wanted.items() if key not in runs})
     if spoil is not None:
         runs = {key: spoil(key, run) for key, run in runs.items()}
