@@ -29,9 +29,7 @@ _BETWEEN = ("kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail",
 
 
 def of_correction(mutation: Mutation) -> bool:
-    """Whether a mutation is of what relates the steps of a window, or of what its end stores."""
-    if mutation.name == NOT_STORED:
-        return True
+    """Whether a mutation changes nothing where a window is a single step."""
     right = {name: getattr(NONE, name) for name in ("name", "corrected", "earlier", *_BETWEEN)}
     return replace(mutation, **right) == NONE
 
@@ -80,7 +78,10 @@ def suspects(
     between : bool
         Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
     """
-    tried = [one for one in mistakes(task, names) if not between or of_correction(one)]
+    relating = [
+        one for one in mistakes(task, names) if of_correction(one) or (tail and one.name == NOT_STORED)
+    ]
+    tried = relating if between else mistakes(task, names)
     found = [mistake.name for mistake in tried if _reproduces(replay, mistake, bound)]
     return (TAIL_LOST, *found) if tail and NOT_STORED in found else tuple(found)
 
