@@ -123,7 +123,7 @@ def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: s
     value, k = norm(entries), entries.size + 8
     error = length(own) + gamma(k, unit_roundoff("float64")) * value + smallest("float64")
     other = length(solver) + gamma(k, unit_roundoff(precision)) * (value + error + length(solver))
-    other += np.sqrt(entries.size * smallest(precision))  # of squares that underflow
+    other += float(np.sqrt(entries.size * smallest(precision)))  # of squares that underflow
     return Evaluated(value, error * OUTWARD, raised(other + k * smallest(precision)))
 
 
