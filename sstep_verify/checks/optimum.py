@@ -156,7 +156,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
             **notes(trajectory, hints),
         },
         signs=[one.sign for one in hints if one.sign],
-        uncertain=[f"how it was written down (up to {written:.2g})"] * (written > bound / 2),
+        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
 
 
@@ -223,7 +223,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
             **notes(trajectory, hints),
         },
         signs=[one.sign for one in hints if one.sign],
-        uncertain=[f"how it was written down (up to {written:.2g})"] * (written > bound / 2),
+        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import tempfile
@@ -95,10 +96,11 @@ class CommandSolver(TrainingSolver):
                 if end == last:
                     predicted = room / "predictions"
                     more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
-                self._call([*words, *more])
-            if self._tuned and sequence is None:
-                self.sequences[key] = (room / "result").read_bytes()
-            made = _trajectory(request, room, interval)
+                said = self._call([*words, *more])
+            if self._tuned:
+                _require_same_windows(sequence, result := (room / "result").read_bytes())
+                self.sequences.setdefault(key, result)
+            made = _trajectory(request, room, interval, said)
         if request.log:
             made = replace(made, log=super().run(replace(request, record=())).log)
         return observed(made, request, observe, self.run)
@@ -123,7 +125,8 @@ class CommandSolver(TrainingSolver):
         launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
         return [str(word) for word in (*launched, *words)]
 
-    def _call(self, words: Sequence[str]) -> None:
+    def _call(self, words: Sequence[str]) -> str:
+        """What the command prints."""
         variables = launch_variables()
         try:
             done = subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
@@ -132,6 +135,16 @@ class CommandSolver(TrainingSolver):
         if done.returncode:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines() or [""]
             raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-1]}")
+        return done.stdout.decode(errors="replace")
+
+
+def _require_same_windows(given: bytes | None, result: bytes) -> None:
+    """Raise RunError where a result says that other windows were made than those that were given."""
+    if given is not None:
+        with np.load(io.BytesIO(given)) as one, np.load(io.BytesIO(result)) as other:
+            wanted, found = one["sequence"].tolist(), other["sequence"].tolist()
+        if wanted != found:
+            raise RunError(f"the result has {len(found)} stretches of s, but it was given {len(wanted)}")
 
 
 def write_samples(path: Path, problem: Problem) -> None:
@@ -152,7 +165,7 @@ def _kernel_words(kernel: Kernel) -> list[object]:
     return words
 
 
-def _trajectory(request: RunRequest, room: Path, interval: int) -> Trajectory:
+def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Trajectory:
     """What the files say; RunError where the result lacks measurements, or the last is not its value."""
     with np.load(room / "result", allow_pickle=False) as file:
         found = dict(file)
@@ -165,9 +178,11 @@ def _trajectory(request: RunRequest, room: Path, interval: int) -> Trajectory:
             f"intervals of {interval} have {len(due)}, the last {found['relative']}"
         )
     claims = {name: float(found[name]) for name in VALUES}
-    claims |= {
-        f"prediction {place}": value for place, value in enumerate(_predictions(request.problem, room))
-    }
+    values = _predictions(request.problem, room)
+    claims |= {f"prediction {place}": value for place, value in enumerate(values)}
+    right = f"({np.sum((np.array(values) > 0) == (request.problem.targets > 0))} of {len(values)})"
+    if request.problem.is_svm and right not in said:
+        raise RunError(f"{right} predictions are right, and the command does not say so: {said[-300:]}")
     told = {name: Claim(value) for name, value in claims.items() if not np.isnan(value)}
     first = np.zeros(request.problem.samples)
     return Trajectory(

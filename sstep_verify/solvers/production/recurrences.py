@@ -118,7 +118,7 @@ class RidgeRecurrence:
         Coordinates per block (b).
     frozen : bool
         Keep a frozen within a window (the paper's form).
-    long_block : int
+    long_block, panel_words : int
         See `Options`.
 
     Attributes
@@ -137,10 +137,12 @@ class RidgeRecurrence:
         block: int,
         frozen: bool,
         long_block: int = Options.long_block,
+        panel_words: int = Options.panel_words,
     ):
         samples = problem.samples
         self.alpha = self.vector = np.array(alpha, dtype=np.float64)
         self._targets, self._block, self._long_block = problem.targets, block, long_block
+        self._panel_words = panel_words
         most = min(width * block, samples)
         self._reduced, self._local = np.empty(most), np.empty((3, most))
         self._stale, self._slots = np.empty((width, block)), np.empty((width, block), dtype=np.int64)
@@ -169,7 +171,8 @@ class RidgeRecurrence:
         """What makes windows of such steps from rows in another order of the samples."""
         from sstep_verify.solvers.production.ridge_steps import RidgeSteps
 
-        return RidgeSteps(self.alpha, self._targets, self._system, self._rhs, self._penalty)
+        made = self.alpha, self._targets, self._system, self._rhs, self._penalty
+        return RidgeSteps(*made, self._panel_words)
 
     def step(self, panel: np.ndarray, positions: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
         """Make one step from the rows known by now; positions, block and log (b,)."""
@@ -234,7 +237,9 @@ def recurrence_of(
     """Choose the recurrence for the loss of the problem."""
     match problem.loss:
         case Ridge():
-            return RidgeRecurrence(problem, alpha, width, block, options.frozen, options.long_block)
+            return RidgeRecurrence(
+                problem, alpha, width, block, options.frozen, options.long_block, options.panel_words
+            )
         case Hinge() | SquaredHinge():
             return SvmRecurrence(problem, alpha, width, options.frozen)
         case _:

@@ -34,6 +34,8 @@ class RidgeSteps:
         Scratch for the block system.
     penalty : float
         Regularisation (lambda).
+    words : int
+        Most places of a tile, if that is less than `TILE`.
     """
 
     def __init__(
@@ -43,12 +45,13 @@ class RidgeSteps:
         system: np.ndarray,
         rhs: np.ndarray,
         penalty: float,
+        words: int,
     ):
         self._alpha, self._targets, self._system, self._rhs = alpha, targets, system, rhs
         self._penalty = penalty
         self._ordered = np.empty(alpha.size)
         self._products = np.empty((2, alpha.size))
-        self._taken, self._tile = np.empty(rhs.size), np.empty(min(TILE, alpha.size))
+        self._taken, self._tile = np.empty(rhs.size), np.empty(min(TILE, words, alpha.size))
         self._draws = np.empty((3, rhs.size), dtype=np.int64)
 
     def arrange(self, order: np.ndarray) -> None:

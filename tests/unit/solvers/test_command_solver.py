@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -81,6 +83,15 @@ def test_windows_of_a_tuned_run_are_made_again():
     one, other = (tested.run(request) for _ in range(2))
     np.testing.assert_array_equal(one.final, other.final)
     assert len(tested.sequences) == 1
+    (result,) = tested.sequences.values()
+    with np.load(io.BytesIO(result)) as file:
+        parts = dict(file) | {"sequence": file["sequence"] + 1}
+    other = io.BytesIO()
+    np.savez(other, **parts)
+    command._require_same_windows(None, result)
+    command._require_same_windows(result, result)
+    with pytest.raises(RunError, match="stretches of s"):
+        command._require_same_windows(result, other.getvalue())
 
 
 def test_a_command_that_ends_with_an_error_fails_its_run(monkeypatch):
@@ -113,9 +124,23 @@ def test_a_result_must_have_all_measurements(tmp_path, name):
     }  # fmt: skip
     with (tmp_path / "result").open("wb") as file:
         np.savez(file, **parts)
-    assert command._trajectory(request, tmp_path, 12).length == 30
+    assert command._trajectory(request, tmp_path, 12, "").length == 30
     parts[name] = parts[name][1:] if name == "measured_iterations" else parts[name] / 2
     with (tmp_path / "result").open("wb") as file:
         np.savez(file, **parts)
     with pytest.raises(RunError, match="the result has measurements at"):
-        command._trajectory(request, tmp_path, 12)
+        command._trajectory(request, tmp_path, 12, "")
+
+
+def test_the_share_of_right_predictions_is_told(tmp_path):
+    request = asked(drawn(LinearKernel(), Hinge(0.2)))
+    signs = ["+1" if target > 0 else "-1" for target in request.problem.targets]
+    (tmp_path / "predictions").write_text("".join(f"{sign} {sign}\n" for sign in signs))
+    with (tmp_path / "result").open("wb") as file:
+        np.savez(
+            file, alpha=np.ones(9), iterations=0, stopped="tolerance", relative=0.1, measured_relative=[0.1],
+            measured_iterations=[0], **dict.fromkeys(command.VALUES, 0.5),
+        )  # fmt: skip
+    assert command._trajectory(request, tmp_path, 12, "accuracy 100.00% (9 of 9)").length == 0
+    with pytest.raises(RunError, match="does not say so"):
+        command._trajectory(request, tmp_path, 12, "accuracy 88.89% (8 of 9)")
