@@ -33,7 +33,19 @@ class ProgramError(InputError):
 
 
 class RunError(SstepVerifyError, RuntimeError):
-    """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run."""
+    """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    kind : str
+        Name of the error that ended it, where that was another process's; it stands before the message.
+    """
+
+    def __init__(self, message: str, kind: str = ""):
+        super().__init__(f"{kind}: {message}" if kind else message)
+        self.kind, self.message = kind, message
 
 
 class DivergedError(InputError, RunError):

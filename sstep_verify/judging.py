@@ -77,7 +77,7 @@ def judge(
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.made import RAISED, make_run
+    from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
     from sstep_verify.verdict import Status
@@ -106,7 +106,7 @@ def judge(
     if drawn is None:
         raise InputError(f"{declared.name}: {APART}")
     case, verdicts = drawn, first.judge(drawn, runs, oracle)
-    ended = any(str(run.stopped).startswith(RAISED) for run in runs.values())
+    ended = any(run.raised for run in runs.values())
     if ended or any(verdict.status == Status.FAIL for verdict in verdicts):
         return verdicts
     runs |= made(check.continued(case, runs) for check in others)

@@ -15,10 +15,7 @@ from sstep_verify.floating_point import restore, restore_told
 from sstep_verify.problems import Problem
 from sstep_verify.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
-from sstep_verify.trajectory import Asked, Trajectory
-
-RAISED = "raised"
-"""First word of `Trajectory.stopped` where a solver raised an error."""
+from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
 
 NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
 """Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
@@ -59,7 +56,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     -------
     Trajectory
         What the solver returned, with `Trajectory.asked`. A solver with the attribute `foreign` gets copies
-        of all inputs. Where a solver raises, the trajectory ends at a0 and says so in `Trajectory.stopped`;
+        of all inputs. Where a solver raises, the trajectory ends at a0 and holds `Trajectory.raised`;
         errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on.
 
     Raises
@@ -100,6 +97,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             ended.append(int(iteration))
         return stop
 
+    raised = None
     try:
         try:
             with np.errstate(), warnings.catch_warnings():
@@ -111,18 +109,19 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
                 f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
             )
     except BaseException as error:
-        own = isinstance(error, RunError) and not isinstance(error, InputError)
+        own = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
         passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
         if passed or not (foreign or own or _of_the_run(error)):
             raise
-        said = str(error).splitlines()[0] if str(error) else ""
-        told = f"{RAISED} {said}" if own else f"{RAISED} {type(error).__name__}: {said}"
-        made = Trajectory(asked.s, asked.start, np.zeros(1, np.int64), asked.initial[None], stopped=told)
+        kind, said = (own.kind, own.message) if own else (type(error).__name__, str(error))
+        raised = Raised(kind, said.splitlines()[0] if said else "")
+        first = np.zeros(1, np.int64), asked.initial[None]
+        made = Trajectory(asked.s, asked.start, *first, stopped=RAISED)
     left = {*made.altered, *restore()}
     after = _digests_after(request)
     changed = [name for name, digest in before.items() if after.get(name) != digest]
     asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
-    return replace(made, asked=asked, altered=tuple(sorted(left)))
+    return replace(made, asked=asked, altered=tuple(sorted(left)), raised=raised)
 
 
 def _of_the_run(error: BaseException) -> bool:

@@ -11,6 +11,9 @@ import numpy as np
 GIVEN = "given"
 """`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
 
+RAISED = "raised"
+"""`Trajectory.stopped` of a run whose solver raised an error, which is `Trajectory.raised`."""
+
 WITNESSED = {"collectives": "collectives seen", "words": "words seen"}
 """Counts of a solver, and the names of the same where the MPI library was asked, outside of it."""
 
@@ -74,6 +77,27 @@ class Claim:
     rounding: float = 0.0
 
 
+@dataclass(frozen=True)
+class Raised:
+    """The error that ended a run.
+
+    Parameters
+    ----------
+    kind : str
+        Name of its type; empty where a command or another program told of it.
+    message : str
+        First line of what it says.
+    """
+
+    kind: str
+    message: str
+
+    @property
+    def words(self) -> str:
+        """Both."""
+        return f"{self.kind}: {self.message}" if self.kind else self.message
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What a run was asked for, written down by who had it made and not by the solver.
@@ -132,10 +156,10 @@ class Trajectory:
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
-    stopped : {"iterations", "observer", "tolerance", "stagnation", "given"}
+    stopped : {"iterations", "observer", "tolerance", "stagnation", "given", "raised"}
         Whether all iterations were made, the observer ended the run, or the solver's own rule did,
         because its tolerance was reached or because its precision attains no more; or
-        that a was handed over, see `GIVEN`.
+        that a was handed over, see `GIVEN`, or an error raised, see `RAISED`.
     panels : mapping of int to Panel
         Kernel rows used, by the iteration at which their window begins; asked for by
         ``RunRequest.expose_panels``.
@@ -166,8 +190,9 @@ class Trajectory:
     altered : tuple of str
         What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
         any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it made.
-    asked : Asked, optional
-        What the run was asked for, see `sstep_verify.made.make_run`; a solver leaves it empty.
+    asked, raised : Asked, Raised, optional
+        What the run was asked for, and the error that ended it, see `sstep_verify.made.make_run`; a solver
+        leaves both empty.
     """
 
     s: int
@@ -189,6 +214,7 @@ class Trajectory:
     asked: Asked | None = None
     probes: Probes | None = None
     altered: tuple[str, ...] = ()
+    raised: Raised | None = None
 
     @property
     def final(self) -> np.ndarray:

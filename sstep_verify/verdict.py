@@ -23,6 +23,9 @@ A run with the error is within the bound of its own exact end, and that is more 
 from the right one.
 """
 
+PLACE = "place"
+"""Key of a FAIL's evidence: iterations between which it names a step that is wrong; none of a whole run."""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 

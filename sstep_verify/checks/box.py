@@ -22,7 +22,7 @@ from sstep_verify.checks.answer.told import notes
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.facade import Oracle
@@ -121,7 +121,8 @@ def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: floa
         what += f" (coordinate {coordinate}{'' if given else f' at iteration {iteration}'}, a = {value!r})"
     # The difference of two floats of one type is rounded by half an ulp, so its sign is right.
     distance = float(beyond[row, coordinate])
-    return Finding(what, distance, distance, bound)
+    until = Window(0, 0 if given else int(trajectory.iterations[row]))
+    return Finding(what, distance, distance, bound, until)
 
 
 def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:

@@ -22,18 +22,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.contract_items import COHERENCE, ERROR_RAISED, INCOHERENT, ITEMS
+from sstep_verify.checks.contract_items import ITEMS, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import plain_runs
 from sstep_verify.checks.shared.exchange_counts import COUNTED
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.made import asked_of
 from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import Declaration
-from sstep_verify.trajectory import Asked, Trajectory
+from sstep_verify.trajectory import RAISED, Asked, Trajectory
 from sstep_verify.verdict import Verdict
 
 CHECK = "contract"
@@ -45,6 +45,9 @@ CAUSES = (
 
 
 ERROR_CAUSES = "the error that is quoted; an input that the solver cannot take"
+
+COHERENCE, INCOHERENT = "coherence", "IncoherenceError"
+"""Stands for the item `stop reason` where the ranks ended a run, as they no longer held the same a."""
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -103,13 +106,15 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
     planned = len(made) * len(ITEMS)
     count = sum(len(faults) for faults in wrong.values())
     bound = 0.0
-    if wrong and all(_lawful(case, faults) for faults in wrong.values()):
+    raised = {key: [one.kind, one.message] for key in wrong if (one := made[key].raised)}
+    if wrong and all(_lawful(case, faults, key in raised) for key, faults in wrong.items()):
         bound = 0.0 if any(finite_promised(case, made[key]) for key in wrong) else np.inf
     what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
     if wrong:
         what += f"; {_told(wrong)}"
     if unproved:
         what += f"; unproved: {', '.join(unproved)}"
+    spoiled = next((not_finite(made[key]) for key, faults in wrong.items() if "finite" in faults), None)
     origin = "a run is what was asked for, so the bound is 0"
     if bound:
         origin = (
@@ -120,21 +125,20 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
         CHECK,
         case,
         s,
-        Finding(f"{what}; violations", count, count, bound),
+        Finding(f"{what}; violations", count, count, bound, Window(0, spoiled[1] if spoiled else 0)),
         units="violations",
         planned=planned,
         executed=planned,
         origin=origin,
-        causes=ERROR_CAUSES if wrong and all(map(_raised, wrong.values())) else CAUSES,
+        causes=ERROR_CAUSES if wrong and len(raised) == len(wrong) else CAUSES,
         terms=(
             planted_term(
                 "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
             ),
         ),
-        evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)},
-        signs=dict.fromkeys(
-            _sign(item, told) for faults in wrong.values() for item, told in faults.items()
-        ),
+        evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)}
+        | ({RAISED: raised} if raised else {}),
+        signs=dict.fromkeys(_sign(item, made[key]) for key, faults in wrong.items() for item in faults),
         each=True,
     )
 
@@ -150,24 +154,19 @@ def _told(wrong: Mapping[str, Mapping[str, str]]) -> str:
     return "; ".join(parts)
 
 
-def _raised(faults: Mapping[str, str]) -> bool:
-    """Whether a run ended by an error, so that nothing else can be said of it."""
-    return faults.get("stop reason", "").startswith(ERROR_RAISED)
-
-
-def _lawful(case: Case, faults: Mapping[str, str]) -> bool:
+def _lawful(case: Case, faults: Mapping[str, str], raised: bool) -> bool:
     """Whether a correct run may have these faults where it promises no finite numbers.
 
     Without that promise a factorisation may break down, which solvers of K-RR tell by an error.
     """
-    return set(faults) == {"finite"} or (_raised(faults) and not case.problem.is_svm)
+    return set(faults) == {"finite"} or (raised and not case.problem.is_svm)
 
 
-def _sign(item: str, told: str) -> str:
+def _sign(item: str, trajectory: Trajectory) -> str:
     """The item whose sentence a fault breaks: a run that ended by an error has not made its iterations."""
-    if item == "stop reason" and told.startswith(INCOHERENT):
-        return COHERENCE
-    return "length" if item == "stop reason" and told.startswith(ERROR_RAISED) else item
+    if item != "stop reason" or not trajectory.raised:
+        return item
+    return COHERENCE if trajectory.raised.kind == INCOHERENT else "length"
 
 
 def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:

@@ -6,26 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sstep_verify.made import RAISED
 from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.solver import Declaration
-from sstep_verify.trajectory import Asked, Trajectory
+from sstep_verify.trajectory import RAISED, Asked, Trajectory
 
 OWN = ("tolerance", "stagnation")
 """Reasons for stopping that are a solver's own rule."""
 
 STOPS = ("iterations", "observer", *OWN)
 """Reasons for stopping, see `Trajectory.stopped`."""
-
-
-ERROR_RAISED = f"the solver {RAISED} "
-"""Begins what is told of a run that ended by an error."""
-
-COHERENCE = "coherence"
-"""Stands for the item `stop reason` where that is the error."""
-
-INCOHERENT = f"{ERROR_RAISED}IncoherenceError"
-"""Begins what is told of a run that the ranks ended, because they no longer held the same a."""
 
 
 def _length(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
@@ -91,16 +80,21 @@ def _type(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str
     return f"a is held in {found}, which cannot hold the declared {declaration.precision}"
 
 
-def _finite(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    arrays = {"a": trajectory.alphas, **trajectory.state}
-    for name, array in arrays.items():
+def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
+    """The first value that is not finite: of what, at which iteration (-1: none is recorded), which."""
+    for name, array in {"a": trajectory.alphas, **trajectory.state}.items():
         values = np.asarray(array)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             place = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
             row = min(place[0], len(trajectory.iterations) - 1) if place else 0
-            where = f" at iteration {int(trajectory.iterations[row])}" if row >= 0 else ""
-            return f"{name} is not finite, first{where}: {values[place]}"
-    return ""
+            return name, int(trajectory.iterations[row]) if row >= 0 else -1, values[place]
+    return None
+
+
+def _finite(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+    name, iteration, value = not_finite(trajectory) or ("", -1, 0.0)
+    where = f" at iteration {iteration}" if iteration >= 0 else ""
+    return f"{name} is not finite, first{where}: {value}" if name else ""
 
 
 def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
@@ -111,8 +105,8 @@ def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     told, made = trajectory.stopped, trajectory.length
-    if str(told).startswith(RAISED):
-        return f"the solver {told}"  # begins with ERROR_RAISED
+    if trajectory.raised:
+        return f"the solver {RAISED} {trajectory.raised.words}"
     if told not in STOPS:
         return f"the reason for stopping, {told!r}, is none of {', '.join(STOPS)}"
     if asked.ended is not None and (told, made) != ("observer", asked.ended):

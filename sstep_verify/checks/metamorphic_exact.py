@@ -30,7 +30,7 @@ from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
@@ -169,6 +169,9 @@ def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
 
 def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison]) -> Verdict:
     wrong = [item for item in outcomes if item.note]
+    # The steps of a run that goes on from another are none of a plain run's.
+    plain = wrong and all(item.relation != "restart" for item in wrong)
+    until = Window(0, wrong[0].first if plain else 0)
     told = [f"{item.relation} ({item.claim}) {item.note}".rstrip() for item in wrong or outcomes]
     largest = max((item.difference for item in wrong), default=0.0)
     return record(
@@ -180,6 +183,7 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison
             largest,
             largest,
             0.0,
+            until,
         ),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),

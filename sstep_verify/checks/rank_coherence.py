@@ -15,7 +15,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -132,7 +132,7 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
     if len(digests) != ranks:
         off = abs(ranks - len(digests))
         what = f"{len(digests)} ranks gave a digest at iteration {iteration}, {ranks} are declared: off by"
-        return Finding(what, off, off, 0.0)
+        return Finding(what, off, off, 0.0, Window(0, iteration))
     own = fingerprint(trajectory.at(iteration))
     differ = [rank for rank, digest in enumerate(digests) if digest != own]
     named = f" (ranks {', '.join(map(str, differ))})" if differ else ""
@@ -140,7 +140,7 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
         f"{case.declaration.name} on {ranks} ranks at iteration {iteration}: ranks whose a has other bits "
         f"than the recorded one{named}"
     )
-    return Finding(what, len(differ), len(differ), 0.0)
+    return Finding(what, len(differ), len(differ), 0.0, Window(0, iteration))
 
 
 DECLARED = Check(

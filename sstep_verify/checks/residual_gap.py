@@ -18,7 +18,7 @@ from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
@@ -200,7 +200,8 @@ def _finding(
         f"{name} carried by {case.declaration.name} at iteration {int(trajectory.iterations[place])}, "
         f"entry {next(k for k, one in enumerate(entries) if one is worst)}: distance from the true one"
     )
-    return Finding(what, worst.lower, worst.upper, worst.bound)
+    until = Window(0, int(trajectory.iterations[place]))
+    return Finding(what, worst.lower, worst.upper, worst.bound, until)
 
 
 DECLARED = Check(

@@ -20,7 +20,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.chain import broken_chain, not_numbers
@@ -72,12 +72,11 @@ def _judge_run(
     case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
 ) -> Verdict:
     units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
-    broken, signs = broken_chain(case, trajectory)
-    if broken:
+    if broken := broken_chain(case, trajectory):
         return verdict_on(
-            CHECK, case, s, Status.FAIL, Finding(broken, math.inf, math.inf, 0.0), f"{broken}.",
+            CHECK, case, s, Status.FAIL, broken, f"{broken.what}.",
             units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
-            signs=signs,
+            signs=broken.signs,
         )  # fmt: skip
     judged = judges[0].run(trajectory)
     findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
@@ -99,6 +98,8 @@ def _judge_run(
         )  # fmt: skip
     found = decisive(findings)
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
+    if wrong := judged.first_wrong:
+        found = replace(found, window=Window(wrong.iteration, wrong.iteration + 1))
     at_fault = corrections(case, trajectory, judged)
     first = _first_wrong(case, trajectory, judged, judges[0])
     factors = off_by_a_factor(judged.tally, of_svm=case.problem.is_svm)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.loop.messages import Step, heard_by
-from sstep_verify.campaign.verdicts.minimal.example import SMALLER
+from sstep_verify.campaign.summary.summary import telling
 from sstep_verify.checks import box, contract, message_count, rank_coherence, step_replay
 from sstep_verify.specification import names_a_part
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import PLACE, Status, Verdict
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -29,7 +28,14 @@ class Said:
     s: int
     status: Status
     sentences: tuple[str, ...]
-    reason: str
+    place: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Said:
+        """Of a verdict, with the iterations between which it names a wrong step."""
+        begin, end = cast(list, verdict.evidence.get(PLACE, (0, 0)))
+        named = (begin, end) if end else None
+        return cls(verdict.check, verdict.s, verdict.status, verdict.sentences, named)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class CaseFound:
         Name of the folder with its runs; empty if there is none.
     seconds : float
         Time until it was known to fail, or had been judged; without the search of a smaller problem.
+    telling : Said, optional
+        The verdict that gives a failed case its reason.
+    smaller : str
+        Size of the smaller problem that fails alike; empty if none was found.
     """
 
     id: str
@@ -61,24 +71,13 @@ class CaseFound:
     error: str = ""
     runs: str = ""
     seconds: float = 0.0
+    telling: Said | None = None
+    smaller: str = ""
 
     @property
     def part_named(self) -> bool:
         """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
         return self.telling is not None and names_a_part(self.telling.sentences)
-
-    @property
-    def smaller(self) -> str:
-        """Size of the smaller problem that fails alike, as the reason tells it; empty if none was found."""
-        found = re.search(rf"{SMALLER}([^;.]+)", self.reason)
-        return found[1] if found else ""
-
-    @property
-    def telling(self) -> Said | None:
-        """The verdict that gives a failed case its reason."""
-        failed = (one for one in self.said if one.status is Status.FAIL)
-        starts = ((one, f"{one.check}, s = {one.s}: ") for one in failed)
-        return next((one for one, start in starts if self.reason.startswith(start)), None)
 
 
 PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
@@ -147,15 +146,15 @@ def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) ->
             errors.append(message.error)
             continue
         short = outcome.too_few and outcome.case.status == Status.PASS
+        failed = [one for one in outcome.verdicts if one.status is Status.FAIL]
         found = CaseFound(
             spec.id,
             Status.INCONCLUSIVE if short else outcome.case.status,
             "; ".join(outcome.too_few) if short else outcome.case.reason,
-            tuple(
-                Said(each.check, each.s, each.status, each.sentences, each.reason)
-                for each in outcome.verdicts
-            ),
+            tuple(map(Said.of, outcome.verdicts)),
             runs=outcome.runs.removeprefix(REPLAY),
+            telling=Said.of(telling(failed)) if failed else None,
+            smaller=outcome.smaller,
         )
     error = errors[0].strip().splitlines()[-1] if errors else ""
     return replace(found, error=error, seconds=ends[0] - begin)

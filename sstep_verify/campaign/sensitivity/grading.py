@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from sstep_verify.campaign.sensitivity.cases import CaseFound, Said
@@ -15,28 +14,6 @@ from sstep_verify.verdict import Status
 LONGEST = 300
 """Characters of a reason that are kept."""
 
-STEP = re.compile(r"the first is step (\d+)|^\d+ of \d+ steps [^;]*; step (\d+)")
-WINDOW = re.compile(r"window of iterations (\d+)\.\.(\d+)")
-CONTINUED = "continued from a at iteration"
-"""Said of a run that goes on from another: its steps are none of a plain run's."""
-
-UP_TO = re.compile(r"(?:at|after) iteration (\d+)")
-"""How reasons name a step; a window; a state that all steps until then have a part in."""
-
-
-def named_steps(reason: str, length: int) -> slice | None:
-    """Steps that a reason names, counted from 0; None where it names none."""
-    if CONTINUED in reason:
-        return None
-    if found := STEP.search(reason):
-        step = int(found[1] or found[2]) - 1
-        return slice(step, step + 1)
-    if found := WINDOW.search(reason):
-        return slice(int(found[1]) - 1, int(found[2]))
-    if found := UP_TO.search(reason):
-        return slice(0, min(int(found[1]), length))
-    return None
-
 
 def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: int) -> bool:
     """Whether a mistake that acts in this place does so in one of the steps that the verdict names.
@@ -44,8 +21,7 @@ def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: 
     A verdict on a whole run names none, and so no wrong one.
     """
     mask = PLACES[acts][1](stream.blocks(start, start + length), said.s, start)
-    steps = named_steps(said.reason, length)
-    return steps is None or bool(mask[steps].any())
+    return said.place is None or bool(mask[slice(*said.place)].any())
 
 
 def graded(

@@ -71,7 +71,7 @@ class StabilityKind(Kind):
             verdicts,
             planned_cases=len(ids),
             steps=_steps(work, runs),
-            too_few=[*_too_few(work, verdicts), *unfinished],
+            too_few={"": [*_too_few(work, verdicts), *unfinished]},
             state=state,
         )
         return Assembled(

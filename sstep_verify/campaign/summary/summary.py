@@ -6,7 +6,7 @@ headline never says more than that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.loop.messages import REFUSED
@@ -85,7 +85,7 @@ def summarise(
     *,
     planned_cases: int,
     steps: int,
-    too_few: Sequence[str],
+    too_few: Mapping[str, Sequence[str]],
     state: State,
 ) -> Summary:
     """Sum up a campaign.
@@ -100,8 +100,9 @@ def summarise(
         Cases the campaign has.
     steps : int
         Iterations made by all runs whose s the campaign speaks of.
-    too_few : sequence of str
-        Lines on checks and runs with fewer executed comparisons than their minimum.
+    too_few : mapping of str to sequence of str
+        Lines on checks and runs with fewer executed comparisons than their minimum, by case; those of none
+        under an empty id.
     state : State
         Errors, and whether the campaign was stopped early.
 
@@ -110,7 +111,7 @@ def summarise(
     Summary
     """
     met = meet(definition.expected, cases, verdicts, state)
-    incomplete = [line for line in too_few if not any(f", {case}, s = " in line for case in met.cases)]
+    incomplete = [line for case, lines in too_few.items() if case not in met.cases for line in lines]
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in met.cases])
     missing = planned_cases - len(cases)
     unfinished = f"{missing} of {planned_cases} problem{'s' * (planned_cases > 1)} not finished"

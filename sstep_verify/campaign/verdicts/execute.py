@@ -54,12 +54,15 @@ class CaseOutcome:
         Lines on checks and runs with fewer executed comparisons than their minimum.
     runs : str
         Where all its runs are kept, as in the replay commands of verdicts; empty if nowhere.
+    smaller : str
+        Size of a smaller problem that fails alike; empty if none was found.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
     runs: str = ""
+    smaller: str = ""
 
 
 def execute_group(
@@ -146,10 +149,11 @@ def _execute_case(
         asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
         verdicts += _checked(check, asked, made, oracle, solvers[""], artefacts, failures)
     verdicts += left_out(case, ids, family.minimum_windows)
-    status, reason = roll_up(verdicts)
+    (status, reason), smaller = roll_up(verdicts), ""
     if status is Status.FAIL and family.shrink and not family.is_vector:
         tell(case.id, 1.0, SHRINKING)
-        reason += _smaller(spec, case, solvers, verdicts, artefacts)
+        smaller, told = _smaller(spec, case, solvers, verdicts, artefacts)
+        reason += f" {told}" * bool(told)
     if status is Status.VACUOUS:
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
     sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
@@ -179,7 +183,7 @@ def _execute_case(
     )
     short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
     runs = keep_runs(case, made.trajectories, kept) if kept else ""
-    return CaseOutcome(outcome, tuple(verdicts), short, runs)
+    return CaseOutcome(outcome, tuple(verdicts), short, runs, smaller)
 
 
 def _told(verdicts: list[Verdict]) -> bool:
@@ -242,14 +246,13 @@ def _smaller(
     solvers: dict[str, Solver],
     verdicts: list[Verdict],
     artefacts: Path | None,
-) -> str:
-    """What is told of a smaller problem that fails alike; the verdicts stay as they are."""
+) -> tuple[str, str]:
+    """A smaller problem that fails alike: its size, what is told of it; the verdicts stay as they are."""
     failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
     kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
     if kept is not None and not kept.is_dir():
         kept = None
-    told = example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
-    return f" {told}" if told else ""
+    return example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
 
 
 def _remarks(solver: Solver) -> dict[str, object]:

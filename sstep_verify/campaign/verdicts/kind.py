@@ -107,7 +107,7 @@ class Verdicts(Kind):
             verdicts,
             planned_cases=sum(len(unit.keys) for unit in units),
             steps=sum(run.iterations for case in cases for run in case.runs),
-            too_few=short,
+            too_few={outcome.case.id: outcome.too_few for outcome in state.outcomes},
             state=state,
         )
         summary = replace(summary, power=_power(plan, verdicts))

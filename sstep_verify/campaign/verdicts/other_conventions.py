@@ -128,7 +128,7 @@ def _right_with(
         other_case = replace(case, declaration=declared, stream=stream, diagnose=False)
         tried = with_draws(other_case, changed.values())
         if tried and all(one.status is Status.PASS for one in check.judge(tried, changed, oracle)):
-            if isinstance(other.scale, str) and words.startswith("scale") and other.of(problem).exact:
+            if isinstance(other.scale, str) and other.scale != own.scale and other.of(problem).exact:
                 factor = float(other.of(problem).factor)
                 words += (
                     f" (or, as a power of two, scale = {factor!r} with that value under [fixed]: then "

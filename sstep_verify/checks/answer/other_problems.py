@@ -103,11 +103,11 @@ def other_kernel(answer: Answer) -> Iterator[Reading]:
             "1/(2*sigma^2)": 1 / s / s / 2, "1/(2*sigma)": 1 / s / 2, "sigma/n": s / problem.features,
             "1/n": 1.0 / problem.features,
         }  # fmt: skip
-        tried = {f"sigma = {name} = {one:.6g}": one for name, one in widths.items() if one != s}
-        for told, width in tried.items():
+        for name, width in widths.items():
             with suppress(InputError):
-                sign = SIGMA if told.startswith(("sigma = 2*", "sigma = sigma/2")) else ""
-                yield _of_kernel(answer, RBFKernel(width), told, sign)
+                sign = SIGMA if name in ("2*sigma", "sigma/2") else ""
+                if width != s:
+                    yield _of_kernel(answer, RBFKernel(width), f"sigma = {name} = {width:.6g}", sign)
     elif isinstance(kernel, PolynomialKernel):
         for degree in {kernel.degree - 1, kernel.degree + 1}:
             with suppress(InputError):

@@ -18,20 +18,21 @@ ROWS_LOOKED_AT = 64
 
 @dataclass(frozen=True)
 class BitComparison:
-    """Two runs that must agree: recorded iterations compared, largest difference, what is wrong."""
+    """Two runs that must agree: recorded iterations compared, largest difference, what is wrong, where."""
 
     relation: str
     claim: str
     compared: int
     difference: float
     note: str = ""
+    first: int = 0
 
 
 def compare_bits(
     relation: str, claim: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
 ) -> BitComparison:
     """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
-    largest, note = 0.0, ""
+    largest, note, first = 0.0, "", 0
     for iteration, state in zip(iterations.tolist(), states, strict=True):
         expected = original.at(iteration)
         if np.array_equal(expected, state, equal_nan=True):
@@ -42,11 +43,12 @@ def compare_bits(
         difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
         place = int(np.argmax(difference))
         largest = max(largest, float(difference[place]))
+        first = first or iteration
         note = note or (
             f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!s} "
             f"and, mapped back, {state[place]!s}; {np.count_nonzero(difference)} coordinates differ"
         )
-    return BitComparison(relation, claim, len(states) - 1, largest, note)
+    return BitComparison(relation, claim, len(states) - 1, largest, note, first)
 
 
 def inside_box(case: Case, trajectory: Trajectory) -> bool:

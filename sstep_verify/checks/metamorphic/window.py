@@ -102,15 +102,15 @@ class ExactWindow:
             f"{relation.name} ({relation.claim}): the two ends of the window of iterations "
             f"{self._window.begin + 1}..{self._window.end}{where}"
         )
-        finding = Finding(what, float(low[worst]), float(high[worst]), float(allowed[worst]))
+        compared = float(low[worst]), float(high[worst]), float(allowed[worst])
         outside = np.ones(problem.samples, dtype=bool)
         outside[places] = False
         if not np.array_equal(state[outside], self._end[outside]):
             moved = int(np.flatnonzero(outside & (state != self._end))[0])
             what += f": coordinate {moved}, not drawn, is {self._end[moved]!r} and {state[moved]!r}"
-            finding = Finding(what, math.inf, math.inf, 0.0)
+            compared = math.inf, math.inf, 0.0
         most = int(np.argmax(ratios(self._effect, allowed)))
-        return Pair(finding, float(self._effect[most]), float(allowed[most]))
+        return Pair(Finding(what, *compared, self._window), float(self._effect[most]), float(allowed[most]))
 
     def _difference(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Interval of the distance of the two ends: per distinct coordinate, or in the M-norm."""

@@ -9,7 +9,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.uncertain import MOST, mostly_uncertain
 from sstep_verify.specification import of_verdict
-from sstep_verify.verdict import SEEN, Status, Term, Verdict
+from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
 
 
 def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
@@ -72,7 +72,7 @@ def verdict_on(
     status : Status
         What was decided.
     finding : Finding
-        The comparison that decided it, for ratio, measured and bound.
+        The comparison that decided it, for ratio, measured and bound; its window is the place of a FAIL.
     reason : str
         Why; of a FAIL the sentences that it breaks are added.
     units : str
@@ -96,6 +96,8 @@ def verdict_on(
     if most:
         reason = f"{reason} Most of the bound is {' and '.join(most)}."
         evidence = {**(evidence or {}), MOST: most}
+    if status is Status.FAIL and finding.window.end:
+        evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
     sentences = of_verdict(check, case.problem.loss.task, signs if status is Status.FAIL else ())
     if status is Status.FAIL and sentences:
         joined = f"; {'and' if each else 'or'} ".join(one.words for one in sentences)

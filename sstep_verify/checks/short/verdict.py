@@ -193,7 +193,7 @@ def verdict_of(
         case,
         s,
         status,
-        finding,
+        replace(finding, window=Window(0, 0)),  # Of a whole run, whose steps it does not tell apart.
         reason,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(points),

@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
 
 
-def broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ...]]:
-    """How the log fails to lead to what was recorded, and the signs of it; empty where it does."""
+def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
+    """How the log fails to lead to what was recorded, with the signs of it; None where it does."""
     log, block = trajectory.log, case.stream.block
     if log is None:
-        return "the run was asked for its step log and declares to keep one, but left none", (
-            "no step log",
-        )
+        words = "the run was asked for its step log and declares to keep one, but left none"
+        return wrong(words, signs=("no step log",))
     if log.shape != (trajectory.length, block):
         words = (
             f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
         )
-        return words, ("no step log",)
+        return wrong(words, signs=("no step log",))
     alpha = np.array(trajectory.alphas[0])
     position = 0
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
@@ -31,7 +31,7 @@ def broken_chain(case: Case, trajectory: Trajectory) -> tuple[str, tuple[str, ..
         position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
             return _broken_at(iteration, alpha, recorded, draws, log)
-    return "", ()
+    return None
 
 
 def not_numbers(log: np.ndarray) -> str:
@@ -48,7 +48,7 @@ def not_numbers(log: np.ndarray) -> str:
 
 def _broken_at(
     iteration: int, alpha: np.ndarray, recorded: np.ndarray, draws: np.ndarray, log: np.ndarray
-) -> tuple[str, tuple[str, ...]]:
+) -> Finding:
     """What is told of the first recorded a that the log does not lead to, and the signs of it."""
     places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
     undrawn = places[~np.isin(places, draws)]
@@ -57,8 +57,10 @@ def _broken_at(
         f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
         f"the run recorded {float(recorded[place])!r} there"
     )
+    signs: tuple[str, ...] = ("step log",)
+    told = "it was not stored as logged"
     if undrawn.size:
-        return f"{words}: no step since the a before drew it", (STREAM, WRITE_BACK)
-    if np.isnan(alpha[place]):
-        return f"{words}: {not_numbers(log)}", ("no step log",)
-    return f"{words}: it was not stored as logged", ("step log",)
+        told, signs = "no step since the a before drew it", (STREAM, WRITE_BACK)
+    elif np.isnan(alpha[place]):
+        told, signs = not_numbers(log), ("no step log",)
+    return wrong(f"{words}: {told}", window=Window(0, iteration), signs=signs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, ratios
+from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.checks.steps.found import JudgedRun
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.tally import EVENTS, NAMES
@@ -144,7 +144,8 @@ def _exact(
         else:
             lower, upper = oracle.residual(case.problem, after, drawn[0], bits)
         place = int(np.argmax(ratios(upper, bounds)))
-        finding = Finding(what, float(lower[place]), float(upper[place]), float(bounds[place]))
+        step = Window(iteration, iteration + 1)
+        finding = Finding(what, float(lower[place]), float(upper[place]), float(bounds[place]), step)
         # The radius must be small beside the bound, or the ratio is that of the radius.
         if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
             return finding

@@ -62,10 +62,10 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
     from sstep_verify.checks.answer.told import ALONE
     from sstep_verify.checks.contract import CHECK as CONTRACT
-    from sstep_verify.checks.contract_items import ERROR_RAISED
+    from sstep_verify.trajectory import RAISED
 
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
-        yield filled(f"{NOT_COMPARED[ERROR_RAISED in verdict['reason']]}.")
+        yield filled(f"{NOT_COMPARED[RAISED in verdict['evidence']]}.")
         yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
         return
     means = MEANS | (OF_A_VECTOR if verdict["evidence"].get(ALONE) else {})

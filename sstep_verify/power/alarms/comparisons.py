@@ -14,7 +14,7 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError
-from sstep_verify.made import RAISED, make_run
+from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.parallel.packet import WindowError
 from sstep_verify.power.alarms.lengths import longest_sum
@@ -32,10 +32,8 @@ LARGEST = 1e300
 
 NO_RUN = (InputError, InvalidInputError, WindowError, np.linalg.LinAlgError)
 """What a correct solver may raise: a block system that is singular in its precision, an input beyond it."""
-
-
-BROKEN_DOWN = tuple(f"{RAISED} {error.__name__}" for error in NO_RUN)
-"""How runs begin to say that they raised one of these."""
+BROKEN_DOWN = {error.__name__ for error in NO_RUN}
+"""Their names, as `Trajectory.raised` has them."""
 
 
 @dataclass(frozen=True)
@@ -185,8 +183,8 @@ def told_of(
     def make(wanted: Iterable[Mapping[str, RunRequest]]) -> bool:
         try:
             for key, request in merge_requests(wanted).items():
-                runs[key] = make_run(solver, request)
-                if runs[key].stopped.startswith(BROKEN_DOWN):
+                made = runs[key] = make_run(solver, request)
+                if made.raised and made.raised.kind in BROKEN_DOWN:
                     return False
         except NO_RUN:
             return False

@@ -70,7 +70,7 @@ def of_ranks(error: RankError) -> Exception:
     """What an error of ranks says of a run: see `DistributedSolver.run`."""
     kind, message, _ = error.failures[error.ranks[0]]
     if kind in (IncoherenceError.__name__, DivergedError.__name__):
-        return RunError(f"{kind}: {message}")
+        return RunError(message, kind)
     for passed in (InputError, MemoryError):
         if kind == passed.__name__:
             return passed(message)

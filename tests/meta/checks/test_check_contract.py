@@ -240,12 +240,26 @@ def test_overflow_that_a_correct_run_may_have_is_vacuous():
 
 def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_sentence():
     def ended(run):
-        raise RunError("IncoherenceError: after window 3 rank 1 holds another dual vector than most")
+        raise RunError("after window 3 rank 1 holds another dual vector than most", "IncoherenceError")
 
     verdict = verdict_of(ended)
     assert verdict.status is Status.FAIL
     assert "rank 1 holds another dual vector" in verdict.reason
     assert verdict.sentences == ("S-6.3",)
+    kind, message = verdict.evidence["raised"][run_key(S)]
+    assert (kind, message) == (
+        "IncoherenceError",
+        "after window 3 rank 1 holds another dual vector than most",
+    )
+
+
+def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
+    def ended(run):
+        raise RunError("IncoherenceError: so say only the words")
+
+    verdict = verdict_of(ended)
+    assert verdict.evidence["raised"][run_key(S)] == ["", "IncoherenceError: so say only the words"]
+    assert verdict.sentences == ("S-2.3",)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def _summary(statuses, tolerated=(), **changes):
     cases = [_case(status, str(place)) for place, status in enumerate(statuses)]
     verdicts = [_verdict(status, case=str(place)) for place, status in enumerate(statuses)]
     arguments = {
-        "planned_cases": len(cases), "steps": 0, "too_few": [], "state": State(),
+        "planned_cases": len(cases), "steps": 0, "too_few": {}, "state": State(),
     }  # fmt: skip
     definition = Definition("n", "t", "d", (), tolerated_vacuous=tolerated)
     return summarise(definition, cases, verdicts, **{**arguments, **changes})
@@ -93,7 +93,7 @@ def test_a_case_without_verdicts_is_not_right():
         ([Status.PASS, Status.VACUOUS], {"tolerated": ("0",)}, 3),
         ([Status.INCONCLUSIVE, Status.PASS], {}, 3),
         ([Status.FAIL, Status.INCONCLUSIVE], {}, 1),
-        ([Status.PASS], {"too_few": ["x"]}, 3),
+        ([Status.PASS], {"too_few": {"": ["x"]}}, 3),
         ([Status.PASS], {"planned_cases": 2}, 3),
         ([Status.PASS], {"planned_cases": 2, "state": State(interrupted=True)}, 130),
         ([Status.FAIL], {"state": _erred(INTERNAL)}, 4),
@@ -111,7 +111,7 @@ def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_th
     assert refused.endswith("; incomplete: not judged: x (1 of 1 problem not finished)")
     refused = _summary([Status.PASS], planned_cases=5, state=_erred(REFUSED)).sentence
     assert refused.endswith("; incomplete: not judged: x (4 of 5 problems not finished)")
-    few = _summary([Status.PASS], planned_cases=2, too_few=["0 made, 1 needed"] * 2).sentence
+    few = _summary([Status.PASS], planned_cases=2, too_few={"a": ["0 made, 1 needed"] * 2}).sentence
     assert few.endswith("; incomplete: 0 made, 1 needed (and 2 other reasons)")
     assert _summary([Status.PASS], planned_cases=2).sentence.endswith(
         "incomplete: 1 of 2 problems not finished"
@@ -121,7 +121,7 @@ def test_what_makes_a_run_incomplete_is_told_once_with_how_many_other_reasons_th
 def _summed(cases, verdicts, definition=None, steps=0):
     return summarise(
         definition or Definition("n", "t", "d", ()), cases, verdicts, planned_cases=len(cases), steps=steps,
-        too_few=[], state=State(),
+        too_few={}, state=State(),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 from reporting.test_reporting_documents import verdict
 
 from sstep_verify.cli.telling.plain_words import MEANS, WIDTH, WORDS, glossary, in_short
+from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Status
 
 
@@ -20,14 +21,15 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
 
 
 @pytest.mark.parametrize(
-    ("reason", "words"),
+    ("evidence", "words"),
     [
-        ("run s=1: the solver raised ValueError: no", "ended with an error before its run was made"),
-        ("run s=1: 3 of 4 iterations were made", "is not what was asked for"),
+        ({RAISED: {"s=1": ["ValueError", "no"]}}, "ended with an error before its run was made"),
+        ({}, "is not what was asked for"),
     ],
 )
-def test_of_a_broken_contract_no_rounding_is_told(reason, words):
-    told = verdict("a/b", Status.FAIL, check="contract", reason=reason).as_dict()
+def test_of_a_broken_contract_no_rounding_is_told(evidence, words):
+    reason = "run s=1: the solver raised what it was not asked for"
+    told = verdict("a/b", Status.FAIL, check="contract", reason=reason, evidence=evidence).as_dict()
     lines = "\n".join(in_short(told, "A run is what was asked for."))
     assert words in lines
     assert "than any correct implementation" not in lines

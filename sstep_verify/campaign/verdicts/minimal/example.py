@@ -26,9 +26,6 @@ from sstep_verify.verdict import Verdict
 FOLDER, PARTIAL = "minimal", ".minimal.partial"
 """Folder of the example in that of the artefact, and its name while it is written."""
 
-SMALLER = "A smaller problem fails alike: "
-"""What stands before the size of the example, where one is told of."""
-
 GRACE = 10.0
 """Seconds beside the budget after which a search that hangs is ended; a program's own time limits too."""
 
@@ -40,7 +37,7 @@ def example_of(
     seconds: float,
     artefact: Path | None,
     name: str,
-) -> str:
+) -> tuple[str, str]:
     """Look for a smaller problem that fails alike, and write it into the folder of the artefact.
 
     The search works in a process of its own, so that a solver that hangs or dies there ends nothing else.
@@ -62,8 +59,9 @@ def example_of(
 
     Returns
     -------
-    str
-        What was found, for the reason of the case; empty where nothing smaller was.
+    pair of str
+        Size of what was found, and the sentence on it for the reason of the case; both empty where nothing
+        smaller was.
     """
     solver = solvers[""]
     limit = seconds + GRACE
@@ -87,7 +85,7 @@ def example_of(
             shutil.rmtree(artefact / PARTIAL, ignore_errors=True)
 
 
-def _heard(reader: int, limit: float) -> str:
+def _heard(reader: int, limit: float) -> tuple[str, str]:
     """What the search says before its time is over."""
     told, deadline = b"", time.monotonic() + limit
     while select.select([reader], [], [], max(deadline - time.monotonic(), 0.0))[0]:
@@ -95,9 +93,10 @@ def _heard(reader: int, limit: float) -> str:
             break
         told += part
     try:
-        return str(json.loads(told))
-    except ValueError:
-        return ""  # It was ended, or died: the failure stands as it is.
+        size, sentence = json.loads(told)
+        return str(size), str(sentence)
+    except (TypeError, ValueError):
+        return "", ""  # It was ended, or died: the failure stands as it is.
 
 
 def _search_and_end(tries: Tries, artefact: Path | None, name: str, writer: int) -> None:
@@ -111,21 +110,22 @@ def _search_and_end(tries: Tries, artefact: Path | None, name: str, writer: int)
         os._exit(0)
 
 
-def _told(tries: Tries, artefact: Path | None, name: str) -> str:
+def _told(tries: Tries, artefact: Path | None, name: str) -> tuple[str, str]:
     begin = whole(tries.case, tries.verdict.s)
     try:
         if not tries(begin):  # It began elsewhere in the stream, or was ended by what watched it.
-            return ""
+            return "", ""
     except OutOfTimeError:
-        return ""
+        return "", ""
     best = smallest(begin, tries)
     if best == begin or tries.found is None:
-        return ""
-    words = f"{SMALLER}{best.words}"
+        return "", ""
+    words = f"A smaller problem fails alike: {best.words}"
     if artefact is None:
-        return f"{words}."
+        return best.words, f"{words}."
     _write(tries, best, tries.found, artefact, name)
-    return f"{words}; it stands in the folder {FOLDER} of the artefact, with what runs it in README.txt."
+    where = f"it stands in the folder {FOLDER} of the artefact, with what runs it in README.txt"
+    return best.words, f"{words}; {where}."
 
 
 def _write(tries: Tries, size: Size, found: Verdict, artefact: Path, name: str) -> None:

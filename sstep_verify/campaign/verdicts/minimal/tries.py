@@ -15,10 +15,11 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.made import RAISED, make_run
+from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Solver
+from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Status, Verdict
 
 WORDS = 4
@@ -30,11 +31,12 @@ def kind_of(verdict: Verdict) -> tuple[str, ...]:
 
     The likeliest comes first.
     """
-    found = re.search(rf"the solver {RAISED} (\w+): ([^;]*)", verdict.reason)
-    if found is None:
+    raised = verdict.evidence.get(RAISED)
+    if not isinstance(raised, dict):
         return verdict.sentences
-    told = re.sub(r"\S*/\S*|[\d.'\"]+", "", found[2]).split()[:WORDS]
-    return (" ".join([found[1], *told]),)
+    kind, message = next(iter(raised.values()))
+    words = re.sub(r"\S*/\S*|[\d.'\"]+", "", message).split()[:WORDS]
+    return (" ".join([kind, *words]),)
 
 
 def whole(case: Case, s: int) -> Size:
