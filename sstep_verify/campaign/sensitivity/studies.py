@@ -70,7 +70,7 @@ def _alarm_pieces(study: Study) -> list[Piece]:
 
 def per_second(group: str) -> float:
     """Runs of a group of the study of false alarms in a second, roughly."""
-    return 8.0 if group.startswith("design") else 80.0
+    return 25.0 if group.startswith("design") else 80.0
 
 
 def _limit_pieces(study: Study) -> list[Piece]:

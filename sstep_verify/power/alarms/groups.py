@@ -6,18 +6,16 @@ windows, swept and replayed exactly; some by every check there is.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.registry import CHECKS, checks_of
+from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.oracle.facade import Oracle
@@ -33,7 +31,6 @@ from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
 from sstep_verify.power.alarms.variants import (
     ENDS,
-    EVERY,
     LOGGING,
     RANKS,
     SERIAL,
@@ -41,14 +38,14 @@ from sstep_verify.power.alarms.variants import (
 )
 from sstep_verify.power.coverage.cases import planned
 from sstep_verify.power.coverage.design import design, drawn_row
-from sstep_verify.power.coverage.freedoms import CORE, CORES, declared_values, planned_values
+from sstep_verify.power.coverage.freedoms import CORES, declared_values, planned_values
 from sstep_verify.power.coverage.planted import planted
-from sstep_verify.power.coverage.requirements import asked
+from sstep_verify.power.coverage.wanted import STRIDE, numbers, wanted
 from sstep_verify.power.legal.draws import BY_VALUE, draw, one_of
 from sstep_verify.power.legal.orders import made_run
 from sstep_verify.power.legal.windows import case_of_window, finding, of_steps
 from sstep_verify.quantities import core
-from sstep_verify.scenarios.scenario import TASKS
+from sstep_verify.reporting.sensitivity.coverage import Cells
 from sstep_verify.verdict import Status
 
 EXACT = 1 / 8
@@ -57,11 +54,18 @@ EXACT = 1 / 8
 MIRRORED = 4
 """Of so many runs of the design one is made again with defects."""
 
+SIMPLE = {"data": "spread", "range": "near 1", "precision": "float64", "iterations": "whole windows"}
+"""What is wished of every other run of the design, for checks decide more of such runs."""
+
 LOOKED_INTO = 20
 """Of so many runs judged step by step one is looked at for what its bound is made of."""
 
 THREADS = (1, 2)
 """Threads of BLAS."""
+
+
+def _all(first: int, runs: int, cells: Cells) -> Iterable[int]:
+    return range(first, first + runs)
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,15 @@ class Group:
         Runs of a unit: some seconds.
     core : str
         Processor kind by which matrices are multiplied, one of `CORES`.
+    chosen : callable
+        ``chosen(first, runs, cells)`` is the numbers of the runs of a piece, one at a time.
     """
 
     judged: Callable[[np.random.Generator, int], Judged]
     share: float
     piece: int
     core: str = ""
+    chosen: Callable[[int, int, Cells], Iterable[int]] = _all
 
 
 @cache
@@ -153,18 +160,17 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
 
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
-    """A run of a row of the pairwise design, for every task and kernel in turn, by all checks."""
-    crossed, rows = list(product(TASKS, EVERY)), design()[0]
-    task, kernel = crossed[number % len(crossed)]
-    given = {"task": task, "kernel": kernel, "processor": os.environ.get(CORE, "")}
-    row, _ = drawn_row(generator, given, rows[number // len(crossed) % len(rows)])
+    """A run for a cell of the coverage table, judged by the cell's check; every other is a simple one."""
+    aim, rows = wanted(number), design()[0]
+    wish = rows[number % len(rows)] | (SIMPLE if number % 2 else {})
+    (task, kernel), row = aim.place.split(), drawn_row(generator, aim.left, wish)
     with np.errstate(all="ignore"):
         try:
             plan = planned(generator, row)
         except NO_RUN:
             return Judged("none", "", task, kernel, row["precision"], ())
         by_value = plan.drawn is not None and plan.drawn.order in BY_VALUE
-        names = [name for name in CHECKS if asked(name, row) and not (by_value and name == SAME_BITS)]
+        names = () if by_value and aim.check == SAME_BITS else (aim.check,)
         oracle = Oracle(plan.case.problem)
         told, _ = told_of(plan.case, plan.solver, checks_of((CONTRACT, *names)), oracle)
         refused = {}
@@ -185,6 +191,6 @@ GROUPS = {
     "ranks": Group(on_ranks, 0.06, 1000),
     "windows": Group(by_windows, 0.03, 400),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
-    **{f"design {core}".strip(): Group(of_a_design, 0.0, 100, core) for core in CORES},
+    **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core, numbers) for core in CORES},
 }
 """The groups, by name; the shares of those that have one add up to one."""

@@ -36,7 +36,7 @@ from sstep_verify.reporting.sensitivity.alarms import (
     Shares,
     VariantCount,
 )
-from sstep_verify.reporting.sensitivity.coverage import Cells
+from sstep_verify.reporting.sensitivity.coverage import CROSSED, Cells
 from sstep_verify.verdict import Status, worst
 
 CONFIDENCE = 0.95
@@ -67,13 +67,16 @@ def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
     seed : int
         Seed of the study.
     design : int
-        Runs of the design beside them, a third for each processor kind.
+        Runs for cells of the coverage table beside them, at most, for all processors, tasks and kernels.
     """
     found = []
     for name, group in GROUPS.items():
-        wanted = math.ceil(group.share * runs) if group.share else math.ceil(design / len(CORES))
+        wanted = math.ceil(group.share * runs)
         for first in range(0, wanted, group.piece):
             found.append(AlarmUnit(name, seed, first, min(group.piece, wanted - first)))
+        for place in range(len(CROSSED)) if design and not group.share else ():
+            most = math.ceil(design / len(CORES) / len(CROSSED))
+            found.append(AlarmUnit(name, seed, place * group.piece, most))
     return found
 
 
@@ -96,7 +99,7 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
     alarms: list[Alarm] = []
     ratios = defaultdict[tuple[str, str, str, str, bool], list[tuple[float, int]]](list)
     parts = defaultdict[tuple[str, str, str], dict[str, list[float]]](lambda: defaultdict(list))
-    for number in range(unit.first, unit.first + unit.runs):
+    for number in GROUPS[unit.group].chosen(unit.first, unit.runs, cells):
         one = AlarmUnit(unit.group, unit.seed, number, 1)
         judged = again(one)
         counts[judged.variant][_field(judged)] += 1

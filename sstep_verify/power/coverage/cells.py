@@ -9,7 +9,7 @@ from itertools import combinations, product
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.power.coverage.design import Pair, all_pairs, design
 from sstep_verify.power.coverage.freedoms import VALUES
-from sstep_verify.power.coverage.requirements import why_empty
+from sstep_verify.power.coverage.requirements import left_for
 from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
 from sstep_verify.reporting.sensitivity.coverage import (
     CROSSED,
@@ -62,9 +62,17 @@ def rows(cells: Cells) -> Iterator[CoverageRow]:
                 decided, ratio = cells.get(f"{check} {place}", {}).get(f"{name}={value}", (0, 0.0))
                 counts.append(decided)
                 largest = max(largest, ratio)
-                why = why_empty(check, {name: value, "task": task, "kernel": kernel}) if not decided else ""
+                why = "" if decided else left_for(check, {name: value, "task": task, "kernel": kernel})[1]
                 reasons |= {place: why} if why else {}
             yield CoverageRow(check, name, value, tuple(counts), largest, reasons)
+
+
+def _unplanted(table: Iterable[CoverageRow], tried: Iterable[str]) -> Iterator[str]:
+    """Checks and values of freedoms of which runs were decided, and none was made again with a defect."""
+    made = {(name.partition(":")[0], name.rpartition(", ")[2]) for name in tried}
+    for row in table:
+        if sum(row.decided) and (row.check, f"{row.freedom} = {row.value}") not in made:
+            yield f"{row.check}, {row.freedom} = {row.value or 'none'}"
 
 
 def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
@@ -85,4 +93,5 @@ def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
         unmet=tuple(told for pair in possible if (told := named(pair)) not in pairs),
         mirror=tuple(MirrorRow(name, made, refused[name]) for name, made in sorted(tried.items())),
         rows=table,
+        unplanted=tuple(_unplanted(table, tried)),
     )

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from sstep_verify.power.coverage.freedoms import VALUES
-from sstep_verify.power.coverage.rules import left_by
+from sstep_verify.power.coverage.rules import Values, left_by
 
 Value = tuple[str, str]
 Pair = tuple[Value, Value]
@@ -30,21 +30,15 @@ def pairs_of(row: Mapping[str, str]) -> Iterable[Pair]:
 
 
 def drawn_row(
-    generator: np.random.Generator, given: Mapping[str, str], wished: Mapping[str, str] | None = None
-) -> tuple[dict[str, str], str]:
-    """A row with some values given, the others as wished where the rules leave that, else drawn.
-
-    Or an empty row, and why there is none.
-    """
-    left, why = left_by(VALUES | {name: (value,) for name, value in given.items()})
-    if why:
-        return {}, why
+    generator: np.random.Generator, left: Values, wished: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """A row of values that are left by the rules: those wished where the others leave them, else drawn."""
     for name in generator.permutation(list(VALUES)).tolist():
         if len(left[name]) > 1:
             value = (wished or {}).get(name)
             place = left[name].index(value) if value in left[name] else generator.integers(len(left[name]))
-            left, why = left_by(left | {name: (left[name][int(place)],)})
-    return {name: value for name, (value,) in left.items()}, ""
+            left, _ = left_by(left | {name: (left[name][int(place)],)})
+    return {name: value for name, (value,) in left.items()}
 
 
 @cache
@@ -59,12 +53,13 @@ def design(seed: int = 0) -> tuple[tuple[dict[str, str], ...], dict[Pair, str]]:
     rows, apart = list[dict[str, str]](), dict[Pair, str]()
     while missing:
         pair = next(iter(missing))
-        tried = [drawn_row(generator, dict(pair)) for _ in range(TRIES)]
-        if tried[0][1]:
-            apart[pair] = tried[0][1]
+        left, why = left_by(VALUES | {name: (value,) for name, value in pair})
+        if why:
+            apart[pair] = why
             del missing[pair]
             continue
-        best = max((row for row, _ in tried), key=lambda row: sum(one in missing for one in pairs_of(row)))
+        tried = [drawn_row(generator, left) for _ in range(TRIES)]
+        best = max(tried, key=lambda row: sum(one in missing for one in pairs_of(row)))
         rows.append(best)
         for one in pairs_of(best):
             missing.pop(one, None)

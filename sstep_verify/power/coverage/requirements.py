@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.check import every_run
 from sstep_verify.power.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES
 from sstep_verify.power.coverage.rules import SVM, Values, left_by
-
-PRINTED = (
-    *("contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count"),
-)
-"""Checks that a campaign asks of a result that is known to a rounding only."""
 
 NOT_PRINTED = (
     *("step-replay", "window-replay", "metamorphic-exact", "metamorphic-bounded", "kernel-entries"),
     *("phases", "box", "optimum", "claim-honesty", "residual-gap"),
 )
-"""The others."""
+"""Checks that a campaign does not ask of a result that is known to a rounding only."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Requirement:
     checks : tuple of str
         Their ids.
     needs : dict of str to tuple of str
-        Values by freedom, all of them; of several requirements in `either` one is enough.
+        Values by freedom, all of them.
     why : str
         The reason, where it is not so.
     given : dict of str to tuple of str
@@ -45,7 +43,14 @@ def _but(name: str, *values: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(value for value in VALUES[name] if value not in values)}
 
 
+EXACT = tuple(check.id for check in CHECKS.values() if check.affordable is not every_run)
+"""Checks that replay runs exactly, as far as the case's limit goes."""
+
+ENDS = ("trajectory", "sstep-equals-classical", "metamorphic-bounded")
+"""Checks whose bounds start from a and follow a run from there."""
+
 REQUIRED = (
+    Requirement(EXACT, {"replay_limit": ("exact",)}, "replays exactly, and the case's limit is none"),
     Requirement(NOT_PRINTED, {"written": ("binary",), "scaled": (NO,)}, "a is known to a rounding only"),
     Requirement(("box",), {"task": SVM}, "K-RR has no box"),
     Requirement(("step-replay", "phases"), {"log": (YES,)}, "judges steps that are written down"),
@@ -55,30 +60,33 @@ REQUIRED = (
     Requirement(("message-count",), _but("exchange", ""), "counts are judged of a declared exchange"),
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
     Requirement(("residual-gap",), _but("state", ""), "judges what is carried"),
+    Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
+    Requirement(ENDS, {"state": ("", "weights")}, "a bound of a run is derived from a or weights alone"),
     Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
     Requirement(("claim-honesty",), _but("exchange", *OWN_EXCHANGES), "its plain runs claim nothing"),
+    Requirement(("claim-honesty",), _but("precision", "longdouble"), "an enclosure in float64 is wider"),
     Requirement(("sstep-equals-classical",), _but("s", "1"), "compares with s = 1"),
 )  # fmt: skip
 """All that is required."""
 
-EXPOSES = ({"panels": (YES,)}, {"blocks": (YES,)})
+EXPOSES = ("panels", "blocks")
 """What check kernel-entries needs, one of them."""
 
 
-def asked(check: str, row: dict[str, str]) -> bool:
-    """Whether a campaign asks a check of a solver like that."""
-    return check in PRINTED or (row["written"] == "binary" and row["scaled"] == NO)
-
-
-def why_empty(check: str, values: dict[str, str]) -> str:
-    """Why a check decides no run of some values of freedoms, or that there is none; empty if it may."""
+def left_for(check: str, values: Mapping[str, str]) -> tuple[Values, str]:
+    """What is left of every freedom of runs that a check may decide, some values given; or why of none."""
     left, why = left_by(VALUES | {name: (value,) for name, value in values.items()})
     for one in () if why else REQUIRED:
-        if check in one.checks and all(set(left[name]) <= set(known) for name, known in one.given.items()):
+        where = all(set(left[name]) <= set(known) for name, known in one.given.items())
+        if check in one.checks and where:
             kept = {name: tuple(x for x in left[name] if x in known) for name, known in one.needs.items()}
             left, why = left_by(left | kept)
             if why or not all(kept.values()):
-                return one.why
-    if not why and check == "kernel-entries" and all(left_by(left | one)[1] for one in EXPOSES):
-        return "judges entries that are exposed"
-    return why
+                return left, one.why
+    if why or check != "kernel-entries":
+        return left, why
+    for name in EXPOSES:
+        kept, clash = left_by(left | {name: (YES,)}) if YES in left[name] else (left, name)
+        if not clash:
+            return kept, ""
+    return left, "judges entries that are exposed"

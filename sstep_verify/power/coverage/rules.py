@@ -109,9 +109,9 @@ def left_by(values: Mapping[str, tuple[str, ...]]) -> tuple[Values, str]:
     while left != before:
         before = dict(left)
         for rule in RULES:
-            if set(left[rule.name]) <= set(rule.values):
+            if all(value in rule.values for value in left[rule.name]):
                 left[rule.other] = tuple(value for value in left[rule.other] if value in rule.left)
-            if not set(left[rule.other]) & set(rule.left):
+            if not any(value in rule.left for value in left[rule.other]):
                 left[rule.name] = tuple(value for value in left[rule.name] if value not in rule.values)
             if not (left[rule.name] and left[rule.other]):
                 return left, rule.why

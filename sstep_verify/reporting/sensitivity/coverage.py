@@ -86,6 +86,8 @@ class CoverageDocument:
         Runs made again with defects.
     rows : tuple of CoverageRow
         The table.
+    unplanted : tuple of str
+        Checks with values of freedoms of which runs were decided, and none was made again with a defect.
     """
 
     pairs: int
@@ -93,6 +95,7 @@ class CoverageDocument:
     unmet: tuple[str, ...]
     mirror: tuple[MirrorRow, ...]
     rows: tuple[CoverageRow, ...]
+    unplanted: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -155,6 +158,9 @@ class CoverageDocument:
             "Cells with fewer decided runs, and no reason": self.neither,
             "Pairs of freedoms that met in no decided run": list(self.unmet),
             "Planted defects that were not refused": self.missed,
+            "Checks and values of freedoms of which no run was made again with a defect": list(
+                self.unplanted
+            ),
         }
         head = (f"{self.sentence}.", "", "| of | | largest ratio |", "|---|---|---|", *ratios)
         lists = ["\n".join(("", f"## {name}", "", *(lines or ["none"]))) for name, lines in parts.items()]

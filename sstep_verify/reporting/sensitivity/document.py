@@ -54,10 +54,7 @@ class Sensitivity:
         if self.alarms:
             # Reports made before runs were crossed with freedoms count VACUOUS ones too.
             runs = "decided runs of correct solvers" if self.alarms.coverage else "correct runs"
-            yield (
-                f"{self.alarms.failed} false alarms in {self.alarms.judged:,} {runs} (at most "
-                f"{self.alarms.upper:.2g} of them, with 95 % confidence)"
-            )
+            yield f"{self.alarms.failed} false alarms in {self.alarms.judged:,} {runs}"
         if self.alarms and self.alarms.coverage:
             yield self.alarms.coverage.sentence
         if self.adversary and not (self.corpus or self.limits or self.alarms):

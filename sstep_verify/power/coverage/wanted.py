@@ -1,0 +1,100 @@
+"""Which runs the cells of the table still want: a number names a cell, and how often it was tried."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.power.coverage.cells import FREEDOMS
+from sstep_verify.power.coverage.freedoms import CORE, CORES, VALUES
+from sstep_verify.power.coverage.requirements import left_for
+from sstep_verify.power.coverage.rules import Values
+from sstep_verify.reporting.sensitivity.coverage import CROSSED, ENOUGH, Cells
+
+TRIES = 192
+"""Runs that are drawn for one cell on one processor, at most."""
+
+AIMS = tuple((check, name, value) for check, name in product(CHECKS, FREEDOMS) for value in VALUES[name])
+"""Cells of one task and kernel."""
+
+STRIDE = len(AIMS) * TRIES
+"""Numbers of the runs of one task and kernel."""
+
+
+class Wanted(NamedTuple):
+    """What a number asks for.
+
+    Parameters
+    ----------
+    check, place : str
+        The check that is to decide the run, and its task and kernel.
+    left : dict of str to tuple of str
+        What is left of each freedom of such a run.
+    why : str
+        Why there is no such run; empty if there is.
+    """
+
+    check: str
+    place: str
+    left: Values
+    why: str
+
+
+def wanted(number: int) -> Wanted:
+    """What the run of a number is for, on this processor."""
+    return _wanted(number // TRIES)
+
+
+@cache
+def _wanted(cell: int) -> Wanted:
+    place, (check, name, value) = CROSSED[cell // len(AIMS)], AIMS[cell % len(AIMS)]
+    task, kernel = place.split()
+    given = {"task": task, "kernel": kernel, "processor": os.environ.get(CORE, "")}
+    clash = given.get(name, value) != value
+    left, why = left_for(check, given | {name: value})
+    return Wanted(check, place, left, "another processor" if clash else why)
+
+
+def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
+    """Numbers of runs for cells of one task and kernel, as long as these lack decided ones.
+
+    Parameters
+    ----------
+    first : int
+        Number of the first cell's first run.
+    runs : int
+        How many, at most.
+    cells : dict
+        Decided runs, to which each run is added before the next number is asked for.
+    """
+    share, tried, place = -(-ENOUGH // len(CORES)), Counter[int](), CROSSED[first // STRIDE]
+    left = np.random.Generator(np.random.PCG64(first)).permutation(len(AIMS)).tolist()
+    while left and runs:
+        cell = min(left, key=tried.__getitem__)
+        enough = ENOUGH if _own(cell) else share
+        if (
+            tried[cell] == TRIES
+            or _decided(cells, place, cell) >= enough
+            or wanted(first + cell * TRIES).why
+        ):
+            left.remove(cell)
+            continue
+        yield first + cell * TRIES + tried[cell]
+        tried[cell], runs = tried[cell] + 1, runs - 1
+
+
+def _own(cell: int) -> bool:
+    """Whether runs of one processor alone count for a cell."""
+    return AIMS[cell][1] == "processor"
+
+
+def _decided(cells: Cells, place: str, cell: int) -> int:
+    check, name, value = AIMS[cell]
+    return cells.get(f"{check} {place}", {}).get(f"{name}={value}", (0, 0.0))[0]
