@@ -15,7 +15,7 @@ from plant import edited_source, plant
 from planted_ranks import PlantedSolver
 
 from sstep_verify.checks import claim_honesty, message_count, step_replay
-from sstep_verify.power.corpus.production_edits import edits, named
+from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -103,7 +103,7 @@ def statuses(check, case, tested):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_edit_of_each_kind_fails_where_the_unedited_solver_passes(kind):
     name, loss, kernel, parts, options = KINDS[kind]
-    edit = named(name)
+    (edit,) = (edit for edit in edits() if edit.name == name)
     assert edit.kind == kind
     case, tested = case_of(loss, kernel, parts, options)
     check = CHECKS.get(kind, step_replay)

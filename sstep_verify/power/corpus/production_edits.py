@@ -81,12 +81,6 @@ def edits() -> tuple[Edit, ...]:
     return tuple(found)
 
 
-def named(name: str) -> Edit:
-    """The edit of a name."""
-    (found,) = (edit for edit in edits() if edit.name == name)
-    return found
-
-
 def unedited() -> tuple[Edit, ...]:
     """Nothing planted, once for each case that an edit is judged on."""
     return tuple({one.case: one.unedited for one in edits()}.values())

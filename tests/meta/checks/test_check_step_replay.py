@@ -12,7 +12,7 @@ from judged import judged, small_case
 from plant import plant
 
 from sstep_verify.checks import step_replay
-from sstep_verify.power.corpus.production_edits import named
+from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -63,7 +63,8 @@ def case_of(seed=1, **parts):
 def planted(name, seed=1, change=None, **parts):
     """Verdicts on a small case with an edit of the catalogue planted."""
     case, tested = case_of(seed, **parts)
-    module, texts = named(name).planted
+    (edit,) = (edit for edit in edits() if edit.name == name)
+    module, texts = edit.planted
     with plant(module, texts):
         return judged(step_replay, case, tested, change)
 
