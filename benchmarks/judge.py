@@ -9,10 +9,8 @@ repeat. The kernel entries that the judge forms once for a data set and kernel s
 from __future__ import annotations
 
 import gc
-import json
-import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
@@ -20,13 +18,10 @@ import microseconds
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from sstep_verify import provenance
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.problems.data import datasets
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
@@ -121,34 +116,13 @@ def main() -> int:
     print("microseconds of processor time per iteration, medians; one BLAS thread")
     print(HEADER, flush=True)
     with threadpool_limits(1):
-        for name in chosen.only or microseconds.DATA_SETS:
-            try:
-                data = datasets.load(name, directory=chosen.data or os.environ.get("SSTEP_VERIFY_DATA"))
-            except SstepVerifyError as error:
-                print(f"{name}: skipped: {error}")
-                continue
-            digests[name] = data.sha256
-            for problem in microseconds.problems(name, data):
-                for b in microseconds.DATA_SETS[name]:
-                    for s in microseconds.WINDOWS:
-                        for keep in (False, True):
-                            cells.append(measure(problem, b, s, keep, chosen.repeats, chosen.seconds))
-                            print(line(cells[-1]), flush=True)
-                            gc.collect()
-    document = {
-        "format": "sstep-verify judge 1",
-        "provenance": provenance.collect(
-            ["python", *sys.argv], seeds={"index stream": microseconds.SEED}, data=digests
-        ),
-        "blas threads": 1,
-        "units": "microseconds of processor time per iteration",
-        "cells": [{**asdict(cell), "mark": cell.mark} for cell in cells],
-    }
+        for cell in microseconds.cells_of(chosen, digests, {}):
+            for keep in (False, True):
+                cells.append(measure(*cell, keep, chosen.repeats, chosen.seconds))
+                print(line(cells[-1]), flush=True)
+                gc.collect()
     out = Path(str(chosen.out).replace("microseconds", "judge"))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = out.with_name(out.name + ".part")
-    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, out)
+    microseconds.write(out, "judge", cells, digests, units="microseconds of processor time per iteration")
     met = sum(cell.mark == "met" for cell in cells)
     print(f"targets met in {met} of {len(cells)} cells; {out}")
     return 0

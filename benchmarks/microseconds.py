@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import floor
 import numpy as np
@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
+from sstep_verify.outputs import write_text
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
 from sstep_verify.solver import RunRequest
@@ -157,27 +158,36 @@ def line(cell: Cell) -> str:
     )
 
 
-def problems(name: str, data: datasets.DataSet) -> list[Problem]:
-    """The problems of a data set, one per kernel with the paper's parameters."""
-    loss = Ridge(1.0) if data.task == "regression" else Hinge(1.0)
-    return [Problem(name, data.data, data.targets, kernel_from(kernel), loss) for kernel in KERNELS]
+def cells_of(
+    chosen: argparse.Namespace, digests: dict[str, str | None], skipped: dict[str, str]
+) -> Iterator[tuple[Problem, int, int]]:
+    """Problem, b and s of every cell; a problem for each kernel, with the paper's parameters."""
+    for name in chosen.only or DATA_SETS:
+        try:
+            data = datasets.load(name, directory=chosen.data)
+        except SstepVerifyError as error:
+            skipped[name] = str(error)
+            print(f"{name:<13}skipped: {error}")
+            continue
+        digests[name] = data.sha256
+        loss = Ridge(1.0) if data.task == "regression" else Hinge(1.0)
+        for kernel in map(kernel_from, KERNELS):
+            problem = Problem(name, data.data, data.targets, kernel, loss)
+            yield from ((problem, b, s) for b in DATA_SETS[name] for s in WINDOWS)
 
 
-def write(path: Path, cells: list[Cell], skipped: dict[str, str], digests: dict[str, str]) -> None:
-    """Write all repeats and where they were made, under a temporary name first."""
+def write(path: Path, name: str, cells: Sequence[Any], digests: dict[str, str | None], **more: Any) -> None:
+    """Write all repeats, where they were made, and what else is said of them."""
     facts = provenance.collect(["python", *sys.argv], seeds={"index stream": SEED}, data=digests)
     document = {
-        "format": "sstep-verify microseconds 1",
+        "format": f"sstep-verify {name} 1",
         "provenance": facts,
         "blas threads": 1,
-        "units": "microseconds per iteration",
-        "skipped": skipped,
+        **more,
         "cells": [{**asdict(cell), "mark": cell.mark} for cell in cells],
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    write_text(path, json.dumps(document, indent=1) + "\n")
 
 
 def arguments() -> argparse.Namespace:
@@ -205,21 +215,11 @@ def main() -> int:
     print(HEADER, flush=True)
     gc.disable()
     with threadpool_limits(1):
-        for name in chosen.only or DATA_SETS:
-            try:
-                data = datasets.load(name, directory=chosen.data)
-            except SstepVerifyError as error:
-                skipped[name] = str(error)
-                print(f"{name:<13}skipped: {error}")
-                continue
-            digests[name] = data.sha256
-            for problem in problems(name, data):
-                for b in DATA_SETS[name]:
-                    for s in WINDOWS:
-                        cells.append(measure(problem, b, s, chosen.repeats, chosen.seconds))
-                        print(line(cells[-1]), flush=True)
+        for cell in cells_of(chosen, digests, skipped):
+            cells.append(measure(*cell, chosen.repeats, chosen.seconds))
+            print(line(cells[-1]), flush=True)
     gc.enable()
-    write(chosen.out, cells, skipped, digests)
+    write(chosen.out, "microseconds", cells, digests, units="microseconds per iteration", skipped=skipped)
     missed = sum(cell.mark == "MISSED" for cell in cells)
     aimed = sum(cell.target is not None for cell in cells)
     print(

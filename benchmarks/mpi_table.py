@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from mpi_pieces import Case
 
 from sstep_verify import provenance
+from sstep_verify.outputs import write_text
 
 PIECES = ("product", "kernel function", "collective")
 
@@ -78,16 +78,10 @@ def say(document: dict[str, Any], text: str) -> None:
     print(text, flush=True)
 
 
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Write what is measured so far and where it was made, and the table, under temporary names first."""
-    facts = provenance.collect(["python", *sys.argv], seeds={"index stream": mpi_ranks.SEED}, data={})
+def write(path: Path, document: dict[str, Any], seed: int = mpi_ranks.SEED) -> None:
+    """Write what is measured so far and where it was made, and the table."""
+    facts = provenance.collect(["python", *sys.argv], seeds={"index stream": seed}, data={})
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {key: value for key, value in document.items() if key != "table"}
-    texts = {
-        path: json.dumps({**content, "provenance": facts}) + "\n",
-        path.with_suffix(".txt"): "\n".join(document["table"]) + "\n",
-    }
-    for target, text in texts.items():
-        temporary = target.with_name(target.name + ".part")
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
+    write_text(path, json.dumps({**content, "provenance": facts}) + "\n")
+    write_text(path.with_suffix(".txt"), "\n".join(document["table"]) + "\n")

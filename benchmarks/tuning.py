@@ -11,17 +11,17 @@ Usage: ``python benchmarks/tuning.py --data DIR``, ``--quick`` for a look.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mpi_table
 import numpy as np
 import tuning_ranks
 from tuning_ranks import Cell
 
-from sstep_verify import provenance
 from sstep_verify.launch import run
 
 LIMIT = 1800.0
@@ -125,12 +125,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=default, help=f"JSON file (default: {default})")
     chosen = parser.parse_args()
     document: dict[str, Any] = {"format": "sstep-verify tuning benchmark 1", "cells": [], "jumps": []}
-    table: list[str] = []
-
-    def say(text: str) -> None:
-        table.append(text)
-        print(text, flush=True)
-
+    document["table"] = []
+    say = partial(mpi_table.say, document)
     say("Microseconds per iteration, medians of interleaved runs; s = 16 from the sweep alone.\n")
     say(HEADER)
     wanted = [cell for cell in cells() if chosen.ranks in (None, cell.P)]
@@ -140,7 +136,7 @@ def main() -> int:
         )
         document["cells"].append(summarise(cell, answer[0]))
         say(line(document["cells"][-1]))
-        write(chosen.out, document, table)
+        mpi_table.write(chosen.out, document, tuning_ranks.SEED)
     ratios, least = ([cell[name] for cell in document["cells"]] for name in ("ratio", "least"))
     say(
         f"\n{len(ratios)} cells: median ratio {np.median(ratios):.3f} (aim {MEDIAN}), worst "
@@ -150,22 +146,8 @@ def main() -> int:
     for data in () if chosen.ranks == 1 else ("drawn 3000x4000", "drawn 3000x16000"):
         cell = Cell(data, "svm", "linear", 1, "gram", 2)
         document["jumps"].append(jumped(cell, chosen.data, 2e-5, 1e-3, say))
-    write(chosen.out, document, table)
+    mpi_table.write(chosen.out, document, tuning_ranks.SEED)
     return 0
-
-
-def write(path: Path, document: dict[str, Any], table: list[str]) -> None:
-    """Write what is measured so far, and the table."""
-    facts = provenance.collect(["python", *sys.argv], seeds={"index stream": tuning_ranks.SEED}, data={})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    texts = {
-        path: json.dumps({**document, "provenance": facts}) + "\n",
-        path.with_suffix(".txt"): "\n".join(table) + "\n",
-    }
-    for target, text in texts.items():
-        temporary = target.with_name(target.name + ".part")
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
 
 
 if __name__ == "__main__":

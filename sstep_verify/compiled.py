@@ -59,6 +59,9 @@ def _made(function: Function, *, counted: bool) -> Function:
         cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
     )
     made = decorate(function)
+    template = made.get_call_template
+    # A call from compiled code with a constant would have the whole compiled anew for this constant alone.
+    made.get_call_template = lambda given, named: template(tuple(map(numba.types.unliteral, given)), named)
     if cacheable:
         _forget_if_older(made, function)
     return cast(Function, made)

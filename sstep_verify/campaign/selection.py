@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterable
+from typing import Any, TypeVar
 
 from sstep_verify.errors import InputError, closest
+
+Unit = TypeVar("Unit", bound=Any)
 
 
 def matches(text: str, case_id: str) -> bool:
@@ -43,6 +46,16 @@ def chosen(text: str, case_ids: Collection[str]) -> set[str]:
         near = closest(text, case_ids) or f"; ids look like {next(iter(case_ids))!r}"
         raise InputError(f"no case has an id that contains {text!r:.100}{near}; --list shows them all")
     return found
+
+
+def chosen_units(units: Iterable[Unit], text: str, table: str) -> list[Unit]:
+    """Units whose `case` a text selects, in their order; no two tables of this name hold the same case."""
+    found: dict[str, Unit] = {}
+    for unit in units:
+        if found.setdefault(unit.case, unit) is not unit:
+            raise InputError(f"case {unit.case} stands twice in the {table} tables")
+    wanted = chosen(text, found)
+    return [unit for case, unit in found.items() if case in wanted]
 
 
 def command_for(again: str, case_id: str) -> str:

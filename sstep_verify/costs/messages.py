@@ -32,10 +32,7 @@ from typing import NamedTuple
 from sstep_verify.costs.windows import Distinct
 
 TRAILER = 2
-"""Words beside the payload of a reduction: status and signature."""
-
-TIMED_TRAILER = 3
-"""The same where s is tuned on several ranks: status, signature and time."""
+"""Words beside the payload of a reduction: status and signature; one more, the time, where s is tuned."""
 
 ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
 """Names of the two kinds of reductions."""

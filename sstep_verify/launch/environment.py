@@ -39,12 +39,6 @@ OF_A_RANK = (
 )  # fmt: skip
 """Beginnings of the names of variables that make a process take itself for a rank."""
 
-SIZE_VARIABLES = tuple(size for size, _ in PLACES)
-"""The first of each pair."""
-
-RANK_VARIABLES = tuple(rank for _, rank in PLACES)
-"""The second of each pair."""
-
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

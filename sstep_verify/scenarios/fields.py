@@ -114,9 +114,3 @@ class Fields:
     def positive_labels(self) -> int:
         """Number of labels that are +1, in 1..m-1."""
         return min(max(round(self.positive * self.samples), 1), self.samples - 1)
-
-    @property
-    def prescribes_spectrum(self) -> bool:
-        """True if the singular values of the data are the prescribed ones up to the bound stated above."""
-        changed = self.offset or self.repeated_rows or self.zero_rows or self.constant_features
-        return not (changed or self.unit_rows or self.density < 1 or self.scale.startswith("near-"))

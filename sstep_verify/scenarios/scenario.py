@@ -5,7 +5,7 @@ power of two. Prescribed up to rounding: the singular values of the data, off by
 ``sigma_1 (d_U (1 + d_V) + d_V) + gamma_{r+1} || |U| diag(sigma) |V|' ||_F`` with d = ``||Q'Q - I||_F`` the
 computed factor's distance from orthonormal columns (Weyl; Higham 2002, Lemma 3.1), plus u32 ||A||_F if the
 data are rounded to float32. Not prescribed: the spectrum of data that are made sparse, offset, scaled row
-by row, or have repeated, zero or constant parts (`Scenario.prescribes_spectrum`).
+by row, or have repeated, zero or constant parts.
 """
 
 from __future__ import annotations

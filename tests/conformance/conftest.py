@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from c_examples import built_solvers
 from printing import built
+
+
+@pytest.fixture
+def signals_as_usual():
+    """A shell has what it runs in the background ignore SIGINT, nohup SIGHUP, and so would what we start."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

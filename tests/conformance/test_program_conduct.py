@@ -34,7 +34,13 @@ solver = "mine.toml"
 checks = ["step-replay", "rank-coherence"]
 """
 
-AWAY = "import os, shutil, socket, sys\nhere, room = sys.argv[1], os.path.dirname(sys.argv[1])\n"
+AWAY = """import os, shutil, socket, sys
+here, room = sys.argv[1], os.path.dirname(sys.argv[1])
+def left(*words):
+    child = os.spawnlp(os.P_NOWAIT, 'setsid', 'setsid', *words)
+    while os.getsid(child) == os.getsid(0):
+        pass
+"""
 REPLACED = {
     "shutil.rmtree(here); os.mkfifo(here)": "put a pipe in the place of its folder",
     "os.rename(here, here + '.moved'); os.mkfifo(here)": "put a pipe in the place of its folder",
@@ -58,8 +64,8 @@ SECTIONS = {
     "os.makedirs(here + '/locked/deep'); os.chmod(here + '/locked', 0)": "nobody reads or judges: locked",
     "os.chmod(here, 0)": "",
     "os.spawnlp(os.P_NOWAIT, 'sleep', 'sleep', MARK)": "",
-    "os.spawnlp(os.P_NOWAIT, 'setsid', 'setsid', 'sleep', MARK)": "processes that had left its process group",
-    "os.spawnlp(os.P_NOWAIT, 'setsid', 'setsid', 'sh', '-c', f'sleep {MARK} & setsid sleep {MARK} & wait')": "left its process",
+    "left('sleep', MARK)": "processes that had left its process group",
+    "left('sh', '-c', f'sleep {MARK} & setsid sleep {MARK} & wait')": "left its process",
 }
 
 
@@ -129,6 +135,7 @@ def test_a_folder_that_is_moved_away_is_named(temp, tmp_path):
 @pytest.mark.parametrize(
     ("number", "jobs"), [(signal.SIGTERM, "1"), (signal.SIGHUP, "1"), (signal.SIGTERM, "2")]
 )
+@pytest.mark.usefixtures("signals_as_usual")
 def test_a_signal_ends_it_as_ctrl_c_does_and_leaves_nothing(temp, tmp_path, number, jobs):
     mark = f"87{np.random.Generator(np.random.PCG64()).integers(10**6):06}"
     line = f"sh -c 'setsid sleep {mark} & sleep {mark}' {{dir}}"

@@ -62,6 +62,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
     assert f"made with ranks = {ranks}, but this run has ranks = 1" in err
 
 
+@pytest.mark.usefixtures("signals_as_usual")
 @pytest.mark.parametrize("ranks", [0, 2])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, ranks, number):
@@ -78,7 +79,7 @@ def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, ranks, nu
                 time.sleep(0.001)
             time.sleep(0.5)
             job.send_signal(number)
-            assert job.wait(60) == 130, (folder / "log").read_text("utf-8")
+            assert job.wait(SECONDS) == 130, (folder / "log").read_text("utf-8")
         finally:
             job.kill()
     assert read_checkpoint(checkpoint).place.iteration > 1000

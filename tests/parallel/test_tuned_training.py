@@ -7,7 +7,7 @@ import pytest
 import solve_ranks as ranks_do
 from test_solve_training import FORMS, KERNEL_OF, SAMPLES, problem_of
 
-from sstep_verify.costs.messages import TIMED_TRAILER, TRAILER, window_counts
+from sstep_verify.costs.messages import TRAILER, window_counts
 from sstep_verify.costs.windows import distinct_of
 from sstep_verify.launch import run
 from sstep_verify.problems import IndexStream
@@ -73,7 +73,7 @@ def test_a_given_sequence_is_followed_and_its_messages_are_those_stated(size, ta
     collectives = words = 0
     for name in ALL:
         counts = [np.unique(stream.blocks(begin, end)).size for begin, end, one in windows if one == name]
-        trailer = TIMED_TRAILER if size > 1 else TRAILER
+        trailer = TRAILER + (size > 1)
         counted = window_counts(name, SAMPLES, distinct_of(np.array(counts)), False, trailer)
         collectives, words = collectives + counted.collectives, words + counted.words
     for result, *_ in found:

@@ -78,6 +78,13 @@ def test_what_a_borrowing_function_calls_may_make_arrays():
     assert out.tolist() == [2.0, 6.0]
 
 
+def test_constants_of_callers_are_no_types_of_their_own():
+    add = inner.compiled(made("def made(x, y):\n    return x + y\n"))
+    several = "def made(x):\n    return add(x, 1) + add(x, THREE) + add(x, 5) + add(x, x > 2)\n"
+    assert inner.compiled(made(several, add=add, THREE=3))(4) == 26
+    assert len(add.signatures) == 2  # of a number, and of a truth value
+
+
 MODULE = "from sstep_verify.compiled import compiled\n"
 FIRST = MODULE + "@compiled\ndef first(x):\n    return x + {}\n"
 SECOND = MODULE + "from first import first\n@compiled\ndef second(x):\n    return first(x)\n"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sstep_verify.campaign.ranges import Range, kernel_of, known, refuse_lists, within
-from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.selection import chosen_units
 from sstep_verify.campaign.toml_values import refuse_rest, take, take_several
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
@@ -78,13 +78,7 @@ def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[Opt
     InputError
         If two tables hold the same case, or no case is left.
     """
-    found: dict[str, OptimumUnit] = {}
-    for unit in (unit for family in families for unit in _product(family)):
-        if unit.case in found:
-            raise InputError(f"case {unit.case} stands twice in the [[optimum]] tables")
-        found[unit.case] = unit
-    wanted = chosen(only, found)
-    return [unit for case, unit in found.items() if case in wanted]
+    return chosen_units((unit for family in families for unit in _product(family)), only, "[[optimum]]")
 
 
 def _product(family: OptimumFamily) -> list[OptimumUnit]:

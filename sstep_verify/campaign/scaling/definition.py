@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sstep_verify.campaign.ranges import WORDS, Range, known, refuse_lists, within
-from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.selection import chosen_units
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take, take_several
 from sstep_verify.costs.model.machine import Machine, read
 from sstep_verify.costs.model.production import Method
@@ -117,15 +117,9 @@ def scaling_units(families: Sequence[ScalingFamily], only: str = "") -> list[Sca
     InputError
         If two tables hold the same case, or no case is left.
     """
-    found: dict[str, ScalingUnit] = {}
-    for unit in (unit for family in families for unit in _product(family)):
-        if unit.case in found:
-            raise InputError(f"case {unit.case} stands twice in the [[scaling]] tables")
-        found[unit.case] = unit
-    order = list(dict.fromkeys(unit.data.name for unit in found.values()))
-    wanted = chosen(only, found)
-    left = [unit for case, unit in found.items() if case in wanted]
-    return sorted(left, key=lambda unit: order.index(unit.data.name))
+    every = [unit for family in families for unit in _product(family)]
+    order = list(dict.fromkeys(unit.data.name for unit in every))
+    return sorted(chosen_units(every, only, "[[scaling]]"), key=lambda unit: order.index(unit.data.name))
 
 
 def _product(family: ScalingFamily) -> list[ScalingUnit]:

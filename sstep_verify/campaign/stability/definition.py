@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
+from typing import Any
 
 from sstep_verify.campaign.ranges import WORDS, Range, kernel_of, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.toml_values import take, take_several
 from sstep_verify.errors import InputError, closest
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.kernels import identify
@@ -179,7 +181,7 @@ def read_scenario(table: dict, where: str) -> ScenarioFamily:
     Parameters
     ----------
     table : dict
-        The table, as TOML gives it.
+        The table, as TOML gives it; it is emptied.
     where : str
         File and place, for messages.
 
@@ -188,19 +190,13 @@ def read_scenario(table: dict, where: str) -> ScenarioFamily:
     InputError
         If a key is missing or unknown, or a value cannot be used.
     """
-    values: dict = {}
-    for key, value in table.items():
-        if key not in _KINDS:
-            raise InputError(
-                f"{where}: unknown key {key!r}{closest(key, _KINDS)}; known: {', '.join(_KINDS)}"
-            )
-        kind, several = _KINDS[key]
-        items = value if several and isinstance(value, list) else [value]
-        if (several and not isinstance(value, list)) or not all(_is(item, kind) for item in items):
-            raise InputError(
-                f"{where}, {key} is {value!r}; needed: {'a list of ' * several}{kind.__name__}"
-            )
-        values[key] = tuple(items) if several else value
+    values: dict = {
+        key: (take_several if several else take)(table, key, kind, where)
+        for key, (kind, several) in _KINDS.items()
+        if key in table
+    }
+    for key in table:
+        raise InputError(f"{where}: unknown key {key!r}{closest(key, _KINDS)}; known: {', '.join(_KINDS)}")
     for key in ("precision", "form", "task", "kernel", "condition", "s"):
         if not values.get(key):
             raise InputError(f"{where}: {key} is missing or empty")
@@ -210,22 +206,19 @@ def read_scenario(table: dict, where: str) -> ScenarioFamily:
     return family
 
 
-_KINDS: dict[str, tuple[type, bool]] = {
+_REAL = (int, float)
+
+_KINDS: dict[str, tuple[Any, bool]] = {
     **dict.fromkeys(("precision", "spectrum"), (str, False)),
     **dict.fromkeys(("form", "task"), (str, True)),
     "kernel": (dict, True),
-    "condition": (float, True),
-    "parameter": (float, False),
+    "condition": (_REAL, True),
+    "parameter": (_REAL, False),
     **dict.fromkeys(("s", "seed", "block", "replay"), (int, True)),
     **dict.fromkeys(
         ("samples", "features", "iterations", "replay_draws", "windows", "minimum_windows"), (int, False)
     ),
 }
-
-
-def _is(value: object, kind: type) -> bool:
-    kinds = (int, float) if kind is float else kind
-    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 _SIZE = Range(1, 1 << 20, "the trajectory is computed exactly")

@@ -26,9 +26,6 @@ from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.two_digits import neighbours
 from sstep_verify.specification import specification
 
-UNPROVED = ("environment", "solver.name", "solver.program")
-"""Fields that no recorded run can show: a digest alone tells that they were changed."""
-
 BY_FLOAT64 = ("ratio", "detectable", "value")
 """Fields that are evaluated in float64, which another machine or version may round otherwise."""
 

@@ -9,7 +9,7 @@ from sstep_verify.cli import main
 from sstep_verify.cli.commands import oracle, run
 from sstep_verify.cli.telling import spaced_lines
 from sstep_verify.errors import InputError
-from sstep_verify.launch.environment import SIZE_VARIABLES
+from sstep_verify.launch.environment import PLACES
 
 
 def refusal(command, *words: str) -> str:
@@ -20,7 +20,7 @@ def refusal(command, *words: str) -> str:
 
 
 def test_a_campaign_is_not_run_once_by_every_rank(monkeypatch, tmp_path):
-    monkeypatch.setenv(SIZE_VARIABLES[0], "3")
+    monkeypatch.setenv(PLACES[0][0], "3")
     assert "3 processes" in refusal(run.command, "--out", str(tmp_path / "report"))
     assert list(tmp_path.iterdir()) == []
 

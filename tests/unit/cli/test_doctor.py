@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from itertools import chain
 
 import pytest
 from click.testing import CliRunner
@@ -30,7 +31,7 @@ wait
 @pytest.fixture
 def scripts(tmp_path, monkeypatch):
     """An empty folder in the place of the one beside this Python, outside any job, without started ranks."""
-    for name in (*environment.SIZE_VARIABLES, *environment.RANK_VARIABLES):
+    for name in chain.from_iterable(environment.PLACES):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "scripts"
     folder.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import chain
 
 import pytest
 
@@ -15,7 +16,7 @@ from sstep_verify.solvers.adapters.distributed import DistributedSolver
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
     """Tests may themselves run under a launcher."""
-    for name in (*environment.SIZE_VARIABLES, *environment.RANK_VARIABLES, "SLURM_NTASKS"):
+    for name in (*chain.from_iterable(environment.PLACES), "SLURM_NTASKS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -23,7 +24,7 @@ def test_without_a_launcher_there_is_one_process():
     assert environment.promised_size() == 1
 
 
-@pytest.mark.parametrize("name", environment.SIZE_VARIABLES)
+@pytest.mark.parametrize("name", [size for size, _ in environment.PLACES])
 def test_a_launcher_promises_a_size(monkeypatch, name):
     monkeypatch.setenv(name, "3")
     assert environment.promised_size() == 3

@@ -1,4 +1,4 @@
-"""Solution of a peer, and the box QP that two of them are given."""
+"""Solution of a peer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.problems import Problem
 
 EXTRA = "peers"
 
@@ -39,22 +37,6 @@ class PeerSolution:
     stated: dict[str, float] = field(default_factory=dict)
     iterations: int = 0
     converged: bool = True
-
-
-def box_matrix(problem: Problem) -> np.ndarray:
-    """``Q + omega I`` of a K-SVM in float64, shape (m, m).
-
-    Raises
-    ------
-    InputError
-        If the problem is a K-RR.
-    """
-    shift, labels = problem.hinge.shift, problem.targets
-    matrix = kernel_matrix(problem)
-    matrix *= labels[:, None]
-    matrix *= labels
-    matrix.flat[:: problem.samples + 1] += shift
-    return matrix
 
 
 def check_tolerance(name: str, tolerance: float) -> None:
