@@ -58,6 +58,25 @@ def test_a_rounding_that_is_most_of_the_bound_is_told(printing, tmp_path, seed):
     assert "written down" in verdict.reason
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_sixteen_digits_fail_no_right_program_and_hide_no_defect(printing, tmp_path, seed):
+    random = np.random.Generator(np.random.PCG64(200 + seed))
+    problem, stream = drawn_problem(random)
+    problem = replace(problem, loss=Hinge(float(random.uniform(1.0, 2.0))))
+    form, s = str(random.choice(["%.16g", "%.15e"])), int(random.choice([3, 8]))
+    assert float(form % problem.hinge.C) != problem.hinge.C
+    right = judged(described(tmp_path, printing, form, tables=FINAL), problem, stream, s)
+    assert right.status is Status.PASS
+    wrong = described(tmp_path, printing, form, mistake="none", tables=FINAL)
+    assert judged(wrong, problem, stream, s).status is Status.FAIL
+    # Without [final] nothing is held against exact values that the text may not show.
+    bare = ProgramSolver(read_program(described(tmp_path, printing, form)))
+    (told, *others) = judge(bare, problem, stream, s, checks=("window-replay", "trajectory"))
+    assert told.status is Status.FAIL
+    assert "printed with at most 16 significant digits" in told.reason
+    assert not others
+
+
 @pytest.mark.parametrize("s", [1, 3])
 def test_integers_alone_hide_the_planted_defect(printing, tmp_path, s):
     problem, stream = drawn_problem(np.random.Generator(np.random.PCG64(7)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -17,6 +18,9 @@ EXACT_DIGITS = 17
 
 FEW = 8
 """Numbers of which nobody can tell by their digits whether they were rounded."""
+
+UNLIKELY = 2.0**-20
+"""Chance that shortest texts are as short as these, below which they are none."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,29 @@ class Numbers:
         Most significant digits that one was printed with.
     exact : bool
         Whether they are the program's own float64, as far as can be told from how they were printed.
+    long : frozenset of float
+        Where that hangs on whether they are the shortest texts: those of 15 digits and more.
     """
 
     values: np.ndarray
     rounding: np.ndarray
     digits: int = EXACT_DIGITS
     exact: bool = True
+    long: frozenset[float] = frozenset()
+
+    def may_be_shortest(self, others: Collection[float] = ()) -> bool:
+        """Whether these and others may all be the shortest texts that are read back.
+
+        They are as short as this by chance only: of float64 that lie d apart, no more than a share d/u has
+        a text of so many digits that is read back, u being a unit of the last.
+        """
+        numbers = {*self.long, *others}
+        units = (10.0 ** (math.floor(math.log10(abs(one))) - self.digits + 1) for one in numbers)
+        shares = (
+            min(math.ulp(one), unit) / unit if unit else 1.0
+            for one, unit in zip(numbers, units, strict=True)
+        )
+        return math.prod(shares) >= UNLIKELY
 
 
 def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
@@ -55,15 +76,20 @@ def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Num
         for word, (value, digits) in zip(words, read, strict=True)
         if math.isfinite(value) and digits != EXACT_DIGITS
     ]
-    shortest = all(shown == Decimal(repr(value)) for shown, value in finite)
-    few = len({value for _, value in finite if value}) < FEW
-    exact = (
-        most >= EXACT_DIGITS
-        or (shortest and (few or most == EXACT_DIGITS - 1))
-        or all(shown == Decimal(f"{value:.17g}") for shown, value in finite)
-    )
+    filled = zeros_filled(words)
+    shortest = not filled and all(shown == Decimal(repr(value)) for shown, value in finite)
     values = np.array([value for value, _ in read])
-    return Numbers(values.reshape(shape), rounding_shown(words, values).reshape(shape), most, exact)
+    rounding = rounding_shown(words, values)
+    if (
+        not rounding.any()
+        or (most >= EXACT_DIGITS and not filled)
+        or all(shown == Decimal(f"{value:.17g}") for shown, value in finite)
+    ):
+        return Numbers(values.reshape(shape), rounding.reshape(shape), most)
+    long = frozenset(one for one, digits in read if digits in (15, 16) and one and math.isfinite(one))
+    few = len({value for _, value in finite if value}) < FEW
+    found = Numbers(values.reshape(shape), rounding.reshape(shape), most, long=long)
+    return replace(found, exact=shortest and (found.may_be_shortest() if long else few))
 
 
 def zeros_filled(words: list[bytes]) -> bool:
@@ -82,7 +108,9 @@ def rounding_shown(words: list[bytes], values: np.ndarray) -> np.ndarray:
     decimals. The larger of the two is taken; where the format has more digits than any number shows, it is
     larger than the rounding made.
 
-    From 17 significant digits every float64 is read back as it was; else reading rounds once more.
+    From 17 significant digits every float64 is read back as it was, and from fewer where a unit of the last
+    is less than the distance d of two float64 there: what was printed is within half of that unit of the
+    text, and so it is the one that lies nearest. Else reading rounds once more.
 
     Parameters
     ----------
@@ -113,6 +141,10 @@ def rounding_shown(words: list[bytes], values: np.ndarray) -> np.ndarray:
         if one and one.adjusted() - last + 1 >= EXACT_DIGITS:
             continue
         unit = 10.0**last if last <= sys.float_info.max_10_exp else math.inf
+        if not one and b"e" in words[place].lower() and last <= 0:
+            continue  # Whatever is no zero is printed as none by %e.
+        if one and unit * (1 + 2.0**-50) < math.ulp(math.nextafter(values[place], 0.0)):
+            continue
         found[place] = (0.5 * unit + math.ulp(values[place])) * (1 + 2.0**-50)
     return found
 

@@ -83,7 +83,7 @@ def _is_exact(words: list[bytes], numbers: Numbers, ends: tuple[float, ...]) -> 
 
     Of few digits those are exact that float64 holds as they are shown, such as 0.75, and ends of the box.
     """
-    if numbers.digits >= EXACT_DIGITS - 1:
+    if numbers.digits >= EXACT_DIGITS:
         return True
     pairs = zip(words, numbers.values.tolist(), strict=True)
     finite = [(Decimal(word.decode()), value) for word, value in pairs if math.isfinite(value)]

@@ -13,7 +13,7 @@ from program_cases import RESULT, ending, leaving, request
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.decimals import read_number
+from sstep_verify.solvers.adapters.decimals import read_number, shown_numbers
 from sstep_verify.solvers.adapters.program.printed import printed_numbers
 from sstep_verify.solvers.adapters.program.results import read_numbers
 
@@ -69,6 +69,51 @@ def test_text_that_holds_every_bit_is_taken(tmp_path, form, values):
 def test_text_that_shows_a_rounding_is_refused(tmp_path, form):
     (tmp_path / "log.txt").write_text("\n".join(map(form.format, np.random.default_rng(3).random(40))))
     assert not read_numbers(tmp_path, "log", (40,)).exact
+
+
+@pytest.mark.parametrize("form", ["{:.16g}", "{:.15e}", "{:.16f}", "{:.15g}"])
+def test_sixteen_digits_are_not_taken_for_the_number_itself(tmp_path, form):
+    """Of values of which each is read back as another, and of which no text shows that."""
+    generator = np.random.Generator(np.random.PCG64(16))
+    drawn = [float(one) for one in 10.0 ** generator.uniform(-2, 1, 4000)]
+    lost = [one for one in drawn if float(form.format(one)) != one][:60]
+    for values in (lost, drawn[:60], [*lost[:50], 2.0, 0.0, 1.0]):
+        text = " ".join(map(form.format, values))
+        (tmp_path / "log.txt").write_text(text)
+        found = read_numbers(tmp_path, "log", (len(values),))
+        assert not found.exact
+        error = np.abs(found.values - values)
+        assert error.any()
+        assert (error <= found.rounding).all()
+        assert (found.rounding <= 1.1e-14 * np.maximum(np.abs(found.values), 1.0)).all()
+        assert np.array_equal(printed_numbers(f"a {text}", "a", len(values))[1], found.rounding)
+
+
+def test_a_number_that_no_other_is_printed_alike_is_exact_at_sixteen_digits():
+    generator = np.random.Generator(np.random.PCG64(17))
+    drawn = [float(one) for one in 2.0 ** generator.uniform(-80, 80, 4000)]
+    exact = 0
+    for value in drawn:
+        _, (rounding,) = printed_numbers(f"a {value:.15e}", "a", 1)
+        alike = [f"{math.nextafter(value, end):.15e}" == f"{value:.15e}" for end in (-math.inf, math.inf)]
+        exact += not rounding
+        assert rounding or not any(alike)
+    assert exact > 500
+
+
+@pytest.mark.parametrize("count", [1, 5, 14, 40])
+def test_the_shortest_texts_are_never_refused(count):
+    generator = np.random.Generator(np.random.PCG64(count))
+    for _ in range(300):
+        values = (10.0 ** generator.uniform(-300, 300) * generator.random(count)).tolist()
+        assert shown_numbers([repr(one).encode() for one in values], "a", (count,)).exact, values
+
+
+@pytest.mark.parametrize(
+    "word", ["1.234567890123456e400", "1.234567890123456e-321", "1.234567890123456e308"]
+)
+def test_sixteen_digits_at_the_ends_of_the_range_are_read(word):
+    shown_numbers([word.encode()] * 3, "a", (3,))
 
 
 def test_every_float64_survives_printing_with_seventeen_digits():

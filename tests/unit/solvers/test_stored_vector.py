@@ -38,7 +38,7 @@ def test_hexadecimal_binary_and_numpy_files_are_exact(tmp_path):
         assert not rounding.any()
 
 
-@pytest.mark.parametrize("form", ["{:.6f}", "{:.6e}", "{:.6g}", "{:.3f}", "{:.4g}"])
+@pytest.mark.parametrize("form", ["{:.6f}", "{:.6e}", "{:.6g}", "{:.3f}", "{:.4g}", "{:.16g}", "{:.15e}"])
 def test_rounding_holds_what_was_rounded_away_and_little_more(tmp_path, form):
     mixed = np.concatenate([VALUES, [0.0, 0.5, 12.25, 1e-9, 3.0], VALUES * 1e-3])
     values, rounding = read_vector(written(tmp_path, "\n".join(form.format(x) for x in mixed)), mixed.size)

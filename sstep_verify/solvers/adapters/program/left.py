@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.decimals import Numbers
+from sstep_verify.solvers.adapters.decimals import EXACT_DIGITS, Numbers
 from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
 from sstep_verify.solvers.adapters.program.printed import Printed
@@ -52,6 +52,7 @@ def read_left(
     ended: Ended,
     taken: Translation,
     places: dict[str, object],
+    long: dict[str, set[float]],
 ) -> Left:
     """Read what a run left.
 
@@ -69,6 +70,8 @@ def read_left(
         From its words to ours.
     places : dict
         What stood for the places of its command.
+    long : dict of str to set of float
+        Changed: of each file of its runs, `Numbers.long`, emptied where 17 digits were seen.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def read_left(
     """
     if described.final:
         return _printed(described.final, request, folder, ended, taken, places)
-    return _exchanged(described, request, folder, ended, taken)
+    return _exchanged(described, request, folder, ended, taken, long)
 
 
 def _printed(
@@ -109,14 +112,22 @@ def _printed(
 
 
 def _exchanged(
-    described: ProgramFile, request: RunRequest, folder: Path, ended: Ended, taken: Translation
+    described: ProgramFile,
+    request: RunRequest,
+    folder: Path,
+    ended: Ended,
+    taken: Translation,
+    long: dict[str, set[float]],
 ) -> Left:
     """What it left in the exchange folder."""
     kind, samples = described.program.writes, request.problem.samples
     steps = (request.iterations, request.stream.block)
     shapes = {"log": steps, "trace": (len(request.stops), samples), "final": (samples,)}
     found = {name: read_numbers(folder, name, shape) for name, shape in shapes.items()}
-    held = {name: _exact(name, numbers) for name, numbers in found.items() if numbers is not None}
+    end = request.problem.hinge.C if request.problem.is_svm else 0.0
+    held = {
+        name: _exact(name, numbers, long, end) for name, numbers in found.items() if numbers is not None
+    }
     if kind not in held:
         raise ProgramError(_without(kind, list(held), ended))
     drawn = None
@@ -137,13 +148,18 @@ def _exchanged(
     return Left(made.get("log"), made.get("trace"), made.get("final"), rounding=rounding, drawn=drawn)
 
 
-def _exact(name: str, numbers: Numbers) -> np.ndarray:
-    if not numbers.exact:
+def _exact(name: str, numbers: Numbers, long: dict[str, set[float]], end: float) -> np.ndarray:
+    others = long.setdefault(name, set())
+    others |= numbers.long
+    # The end of the box, as a format of so many digits has it.
+    rounded = float(f"{end:.{numbers.digits}g}")
+    rounds = rounded != end and rounded in numbers.long
+    if not numbers.exact or rounds or (numbers.long and not numbers.may_be_shortest(others)):
         raise ProgramError(
-            f"{name} is printed with at most {numbers.digits} significant digits, but bounds are for exact "
-            "values; print with %.17g or %a, or write float64 to a .bin file"
-            + f' (or name it in the program file: [final] file = "{name}.txt")'
-            * (name == "final")
+            f"{name} is printed with at most {numbers.digits} significant digits"
+            + ", small ones with fewer" * (numbers.digits >= EXACT_DIGITS)
+            + ", but bounds are for exact values; print with %.17g or %a, or write float64 to a .bin file"
+            + f' (or name it in the program file: [final] file = "{name}.txt")' * (name == "final")
         )
     return numbers.values
 

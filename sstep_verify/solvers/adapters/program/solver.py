@@ -59,6 +59,7 @@ class ProgramSolver:
         self._received: np.ndarray | None = None
         self._ranks_left: tuple[str, ...] = ()
         self.remarks: dict[str, None] = {}
+        self._long: dict[str, set[float]] = {}
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
@@ -168,7 +169,7 @@ class ProgramSolver:
             self._require_end(ended, request.s, folder)
             room.require_same()
             self._seconds, self._counters = ended.seconds, self._counted(folder)
-            left = read_left(self.described, request, folder, ended, taken, places)
+            left = read_left(self.described, request, folder, ended, taken, places, self._long)
             left = replace(left, probed=self._probed(folder, request, left.drawn))
             self._ranks_left = self._of_each_rank(folder, taken)
             if others := room.others({*ours, *self._read_names(places)}):
