@@ -135,6 +135,8 @@ def _panels(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
         wanted = (columns.size, asked.initial.size if among is None else np.size(among))
         if np.shape(panel.entries) != wanted or columns.dtype.kind not in "iu":
             return f"the panel of iteration {begin} has the shape {np.shape(panel.entries)}, not {wanted}"
+        if 0 in wanted:
+            return f"the panel of iteration {begin} holds no entry, but its window drew coordinates"
         if begin not in trajectory.iterations:
             return f"a panel is exposed at iteration {begin}, where a is not recorded"
     return ""

@@ -77,7 +77,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 
 def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
-    judged = [PanelRows(case, begin, panel, oracle) for begin, panel in sorted(trajectory.panels.items())]
+    panels = sorted((begin, panel) for begin, panel in trajectory.panels.items() if panel.entries.size)
+    judged = [PanelRows(case, begin, panel, oracle) for begin, panel in panels]
     findings = [finding for rows in judged for finding in rows.findings()]
     if not findings:
         what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"

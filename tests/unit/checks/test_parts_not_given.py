@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks import box, sstep_equals_classical, window_replay
+from sstep_verify.checks import kernel_entries as kernel_entries_check
 from sstep_verify.checks.answer.nearness import _svm
 from sstep_verify.checks.answer.reading import Reading
 from sstep_verify.checks.panel.defects import SPLIT, differs
@@ -23,6 +24,7 @@ from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.window import mistaken, replays, sweep
 from sstep_verify.checks.window.choose import Window
+from sstep_verify.judging import judge
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -74,6 +76,30 @@ def test_of_a_panel_are_asked_the_quantities_not_seen_from_the_data_and_those_wa
         run, Window(0, 4), names=names, again=("stale",)
     )
     assert asked == [(False, list(names)), (True, ["stale", "kernel"])]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_panel_without_an_entry_is_what_is_wrong_and_no_error_of_a_check(whole):
+    case, solver = small_case(Hinge(0.5), s_values=(4,), iterations=16)
+
+    class Empty:
+        declaration = solver.declaration
+
+        def run(self, request, observe=None):
+            made = solver.run(request, observe)
+            none = np.zeros(0, dtype=np.int64)
+            empty = Panel(none, np.zeros((0, case.problem.samples)))
+            if made.panels and whole:  # Rows, of no entry.
+                first = next(iter(made.panels.values()))
+                empty = Panel(first.columns, np.zeros((len(first.columns), 0)), none)
+            return replace(made, panels=dict.fromkeys(made.panels, empty))
+
+    (verdict,) = judge(Empty(), case.problem, case.stream, 4, checks=("kernel-entries",))
+    assert (verdict.check, verdict.status) == ("contract", Status.FAIL)
+    assert "holds no entry, but its window drew coordinates" in verdict.reason
+    (alone,) = judged(kernel_entries_check, case, Empty()).values()
+    assert alone.status is Status.INCONCLUSIVE
+    assert "the run left none" in alone.reason
 
 
 def test_behind_steps_that_are_skipped_the_last_of_them_stands():
