@@ -40,6 +40,12 @@ def asked_of(request: RunRequest) -> Asked:
     )
 
 
+def unmade(asked: Asked, raised: Raised) -> Trajectory:
+    """The trajectory of a run that an error ended: that of its start."""
+    first = np.zeros(1, np.int64), asked.initial[None]
+    return Trajectory(asked.s, asked.start, *first, stopped=RAISED, asked=asked, raised=raised)
+
+
 def make_run(solver: Solver, request: RunRequest, observe: Observer | None = None) -> Trajectory:
     """Let a solver make a run.
 
@@ -115,8 +121,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             raise
         kind, said = (own.kind, own.message) if own else (type(error).__name__, str(error))
         raised = Raised(kind, said.splitlines()[0] if said else "")
-        first = np.zeros(1, np.int64), asked.initial[None]
-        made = Trajectory(asked.s, asked.start, *first, stopped=RAISED)
+        made = unmade(asked, raised)
     left = {*made.altered, *restore()}
     after = _digests_after(request)
     changed = [name for name, digest in before.items() if after.get(name) != digest]

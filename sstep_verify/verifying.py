@@ -105,8 +105,8 @@ def verify(
         A solver, ``module:object``, or the path of a program file (docs/adapters.md). A solver runs in
         this process, and may take as long as it does: one that hangs or ends the process does so to the
         caller too. One given as ``module:object`` runs in a process of its own, 600 s a run at most: a
-        run that takes longer, or ends that process, is not judged. A script calls this under
-        ``if __name__ == "__main__":`` then, as that process imports it. One that raises is a FAIL.
+        run that takes longer, or ends that process, is not judged, but one that crashes or raises is a
+        FAIL. A script calls this under ``if __name__ == "__main__":`` then, as that process imports it.
     profile : {"smoke", "ci", "nightly", "deep"}
         Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded; 87
         problems of four shapes.

@@ -41,6 +41,8 @@ class Unit:
         MPI ranks that it starts itself; 1 for none.
     foreign : bool
         Whether it runs code that is not of this package, and so always in a process of its own.
+    crashed : tuple
+        Runs that have ended the process that made them: key of the outcome, key of the run, and by what.
     """
 
     keys: tuple[str, ...]
@@ -50,6 +52,7 @@ class Unit:
     cost: float = 0.0
     ranks: int = 1
     foreign: bool = False
+    crashed: tuple[tuple[str, str, str], ...] = ()
 
     def parts(self) -> list[Unit]:
         """The unit cut up into one for every outcome; each yields what the whole would."""

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.data.partition import Partition
+from sstep_verify.parallel.data.partition import Partition, padded
 from sstep_verify.parallel.data.reading import LocalData, load_local, with_bias
 from sstep_verify.parallel.data.redistribute import Entries
 from sstep_verify.parallel.data.shares import parse_shares
@@ -131,19 +131,6 @@ def read_new_samples(
     entries.exchange(communicator)
     local: Any = entries.assembled(samples, communicator.rank, dense=False)
     return NewSamples(local, targets)
-
-
-def padded(data: Any) -> Any:
-    """Columns of this rank; one of zeros, which changes nothing, where it has none."""
-    return data if data.shape[1] else with_zeros(data)
-
-
-def with_zeros(data: Any) -> Any:
-    """The same columns and one of zeros."""
-    if isinstance(data, sp.csr_array):
-        wider = (data.shape[0], data.shape[1] + 1)
-        return sp.csr_array((data.data, data.indices, data.indptr), shape=wider)
-    return np.hstack([data, np.zeros((data.shape[0], 1))])
 
 
 def _narrowed(matrix: Any, width: int, beyond: bool) -> sp.csr_array:

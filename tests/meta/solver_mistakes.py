@@ -1,7 +1,8 @@
 """Plants the mistakes of ``solver_mistakes.toml`` one by one, and has cases of shipped campaigns judge each.
 
-``python tests/meta/solver_mistakes.py [FIRST [EVERY]]`` takes every so many of them from the first on, and tells of each
-which case and check refuses it, by a verdict; a mistake is alive if no case does. About half an hour in all.
+``python tests/meta/solver_mistakes.py [FIRST [EVERY] | WORDS]`` takes every so many of them from the first on, or those
+with such words in their names, and tells of each which case and check refuses it, by a verdict; a mistake is alive if
+no case does. ``--right`` has all cases judge the solver as it is. About half an hour in all.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ SECONDS = 900
 
 
 def judge(cases: list[str]) -> str:
-    """Case, check and reason of the first FAIL of some cases, in this process; else what else was said."""
+    """Case, check and reason of the first FAIL of some cases, in a worker process; else what else was said."""
     from sstep_verify.campaign.definition import read_definition
-    from sstep_verify.campaign.verdicts.execute import execute_group
+    from sstep_verify.campaign.kind import Setting, Unit
+    from sstep_verify.campaign.loop.pool import spread
     from sstep_verify.campaign.verdicts.expand import expand
+    from sstep_verify.campaign.verdicts.kind import KIND
 
     told = []
     for quick in (True, False):
+        units = []
         for words in cases:
             campaign, case = words.split(" ", 1)
             for group in expand(read_definition(campaign), case):
@@ -45,13 +49,15 @@ def judge(cases: list[str]) -> str:
                     )
                     family = replace(spec.family, drift=0, checks=checks)
                     alone = replace(group, specs=(replace(spec, family=family),))
-                    for message in execute_group(alone, "", None, "", None):
-                        if message.outcome is None:
-                            told.append(f"{spec.id}: {message.error.strip().splitlines()[-1]}")
-                        elif message.outcome.case.status == "FAIL":
-                            return f"FAIL {spec.id}: {message.outcome.case.reason[:200]}"
-                        elif message.outcome.case.status != "PASS":
-                            told.append(f"{message.outcome.case.status} {spec.id}")
+                    # Foreign, so that what ends its process ends no judgement.
+                    units.append(Unit((spec.id,), alone, ranks=family.ranks, foreign=True))
+        for message in spread(KIND.run, KIND.key, units, Setting(""), 1):
+            if message.outcome is None:
+                told.append(message.error.strip().splitlines()[-1])
+            elif message.outcome.case.status == "FAIL":
+                return f"FAIL {message.outcome.case.id}: {message.outcome.case.reason[:200]}"
+            elif message.outcome.case.status != "PASS":
+                told.append(f"{message.outcome.case.status} {message.outcome.case.id}")
     return "; ".join(told)
 
 
@@ -85,13 +91,21 @@ def planted(one: dict[str, str], folder: Path) -> str:
     return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
 
 
-def main(first: int = 0, every: int = 1) -> None:
+def chosen_of(words: list[str]) -> list[dict[str, str]]:
+    """The mistakes that the arguments choose."""
+    if words and not words[0].isdecimal():
+        return [one for one in TABLE["mistake"] if " ".join(words) in one["name"]]
+    first, every = map(int, [*words, *("0", "1")[len(words) :]])
+    return TABLE["mistake"][first::every]
+
+
+def main(words: list[str]) -> None:
     """Judge them, and count."""
     import shutil
 
     import sstep_verify
 
-    chosen, alive = TABLE["mistake"][first::every], 0
+    chosen, alive = chosen_of(words), 0
     with tempfile.TemporaryDirectory(prefix="sstep-verify-mistakes-") as room:
         folder = Path(room)
         package = Path(sstep_verify.__file__).parent
@@ -112,5 +126,8 @@ def main(first: int = 0, every: int = 1) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--judge"]:
         print(judge(json.loads(sys.argv[2])))
+    elif sys.argv[1:2] == ["--right"]:
+        for words in sorted({words for cases in TABLE["cases"].values() for words in cases}):
+            print(f"{judge([words]) or 'nothing but PASS'}: {words}", flush=True)
     else:
-        main(*map(int, sys.argv[1:]))
+        main(sys.argv[1:])

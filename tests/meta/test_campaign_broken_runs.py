@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +106,41 @@ def test_a_broken_run_that_one_check_asks_for_spoils_that_check_alone(results):
         assert by_s(found, case.id, "contract") == {1: "PASS", 4: "FAIL"}
         assert by_s(found, case.id, "metamorphic-exact")[4] == "VACUOUS"
         assert by_s(found, case.id, "window-replay")[4] == "PASS"
+
+
+CRASHES = """
+import os, signal
+from sstep_verify.solvers.production import ProductionSolver
+
+class Crashing(ProductionSolver):
+    def run(self, request, observe=None):
+        if request.s == 4 and request.variant == "" and request.initial is None:
+            os.kill(os.getpid(), signal.{by})
+        return super().run(request, observe)
+
+solver = Crashing()
+"""
+
+
+@pytest.mark.parametrize("by", ["SIGSEGV", "SIGKILL"])
+def test_a_run_that_ends_its_process_by_its_own_fault_fails_the_contract_alone(tmp_path, monkeypatch, by):
+    """Whoever is killed from outside, for its memory or by a person, has shown nothing."""
+    (tmp_path / "crashing.py").write_text(CRASHES.format(by=by), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    points = [f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(12)]
+    (tmp_path / "points.svm").write_text("\n".join(points) + "\n", encoding="ascii")
+    table = CAMPAIGN.format(folder=tmp_path) + 'solver = "crashing:solver"\n'
+    (tmp_path / "small.toml").write_text(table, encoding="utf-8")
+    found = run_campaign(Plan(read_definition(str(tmp_path / "small.toml"))))
+    if by == "SIGKILL":
+        assert (found.summary.exit_code, len(found.cases)) == (3, 0)
+        return
+    assert (found.summary.exit_code, len(found.cases)) == (1, 2)
+    for case in found.cases:
+        assert by_s(found, case.id, "contract") == {1: "PASS", 4: "FAIL"}
+        assert by_s(found, case.id, "step-replay")[1] == "PASS"
+        assert "it ended the process that made it (signal 11)" in case.reason
 
 
 def test_a_check_that_raises_is_named_with_its_case_and_loses_no_other(results, monkeypatch):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import solve_ranks as ranks_do
 
 from sstep_verify.launch import RankError, run
+from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -20,7 +21,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.rank import train_on_rank, train_request
 from sstep_verify.solvers.production.training_plan import Plan
 
 SAMPLES, FEATURES = 18, 7
@@ -94,6 +97,29 @@ def test_a_resumed_run_ends_with_the_same_bits(size, task, kernel, form):
         assert rest.trajectory.start == place.iteration
         assert rest.iteration == 90
         assert len(later) == sum(other.iteration > place.iteration for other in places)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+def test_ranks_without_features_train_with_the_one_that_has_them(form, sparse):
+    """None of them may end where it is given its columns: the others would wait for ever."""
+    generator = np.random.default_rng(6)
+    data = generator.normal(size=(SAMPLES, 1))
+    labels = np.where(np.arange(SAMPLES) % 3, 1.0, -1.0)
+    for task, kernel in KERNEL_OF.items():
+        kernel = "linear" if form == "gram" else kernel
+        targets = data[:, 0] if task == "krr" else labels
+        held = sp.csr_array(data) if sparse else data
+        problem = Problem("drawn", held, targets, KERNELS[kernel], LOSSES[task])
+        request = RunRequest(problem, stream_of(task), 4, 90)
+        alone = train_request(SelfCommunicator(), request, plan_of(), FORMS[form])
+        found = run(3, train_on_rank, request, plan_of(), FORMS[form])
+        # Its ranks sum over their shares of the samples, in which one rank alone has them all.
+        expected = found[0] if form == "reduce-scatter" else alone
+        for made in found:
+            np.testing.assert_array_equal(made.final, expected.final)
+            assert str(made.claims) == str(expected.claims)
+            assert made.length == 90
 
 
 @pytest.mark.parametrize("size", SIZES)

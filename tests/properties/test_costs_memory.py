@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory_held import Sizes, resident
 from simulated_rank import SimulatedCommunicator
 
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
 from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.parallel.exchanges.gram import GramExchange
 from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
@@ -24,7 +24,6 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
-from sstep_verify.training.samples import padded
 
 SKIPPED = ("_communicator", "clock", "_stream")
 

@@ -36,13 +36,15 @@ class Finished:
 class Step:
     """How far an outcome has come: its key, the part done (0 to 1), what is done now.
 
-    `limit` is the seconds that this may take; 0 for any. Past them its process is ended.
+    `limit` is the seconds that this may take; 0 for any. Past them its process is ended. `run` is the key
+    of the run that is made, if one is.
     """
 
     key: str
     part: float
     what: str
     limit: float = 0.0
+    run: str = ""
 
 
 @dataclass
@@ -129,10 +131,10 @@ def finished(outcomes: Iterable[Any], where: str) -> Iterator[Finished]:
 _listeners: list[Callable[[Step], None]] = []
 
 
-def tell(key: str, part: float, what: str, limit: float = 0.0) -> None:
+def tell(key: str, part: float, what: str, limit: float = 0.0, run: str = "") -> None:
     """Tell whoever runs this unit how far an outcome has come; see `Step`."""
     if _listeners:
-        _listeners[-1](Step(key, part, what, limit))
+        _listeners[-1](Step(key, part, what, limit, run))
 
 
 @contextmanager

@@ -18,6 +18,9 @@ from sstep_verify.campaign.loop.messages import INTERNAL, NOTED, REFUSED, Finish
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
+CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+"""Signals by which a process ends for what it did itself."""
+
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 Run = Callable[[Unit, Setting], Iterator[Finished]]
@@ -122,7 +125,7 @@ class _Worker:
                 raise EOFError
             message = self.pipe.recv()
         except (EOFError, OSError):
-            yield self._lost(waiting)
+            yield from self._lost(waiting)
             return
         self._deadline = 0.0
         if message is None:
@@ -136,7 +139,7 @@ class _Worker:
                 self._done.add(self._key(message.outcome))
             yield message
 
-    def _lost(self, waiting: deque[tuple[Unit, Setting]]) -> Finished:
+    def _lost(self, waiting: deque[tuple[Unit, Setting]]) -> Iterator[Finished]:
         overdue, step = self.overdue, self._step
         self.process.join(GRACE_SECONDS)
         code = self.process.exitcode
@@ -144,17 +147,22 @@ class _Worker:
         self.busy = False
         self._start()
         left = [key for key in self._unit.keys if key not in self._done]
+        told = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        if step and step.run and code is not None and -code in CRASHES:
+            crashed = (*self._unit.crashed, (step.key, step.run, told))
+            waiting.appendleft((replace(self._unit, keys=tuple(left), crashed=crashed), self._setting))
+            return
         lost = [step.key] if step and step.key in left else left
         if rest := [key for key in left if key not in lost]:
             waiting.appendleft((replace(self._unit, keys=tuple(rest)), self._setting))
         where = f"{lost[0] if lost else self._unit.keys[0]}{f', {step.what}' if step else ''}"
         if overdue and step:
             told = f"did not end within {step.limit:g} s (time_limit), so its process was ended"
-            return Finished(error=f"{where}: {told}", kind=REFUSED)
-        told = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        if self._unit.foreign:
-            return Finished(error=f"{where}: the solver ended its process ({told})", kind=REFUSED)
-        return Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)
+            yield Finished(error=f"{where}: {told}", kind=REFUSED)
+        elif self._unit.foreign:
+            yield Finished(error=f"{where}: the solver ended its process ({told})", kind=REFUSED)
+        else:
+            yield Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)
 
     def dismiss(self) -> str:
         """Let it end; what is to be said of one that has already ended by itself, else an empty text."""

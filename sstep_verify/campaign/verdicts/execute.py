@@ -73,6 +73,7 @@ def execute_group(
     artefacts: Path | None = None,
     finished: Collection[str] = (),
     runs: bool = False,
+    crashed: Collection[tuple[str, str, str]] = (),
 ) -> Iterator[Finished]:
     """Run the cases of a group, one after the other; an error in one ends only that one.
 
@@ -92,6 +93,8 @@ def execute_group(
         Ids of cases that are left out; what the others share is as if they were not.
     runs : bool
         Whether all runs are kept there too.
+    crashed : collection
+        Runs that are not made again, as `Unit` has them.
 
     Yields
     ------
@@ -115,7 +118,8 @@ def execute_group(
             continue
         failures: list[Finished] = []
         kept = artefacts if runs else None
-        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, kept, failures)
+        ended = {run: told for key, run, told in crashed if key == spec.id}
+        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, kept, failures, ended)
         message = attempted(work, spec.id)
         yield from failures
         yield replace(message, keep=not failures)
@@ -130,6 +134,7 @@ def _execute_case(
     artefacts: Path | None,
     kept: Path | None,
     failures: list[Finished],
+    crashed: dict[str, str],
 ) -> CaseOutcome:
     """The outcome of a case; a check that raises is left out and added to the failures."""
     family, reference = spec.family, shared.reference(case.problem)
@@ -141,7 +146,7 @@ def _execute_case(
     ids = [check.id for check in checks]
     getattr(solvers[""], "remarks", {}).clear()
     limit = family.time_limit if is_foreign(family.solver) else 0.0
-    made = make_runs(case, checks, solvers, reference, family.tolerance, limit)
+    made = make_runs(case, checks, solvers, reference, family.tolerance, limit, crashed)
     verdicts: list[Verdict] = []
     for place, check in enumerate(checks):
         tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")

@@ -86,8 +86,9 @@ class Verdicts(Kind):
         left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
         options = replay_options(setting.directory)
         yield from execute_group(
-            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out, setting.runs
-        )
+            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out, setting.runs,
+            unit.crashed,
+        )  # fmt: skip
 
     def key(self, outcome: CaseOutcome) -> str:
         """Id of its case."""

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -18,15 +19,15 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.made import make_run
+from sstep_verify.made import asked_of, make_run, unmade
 from sstep_verify.measures.drift import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import NOTHING_RUN
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
 from sstep_verify.solvers.adapters.program.draws import seconds_of_a_start
-from sstep_verify.trajectory import GIVEN, Trajectory
+from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.loop.run import Plan
@@ -67,19 +68,19 @@ def make_runs(
     reference: Reference,
     tolerance: float,
     time_limit: float = 0.0,
+    crashed: Mapping[str, str] = MappingProxyType({}),
 ) -> RunsMade:
     """Make every run that some check needs, once.
 
     Plain runs are measured at the case's points and end early for a stated reason; others are short
     and run to their end, and some of these begin from what earlier ones recorded, if that is what was
     asked for. A process of its own is ended where a run takes longer than `time_limit` seconds (0: never).
+    Runs that have `crashed`, by key and by what they ended the process, are not made again: they fail.
     """
     trajectories: dict[str, Trajectory] = {}
     broken: dict[str, str] = {}
     runs, series, attainable = [], [], 0.0
     plain = {run_key(s): s for s in case.s_values}
-    solver = solvers[""]
-
     held = any(check.all_runs for check in checks)  # A vector that was handed over is no run.
 
     def keep(key: str, trajectory: Trajectory) -> None:
@@ -87,17 +88,24 @@ def make_runs(
         if held and (fault := contract.broken(case, key, trajectory)):
             broken[key] = fault
 
+    def run(key: str, request: RunRequest, part: float, observe: Observer | None = None) -> Trajectory:
+        tell(case.id, part, f"run {key}", time_limit, key)
+        if key in crashed:
+            told = Raised("", f"nothing: it ended the process that made it ({crashed[key]})")
+            return unmade(asked_of(request), told)
+        return make_run(solvers[request.variant], request, observe)
+
     requests = merge_requests(check.runs(case_of(check, case)) for check in checks)
     for place, (key, request) in enumerate(requests.items()):
-        tell(case.id, place / len(requests) / 2, f"run {key}", time_limit)
+        part = place / len(requests) / 2
         if key not in plain:
-            keep(key, make_run(solvers[request.variant], request))
+            keep(key, run(key, request, part))
             continue
         points = frozenset(point for point in case.points[plain[key]] if point % case.unit == 0)
         samples = case.problem.samples
         monitor = Monitor(points, reference.measure, tolerance, reference.short, 2 * request.s, samples)
         begin = time.perf_counter()
-        trajectory = make_run(solver, request, monitor)
+        trajectory = run(key, request, part, monitor)
         seconds = time.perf_counter() - begin
         if trajectory.stopped in ("tolerance", "stagnation", GIVEN):
             with np.errstate(
@@ -106,7 +114,7 @@ def make_runs(
                 monitor.close(trajectory.length, trajectory.final)
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
-        runs.append(_run(request.s, trajectory, monitor, seconds, reference, solver))
+        runs.append(_run(request.s, trajectory, monitor, seconds, reference, solvers[""]))
         if trajectory.stopped != GIVEN:
             series.append(
                 report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
@@ -114,8 +122,7 @@ def make_runs(
     sound = [(check, sound_case(check, case_of(check, case), trajectories, broken)) for check in checks]
     continued = merge_requests(check.continued(part, trajectories) for check, part in sound if part)
     for key, request in continued.items():
-        tell(case.id, 0.5, f"run {key}", time_limit)
-        keep(key, make_run(solvers[request.variant], request))
+        keep(key, run(key, request, 0.5))
     return RunsMade(trajectories, runs, series, attainable, broken)
 
 

@@ -228,3 +228,16 @@ def local_columns(
         sparse: Any = data
         return sp.csr_array(sparse[:, columns])
     return np.ascontiguousarray(data[:, columns])
+
+
+def padded(data: Any) -> Any:
+    """Columns of this rank; one of zeros, which changes nothing, where it has none."""
+    return data if data.shape[1] else with_zeros(data)
+
+
+def with_zeros(data: Any) -> Any:
+    """The same columns and one of zeros."""
+    if sp.issparse(data):
+        wider = (data.shape[0], data.shape[1] + 1)
+        return sp.csr_array((data.data, data.indices, data.indptr), shape=wider)
+    return np.hstack([data, np.zeros((data.shape[0], 1))])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
 from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.adapters.training import TrainingSolver
+from sstep_verify.solvers.production.rank import tuned_sequence
+from sstep_verify.solvers.production.schedule import windows_of
+from sstep_verify.training.checkpoint import numbers_of, stretches_of
+from sstep_verify.training.tuned import OR
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0
@@ -28,13 +35,19 @@ LIMIT = 300.0
 VALUES = ("gap", "primal", "dual", "residual")
 """Numbers of a result file that are claims of it; NaN where there is none."""
 
+COUNTED = re.compile(
+    r"^windows: (\d+) of .*, (\d+) kernel rows, (\d+) collectives, (\d+) words", re.MULTILINE
+)
+"""What the command prints of its counts, in the order of `Counts`."""
+
 
 class CommandSolver(TrainingSolver):
     """Runs ``sstep-verify solve`` in a process of its own, or under the launcher, on a file of the samples.
 
     A trajectory holds the first a, and the last as the result file has it; its claims are what that file
-    says of it, and the predictions for the training samples, by number. Its step log is that of the same
-    training in this process, which ends in the same bits; where s is tuned there is none. It takes no a0.
+    says of it, and the predictions for the training samples, by number; its counters are what the command
+    prints. Its step log is that of the same training in this process, which ends in the same bits; there is
+    none where the command tunes s. It takes no a0.
 
     Parameters
     ----------
@@ -48,13 +61,14 @@ class CommandSolver(TrainingSolver):
     bias : float
         The constant that is the last feature of the samples, which is left to the command; 0 for none.
     **options
-        As of `TrainingSolver`. Where s is tuned, later runs of a request make the windows of the first
-        again, for what s is tuned to depends on time.
+        As of `TrainingSolver`. Where s is tuned, the command is given the windows of `tuned_sequence`; with
+        `auto` it tunes, and later runs of a request make the windows of the first again, for what s is
+        tuned to depends on time.
 
     Attributes
     ----------
     sequences : dict
-        Result files of tuned runs, by problem and s.
+        Files with the windows of tuned runs, by problem and s.
     """
 
     def __init__(
@@ -69,7 +83,7 @@ class CommandSolver(TrainingSolver):
         super().__init__(ranks, **options)
         self._resumed, self._auto, self._bias = resumed, auto, bias
         self.sequences: dict[tuple[str, int], bytes] = {}
-        self.declaration = self.declared("solve", log=not self._tuned)
+        self.declaration = self.declared("solve", log=not (self._tuned and auto))
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
@@ -81,7 +95,10 @@ class CommandSolver(TrainingSolver):
         """
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]
-        sequence = self.sequences.get(key := (request.problem.digest, request.s))
+        key = request.problem.digest, request.s
+        if self._tuned and not self._auto:
+            self.sequences[key] = self._given(request)
+        sequence = self.sequences.get(key)
         with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
             room = Path(folder)
             data = request.problem.data
@@ -105,6 +122,14 @@ class CommandSolver(TrainingSolver):
             made = replace(made, log=super().run(replace(request, record=())).log)
         return observed(made, request, observe, self.run)
 
+    def _given(self, request: RunRequest) -> bytes:
+        """A file with the windows of `tuned_sequence`, as the command writes those of its own."""
+        made, file = tuned_sequence(self.plan(request), self._options), io.BytesIO()
+        exchanges = OR.join(dict.fromkeys(stretch.exchange for stretch in made))
+        options = {"s": "auto", "exchange": exchanges, "cache": self._options.cache}
+        np.savez(file, sequence=numbers_of(made), options=json.dumps(options))
+        return file.getvalue()
+
     def _words(self, request: RunRequest, room: Path) -> list[str]:
         problem, options, stream = request.problem, self._options, request.stream
         s: list[object] = ["--s", "auto" if self._tuned else request.s]
@@ -120,7 +145,7 @@ class CommandSolver(TrainingSolver):
         ]  # fmt: skip
         if not self._auto:
             rows = problem.samples**2 if options.keep_gram else options.cache
-            words += ["--exchange", options.exchange, "--cache", rows]
+            words += ["--exchange", "auto" if self._tuned else options.exchange, "--cache", rows]
         words += ["--C", problem.hinge.C] if problem.is_svm else ["--lambda", problem.ridge.penalty]
         launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
         return [str(word) for word in (*launched, *words)]
@@ -139,12 +164,22 @@ class CommandSolver(TrainingSolver):
 
 
 def _require_same_windows(given: bytes | None, result: bytes) -> None:
-    """Raise RunError where a result says that other windows were made than those that were given."""
-    if given is not None:
-        with np.load(io.BytesIO(given)) as one, np.load(io.BytesIO(result)) as other:
-            wanted, found = one["sequence"].tolist(), other["sequence"].tolist()
-        if wanted != found:
-            raise RunError(f"the result has {len(found)} stretches of s, but it was given {len(wanted)}")
+    """Raise RunError where a result tells of other windows than it was given, or not of all it made."""
+    with np.load(io.BytesIO(result)) as file:
+        made, found = int(file["iterations"]), _windows(file)
+    with np.load(io.BytesIO(given or result)) as file:
+        wanted = [one for one in _windows(file) if one[0] < made]
+    end = found[-1][1] if found else 0
+    if found != wanted or end != made:
+        raise RunError(
+            f"the result tells of {len(found)} windows until iteration {end}; made were, by those that it "
+            f"was given, {len(wanted)} until {made}"
+        )
+
+
+def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
+    """Windows by the stretches in a file, as if no interval ended within one."""
+    return list(windows_of(stretches_of(file["sequence"]), 1 << 62))
 
 
 def write_samples(path: Path, problem: Problem) -> None:
@@ -184,12 +219,13 @@ def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Tr
     if request.problem.is_svm and right not in said:
         raise RunError(f"{right} predictions are right, and the command does not say so: {said[-300:]}")
     told = {name: Claim(value) for name, value in claims.items() if not np.isnan(value)}
-    first = np.zeros(request.problem.samples)
+    first, counted = np.zeros(request.problem.samples), COUNTED.search(said)
     return Trajectory(
         s=request.s,
         start=0,
         iterations=np.array([0, made] if made else [0], dtype=np.int64),
         alphas=np.array([first, found["alpha"]] if made else [found["alpha"]]),
+        counters=Counts(*map(int, counted.groups())).counters if counted else {},
         stopped=str(found["stopped"]),
         claims=told | {"iterations": Claim(made)},
     )

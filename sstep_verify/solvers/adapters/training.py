@@ -75,18 +75,25 @@ class TrainingSolver:
 
     def declared(self, name: str, log: bool = True) -> Declaration:
         """What training with these options is, under a name."""
-        declared = self._options.declaration(self._ranks)
+        declared, gram = self._options.declaration(self._ranks), self._options.exchange == "gram"
+        # With another exchange each interval has a set-up or rows of its own; of several ranks the MPI
+        # library would see the measurements too.
         return replace(
             declared,
             name=name,
             panels=False,
             blocks=False,
             log=log,
-            exchange="",
+            exchange="gram" if gram and self._ranks == 1 and not self._tuned else "",
             level=0,
-            recompute=self._interval if self._options.exchange == "gram" else 0,
+            recompute=self._interval if gram else 0,
             options={**declared.options, "interval": self._interval, "s tuned": self._tuned},
         )
+
+    def plan(self, request: RunRequest) -> Plan:
+        """How long, for a request."""
+        last = request.start + request.iterations
+        return Plan(request.s, last, self._interval * request.s, self._tolerance, self._tuned)
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Train to the tolerance or the last iteration; then `observe` looks at what was kept.
@@ -98,8 +105,7 @@ class TrainingSolver:
         RunError, RankError, RankLostError, HangError
             As of `DistributedSolver.run`.
         """
-        last = request.start + request.iterations
-        plan = Plan(request.s, last, self._interval * request.s, self._tolerance, self._tuned)
+        plan = self.plan(request)
         if self._ranks == 1:
             whole = train_request(SelfCommunicator(), request, plan, self._options)
         else:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.parallel.communicator import Communicator, communicator_of
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.schedule import Schedule
@@ -53,7 +53,8 @@ def train_request(
     """
     problem, stops = request.problem, set(request.stops)
     partition = partition_of(column_nonzeros(problem.data), communicator.size, options.partition)
-    problem = replace(problem, data=local_columns(problem.data, partition.columns(communicator.rank)))
+    own = local_columns(problem.data, partition.columns(communicator.rank))
+    problem = replace(problem, data=padded(own))
     place = None
     if request.start or request.initial is not None:
         initial = np.zeros(problem.samples) if request.initial is None else np.array(request.initial)
@@ -92,14 +93,16 @@ def train_request(
 def tuned_sequence(plan: Plan, options: Options) -> list[Stretch]:
     """Windows of several s, the same for every run: some of each width that divides the plan's s, in turn.
 
-    Every other one communicates what "allreduce" does, unless the options' exchange carries a state. Each
+    Every other width communicates what "allreduce" does, unless the options' exchange carries a state. Each
     lies within one window of the plan's s, whose bounds hold for it: what a window corrects for later
-    steps, a shorter one that begins within it takes from the a that it finds.
+    steps, a shorter one that begins within it takes from the a that it finds. Before the last step of each
+    that is whole, one stretch ends and another, alike, begins: a window is cut there, in an interval.
     """
     widths = [width for width in range(1, plan.s + 1) if plan.s % width == 0]
     exchanges = (options.exchange, options.exchange if options.exchange == "gram" else "allreduce")
     made: list[Stretch] = []
     for place, end in enumerate(range(plan.s, plan.iterations + plan.s, plan.s)):
         width, exchange = widths[-1 - place % len(widths)], exchanges[place % 2]
-        made.append(Stretch(min(end, plan.iterations), width, exchange))
+        ends = (end - 1, end) if width > 1 and end <= plan.iterations else (min(end, plan.iterations),)
+        made += [Stretch(cut, width, exchange) for cut in ends]
     return made

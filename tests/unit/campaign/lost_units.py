@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 
@@ -12,15 +13,17 @@ from sstep_verify.campaign.loop.messages import Finished, tell
 def work(unit, setting):
     """Yield every key of a unit, unless its name says something else."""
     for key in unit.keys:
-        tell(key, 0.5, "run s=4", limit=0.3 if key == "hangs" else 0.0)
+        tell(key, 0.5, "run s=4", 0.3 if key == "hangs" else 0.0, "s=4")
         if key == "slow leaves":
             time.sleep(2.0)
         if key.endswith("leaves"):
             os._exit(0)
+        if key == "crashes" and not unit.crashed:
+            os.kill(os.getpid(), signal.SIGSEGV)
         if key == "hangs":
             time.sleep(600)
         if key == "dies later":
             threading.Timer(0.2, os._exit, (3,)).start()
         if key == "slow":
             time.sleep(2.0)
-        yield Finished(key)
+        yield Finished(f"{key} {unit.crashed}" if key == "crashes" else key)

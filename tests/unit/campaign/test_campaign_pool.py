@@ -84,7 +84,16 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
     assert lost.kind == (REFUSED if foreign else INTERNAL)
     assert lost.error.startswith("leaves, run s=4: ")
     assert "exit code 0" in lost.error
-    assert Step("leaves", 0.5, "run s=4") in heard
+    assert Step("leaves", 0.5, "run s=4", run="s=4") in heard
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(foreign):
+    units = [Unit(("first", "crashes", "last"), None, foreign=foreign)]
+    found = list(spread(work, str, units, Setting("mine"), 1 if foreign else 2))
+    assert not [message.error for message in found if message.error]
+    crashed = (("crashes", "s=4", "signal 11"),)
+    assert [message.outcome for message in found] == ["first", f"crashes {crashed}", "last"]
 
 
 def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():

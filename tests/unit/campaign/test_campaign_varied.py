@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,
@@ -27,7 +29,7 @@ from sstep_verify.problems.data.datasets import load
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import tuned_sequence
-from sstep_verify.solvers.production.schedule import windows_of
+from sstep_verify.solvers.production.schedule import Schedule, windows_of
 from sstep_verify.solvers.production.training_plan import Plan
 
 SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
@@ -155,6 +157,15 @@ def test_windows_of_a_tuned_training_lie_within_those_asked_for(s, iterations, e
     assert [begin for begin, *_ in windows[1:]] == [end for _, end, _ in windows[:-1]]
     assert all(begin // s == (end - 1) // s for begin, end, _ in windows)
     divisors = [width for width in range(1, s + 1) if s % width == 0]
-    assert {one.s for one in sequence} == set(divisors[-min(len(sequence), len(divisors)) :])
+    assert {one.s for one in sequence} == set(divisors[-min(-(-iterations // s), len(divisors)) :])
+    # Neighbours that are alike have a window cut between them where no interval ends: they are not one.
+    alike = [one.end for one, other in pairwise(sequence) if one[1:] == other[1:] and s > 1]
+    assert alike == [one.end - 1 for one in sequence if one.s > 1 and one.end % s == 0]
+    assert all(end % plan.interval and any(end == one for _, one, _ in windows) for end in alike)
+    schedule = Schedule(Tuner((exchange,), s, s, iterations), given=sequence)
+    while (begin := schedule.made[-1].end if schedule.made else 0) < iterations:
+        schedule.done(schedule.next(begin, iterations))
+    assert list(windows_of(schedule.made, plan.interval)) == windows
+    assert schedule.made == sequence or s == 1
     assert {one.exchange for one in sequence} <= {exchange, "allreduce"}
     assert exchange != "gram" or {one.exchange for one in sequence} == {"gram"}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.checks import contract
+from sstep_verify.checks import contract, message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.errors import RunError
 from sstep_verify.made import make_run
 from sstep_verify.problems import (
@@ -83,15 +86,56 @@ def test_windows_of_a_tuned_run_are_made_again():
     one, other = (tested.run(request) for _ in range(2))
     np.testing.assert_array_equal(one.final, other.final)
     assert len(tested.sequences) == 1
-    (result,) = tested.sequences.values()
-    with np.load(io.BytesIO(result)) as file:
-        parts = dict(file) | {"sequence": file["sequence"] + 1}
-    other = io.BytesIO()
-    np.savez(other, **parts)
-    command._require_same_windows(None, result)
-    command._require_same_windows(result, result)
-    with pytest.raises(RunError, match="stretches of s"):
-        command._require_same_windows(result, other.getvalue())
+
+
+CUT = [(7, 3, 0), (8, 3, 0), (16, 8, 0)]
+
+
+@pytest.mark.parametrize(
+    ("told", "made", "same"),
+    [
+        (CUT, 16, True),
+        (CUT[:2], 8, True),
+        ([(7, 3, 0), (8, 1, 0), (16, 8, 0)], 16, True),
+        ([(8, 3, 0), (16, 8, 0)], 16, False),
+        (CUT[:2], 16, False),
+        ([*CUT[:2], (16, 4, 0)], 16, False),
+        ([*CUT[:2], (16, 8, 1)], 16, False),
+    ],
+    ids=["alike", "ended early", "written otherwise", "joined", "the last is missing", "s", "exchange"],
+)
+def test_a_result_that_tells_of_other_windows_than_it_was_given_is_refused(told, made, same):
+    given, result = io.BytesIO(), io.BytesIO()
+    np.savez(given, sequence=np.array(CUT), iterations=16)
+    np.savez(result, sequence=np.array(told), iterations=made)
+    with nullcontext() if same else pytest.raises(RunError, match="made were, by those that it was given"):
+        command._require_same_windows(given.getvalue(), result.getvalue())
+
+
+def test_a_tuned_command_follows_windows_that_are_cut_and_is_judged_step_by_step():
+    request = replace(asked(drawn(LinearKernel(), Hinge(0.7)), s=4, iterations=42), log=True)
+    tested = CommandSolver(interval=2, tuned=True)
+    assert tested.declaration.log
+    made = tested.run(request)
+    whole = TrainingSolver(interval=2, tuned=True).run(request)
+    np.testing.assert_array_equal(made.final, whole.final)
+    np.testing.assert_array_equal(made.log, whole.log)
+
+
+def test_counts_of_training_are_judged_where_every_window_sends_what_it_says():
+    problem = drawn(LinearKernel(), Hinge(0.7))
+    request = asked(problem, iterations=59)
+    for kind in (CommandSolver, TrainingSolver):
+        tested = kind(interval=4, exchange="gram")
+        assert kind(interval=4, exchange="gram", tuned=True).declaration.exchange == ""
+        assert kind(interval=4).declaration.exchange == ""
+        case = Case("drawn", problem, request.stream, (3,), 59, tested.declaration)
+        run = tested.run(request)
+        assert set(run.counters) == set(COUNTED)
+        for name, status in {"": Status.PASS, **dict.fromkeys(COUNTED, Status.FAIL)}.items():
+            counters = {**run.counters, **({name: run.counters[name] - 1} if name else {})}
+            (verdict,) = message_count.judge(case, {run_key(3): replace(run, counters=counters)}, None)
+            assert (verdict.status, verdict.executed) == (status, 4), verdict.reason
 
 
 def test_a_command_that_ends_with_an_error_fails_its_run(monkeypatch):
