@@ -17,7 +17,7 @@ import hashlib
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.monitor import Values
 from sstep_verify.solvers.production.options import EXCHANGES
+from sstep_verify.solvers.production.schedule import numbers_of
 from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
 
 FORMAT = "sstep-verify solve checkpoint 3"
@@ -127,12 +128,6 @@ def read_checkpoint(path: Path) -> Checkpoint:
             f"{path}: is not a whole checkpoint of sstep-verify solve ({error}); "
             "remove it and run without --resume"
         ) from error
-
-
-def numbers_of(sequence: Sequence[Stretch]) -> np.ndarray:
-    """Stretches as numbers, shape (k, 3): end, s, place of the exchange among `EXCHANGES`."""
-    rows = [(stretch.end, stretch.s, EXCHANGES.index(stretch.exchange)) for stretch in sequence]
-    return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 def stretches_of(numbers: np.ndarray) -> tuple[Stretch, ...]:

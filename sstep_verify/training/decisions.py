@@ -16,13 +16,12 @@ from sstep_verify.problems import IndexStream, Ridge
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solvers.production.monitor import default_interval
 from sstep_verify.solvers.production.options import EXCHANGES, Options
-from sstep_verify.solvers.production.schedule import Schedule
+from sstep_verify.solvers.production.schedule import OR, Schedule
 from sstep_verify.solvers.production.training_plan import Place, Plan, Stretch
 from sstep_verify.training.checkpoint import MACHINE
 from sstep_verify.training.request import TrainingRequest
 from sstep_verify.training.tuned import (
     LARGEST_S,
-    OR,
     START_S,
     exchanges_of,
     first_of,

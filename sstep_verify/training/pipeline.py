@@ -19,7 +19,7 @@ from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.parallel.kinds import listed
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
-from sstep_verify.solvers.production.schedule import Schedule
+from sstep_verify.solvers.production.schedule import Schedule, numbers_of
 from sstep_verify.solvers.production.training import train
 from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch, Trained, refuse_start
 from sstep_verify.training import prediction
@@ -28,7 +28,6 @@ from sstep_verify.training.checkpoint import (
     MACHINE,
     Checkpoint,
     data_digest,
-    numbers_of,
     read_checkpoint,
     read_sequence,
     refuse_impossible,

@@ -8,6 +8,7 @@ from typing import Any
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.problems import Ridge
 from sstep_verify.solvers.production.options import EXCHANGES
+from sstep_verify.solvers.production.schedule import OR
 from sstep_verify.training.request import MOST, TrainingRequest
 
 START_S = 16
@@ -25,9 +26,6 @@ WINDOWS = 4
 
 SETTLED_ALONE = 5e6
 """Nanoseconds of a settled batch where there is one rank, and so no latency that may jump."""
-
-OR = " or "
-"""Between the exchanges that may be tried, in the identity of a run."""
 
 
 def largest_s(

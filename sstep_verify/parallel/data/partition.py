@@ -237,7 +237,7 @@ def padded(data: Any) -> Any:
 
 def with_zeros(data: Any) -> Any:
     """The same columns and one of zeros."""
-    if sp.issparse(data):
+    if isinstance(data, sp.csr_array):
         wider = (data.shape[0], data.shape[1] + 1)
         return sp.csr_array((data.data, data.indices, data.indptr), shape=wider)
     return np.hstack([data, np.zeros((data.shape[0], 1))])

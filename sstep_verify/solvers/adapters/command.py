@@ -24,9 +24,8 @@ from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.rank import tuned_sequence
-from sstep_verify.solvers.production.schedule import windows_of
-from sstep_verify.training.checkpoint import numbers_of, stretches_of
-from sstep_verify.training.tuned import OR
+from sstep_verify.solvers.production.schedule import OR, numbers_of, windows_of
+from sstep_verify.solvers.production.training_plan import Stretch
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0
@@ -179,7 +178,7 @@ def _require_same_windows(given: bytes | None, result: bytes) -> None:
 
 def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
     """Windows by the stretches in a file, as if no interval ended within one."""
-    return list(windows_of(stretches_of(file["sequence"]), 1 << 62))
+    return list(windows_of([Stretch(*row) for row in file["sequence"].tolist()], 1 << 62))
 
 
 def write_samples(path: Path, problem: Problem) -> None:

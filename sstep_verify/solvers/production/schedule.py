@@ -10,9 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from sstep_verify.costs.timings import Batch
 from sstep_verify.costs.tuning import Tuner
+from sstep_verify.solvers.production.options import EXCHANGES
 from sstep_verify.solvers.production.training_plan import Stretch
+
+OR = " or "
+"""Between the exchanges that may be tried, in the identity of a run."""
 
 
 class Schedule:
@@ -116,3 +122,9 @@ def windows_of(
             end = min(place + stretch.s, stretch.end, place - place % interval + interval)
             yield place, end, stretch.exchange
             place = end
+
+
+def numbers_of(sequence: Sequence[Stretch]) -> np.ndarray:
+    """Stretches as numbers, shape (k, 3): end, s, place of the exchange among `EXCHANGES`."""
+    rows = [(stretch.end, stretch.s, EXCHANGES.index(stretch.exchange)) for stretch in sequence]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
