@@ -22,6 +22,9 @@ Power = Literal["multiplication", "pow"]
 
 Factorisation = Literal["cholesky", "ldl", "lu"]
 
+SEPARATE = "separate timers"
+"""Key of `Declaration.options` of a solver that makes a barrier a window, to tell waiting from transfer."""
+
 PER_WINDOW = "per-window"
 """Exchange of which only the number of collectives is known: one a window, beside those of a set-up."""
 

@@ -17,6 +17,12 @@ RAISED = "raised"
 WITNESSED = {"collectives": "collectives seen", "words": "words seen"}
 """Counts of a solver, and the names of the same where the MPI library was asked, outside of it."""
 
+AFTER_OTHERS = "reductions after other collectives"
+"""Count of reductions before which, since the one before, the MPI library saw another collective."""
+
+BROADCASTS = "broadcasts"
+"""Count, by the solver alone, of what it sends from rank 0 where the ranks' processors differ."""
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:

@@ -1,7 +1,11 @@
 """Check message-count: s iterations per communication, counted.
 
 The counts a run reports, and those of a witness between solver and MPI library where there was one, are
-compared with what the declared exchange implies, exactly; the formulas stand in costs/messages.py.
+compared with what the declared exchange implies, exactly; the formulas stand in costs/messages.py. Where no
+witness looked, the counts are the solver's own word, and the verdict says so. Formulas and counts are of
+reductions. Other collectives (broadcasts, gathers, barriers) belong to the set-up and to where a is
+recorded, so no more reductions may follow one than a was recorded times; on ranks whose processors differ
+rank 0 sends every window's end besides, which is counted and held against nothing.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """
@@ -23,13 +27,16 @@ from sstep_verify.checks.shared.exchange_counts import (
 )
 from sstep_verify.checks.shared.finding import Finding, decisive
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.declaration import PER_WINDOW
+from sstep_verify.declaration import PER_WINDOW, SEPARATE
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
-from sstep_verify.trajectory import WITNESSED, Trajectory
+from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
 from sstep_verify.verdict import Term, Verdict
 
 CHECK = "message-count"
+
+OWN = "own word"
+"""Key of the evidence: whether nobody but the solver has counted."""
 
 CAUSES = (
     "communication in every iteration instead of every window, columns sent as often as they are drawn, "
@@ -107,10 +114,15 @@ def _judge_per_window(case: Case, s: int, whole: Trajectory, half: Trajectory) -
         units="messages",
         planned=1,
         executed=int(len(known) == 2),
-        origin="one collective a window, beside those of the set-up, so the bound is 0",
+        origin="one collective a window, beside those of the set-up, so the bound is 0; "
+        + _told(case, whole.counters),
         causes=CAUSES,
         terms=terms,
-        evidence={"collectives": known, "windows": due},
+        evidence={
+            "collectives": known,
+            "windows": due,
+            OWN: WITNESSED["collectives"] not in whole.counters,
+        },
     )
 
 
@@ -141,6 +153,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         )
         for name, made in seen.items()
     ]
+    findings += _others(case, trajectory)
     if len(known) < len(COUNTED):
         missing = ", ".join(name for name in COUNTED if name not in known)
         findings.append(
@@ -159,15 +172,49 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         units="messages or words",
         planned=len(COUNTED) + len(seen),
         executed=len(known) + len(seen),
-        origin="what the declared exchange implies, so the bound is 0",
+        origin=f"what the declared exchange implies, so the bound is 0; {_told(case, counts)}",
         causes=CAUSES,
         terms=_terms(case, s, trajectory),
-        evidence={"counted": {name: counts[name] for name in known}, "expected": best, "seen": seen},
+        evidence={
+            "counted": {name: counts[name] for name in known},
+            "expected": best,
+            "seen": seen,
+            OWN: not seen,
+            BROADCASTS: counts.get(BROADCASTS, 0),
+        },
         signs=[
             name for name in known if counts[name] != best[name] or seen.get(name, best[name]) != best[name]
         ],
         each=True,
     )
+
+
+def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
+    """Collectives beside the reductions: no more than recording a takes, where nothing else makes any."""
+    counts, recorded = trajectory.counters, len(trajectory.iterations)
+    if AFTER_OTHERS not in counts or BROADCASTS in counts or SEPARATE in case.declaration.options:
+        return []
+    over = max(counts[AFTER_OTHERS] - recorded, 0)
+    what = (
+        f"{case.declaration.name}: {counts[AFTER_OTHERS]} of its reductions follow another collective that "
+        f"the MPI library saw, but a is recorded {recorded} times; more than that"
+    )
+    return [Finding(what, over, over, 0.0)]
+
+
+def _told(case: Case, counts: Mapping[str, int]) -> str:
+    """Whose counts they are, and what nobody has counted."""
+    if case.declaration.ranks == 1:
+        return "one process counts what it would send"
+    seen = WITNESSED["collectives"] in counts
+    told = "its own word, for no witness stood between it and the MPI library"
+    told = f"the counts are {'what the MPI library saw, too' if seen else told}"
+    if BROADCASTS in counts:
+        told += (
+            f"; the ranks' processors differ, and {counts[BROADCASTS]} broadcasts of rank 0's numbers, by "
+            "its own count, are held against nothing"
+        )
+    return told
 
 
 def _terms(case: Case, s: int, trajectory: Trajectory) -> tuple[Term, ...]:

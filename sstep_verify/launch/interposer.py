@@ -115,6 +115,17 @@ def interposed_counts() -> dict[str, Counted]:
     }
 
 
+def reductions_after_others() -> int:
+    """Reductions of this process before which, since the one before, it entered some other collective.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    return int(_loaded().pmpi_count_after_others())
+
+
 def forget_interposed_counts() -> None:
     """Count from zero.
 
@@ -146,4 +157,5 @@ def _loaded() -> ctypes.CDLL:
         )
     for function in (library.pmpi_count_calls, library.pmpi_count_bytes):
         function.restype, function.argtypes = ctypes.c_longlong, [ctypes.c_int]
+    library.pmpi_count_after_others.restype = ctypes.c_longlong
     return library

@@ -22,11 +22,17 @@ enum { ALLREDUCE, REDUCE_SCATTER, OTHER, KINDS };
 
 static long long calls[KINDS], bytes[KINDS];
 
+/* Reductions before which, since the one before, some other collective was entered; others since the last. */
+static long long after_others, others;
+
 long long pmpi_count_calls(int kind) { return calls[kind]; }
 
 long long pmpi_count_bytes(int kind) { return bytes[kind]; }
 
+long long pmpi_count_after_others(void) { return after_others; }
+
 void pmpi_count_reset(void) {
+    after_others = others = 0;
     for (int kind = 0; kind < KINDS; kind++) calls[kind] = bytes[kind] = 0;
 }
 
@@ -49,6 +55,12 @@ int MPI_Finalize(void) {
 
 /* Before a collective. */
 static void enter(const char *name, int kind, long long handed, MPI_Comm comm) {
+    if (kind == OTHER) {
+        others++;
+    } else {
+        after_others += others > 0 && calls[ALLREDUCE] + calls[REDUCE_SCATTER] > 0;
+        others = 0;
+    }
     calls[kind]++;
     bytes[kind] += handed;
     witness_place("in", name, calls[ALLREDUCE] + calls[REDUCE_SCATTER] + calls[OTHER]);

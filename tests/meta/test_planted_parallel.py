@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import planted_ranks as ranks_do
@@ -24,6 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters import watched
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
@@ -227,6 +229,49 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
     request = request_of(kernel=kernel)
     assert status(check, request, ranks, {}, **options) is Status.PASS
     assert status(check, request, ranks, edits, **options) is Status.FAIL
+
+
+OTHERS = {
+    "barrier": "self._communicator.barrier()",
+    "gather": "self._communicator.allgather(0)",
+    "broadcast": "packet._communicator._inner.broadcast(np.zeros(1))",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_setting_up_is(ranks, name):
+    edits = {
+        ALLREDUCE: [
+            ("        packet.reduce(words)\n", f"        packet.reduce(words)\n        {OTHERS[name]}\n")
+        ]
+    }
+    request = request_of()
+    for planted, points, wanted in (
+        ({}, (ITERATIONS,), Status.PASS),
+        ({}, (15, 20, ITERATIONS), Status.PASS),
+        (edits, (ITERATIONS,), Status.FAIL),
+        (edits, (15, 20, ITERATIONS), Status.FAIL),
+    ):
+        solver = PlantedSolver(ranks, planted)
+        case = replace(case_of(request, solver), points={S: points})
+        verdict = judged(message_count, case, solver)[S]
+        assert verdict.status is wanted, verdict.reason
+        assert ("of its reductions follow another collective" in verdict.reason) == bool(planted)
+        assert verdict.evidence[message_count.OWN] is False
+        assert "the counts are what the MPI library saw, too" in verdict.reason
+
+
+def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monkeypatch):
+    monkeypatch.setattr(watched, "_witness", lambda: (None, {}))
+    request = request_of()
+    solver = PlantedSolver(2, {})
+    verdict = judged(message_count, case_of(request, solver), solver)[S]
+    assert verdict.status is Status.PASS
+    assert verdict.evidence[message_count.OWN] is True
+    assert (
+        "the counts are its own word, for no witness stood between it and the MPI library" in verdict.reason
+    )
 
 
 OWN_WAY = {ALLREDUCE: [("        self._clock.stop(RECURRENCE)\n",

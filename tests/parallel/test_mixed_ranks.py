@@ -103,6 +103,10 @@ def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ra
         assert {verdict.check for verdict in verdicts} == {check.id for check in CHECKS}
         bad = [(verdict.check, verdict.reason) for verdict in verdicts if verdict.status is not Status.PASS]
         assert not bad, name
+        counted = [one for one in verdicts if one.check == "message-count"]
+        assert counted
+        assert all("broadcasts of rank 0's numbers, by its own count" in one.reason for one in counted)
+        assert all(one.evidence["broadcasts"] for one in counted)
 
 
 def test_solve_goes_on_where_nodes_differ_and_says_so(tmp_path):

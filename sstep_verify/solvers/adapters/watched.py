@@ -24,8 +24,9 @@ from sstep_verify.launch.interposer import (
     forget_interposed_counts,
     interposed_counts,
     is_interposed,
+    reductions_after_others,
 )
-from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
+from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,7 @@ def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> 
         made = {"collectives": sum(one.calls for one in reductions)}
         made["words"] = sum(one.words for one in reductions)
         seen = {WITNESSED[name]: count for name, count in made.items()}
+        seen[AFTER_OTHERS] = reductions_after_others()
     digests = dict(zip(found.iterations.tolist(), map(fingerprint, found.alphas), strict=True))
     if comm.rank:
         nothing = np.empty((found.iterations.size, 0))

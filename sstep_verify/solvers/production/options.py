@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sstep_verify.compiled import AVAILABLE
-from sstep_verify.declaration import Distances, Update
+from sstep_verify.declaration import SEPARATE, Distances, Update
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.data.partition import PARTITIONS
 from sstep_verify.problems import Problem
@@ -147,5 +147,9 @@ class Options:
             cache_words=self.cache,
             recompute=self.recompute,
             ranks=ranks,
-            options={"gram kept": self.keep_gram, "compiled": AVAILABLE},
+            options={
+                "gram kept": self.keep_gram,
+                "compiled": AVAILABLE,
+                **dict.fromkeys([SEPARATE] * self.separate_timers, True),
+            },
         )

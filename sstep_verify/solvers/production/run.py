@@ -32,8 +32,8 @@ from sstep_verify.solvers.production.windows import (
     Windows,
     whole_gram,
 )
+from sstep_verify.trajectory import BROADCASTS, fingerprint
 from sstep_verify.trajectory import Panel as UsedPanel
-from sstep_verify.trajectory import fingerprint
 
 AnyPanel = TypeVar("AnyPanel", Panel, SupportPanel)
 
@@ -215,7 +215,7 @@ class Run:
             "collectives": counted.collectives,
             "words": counted.words,
         }
-        return found | ({"broadcasts": counted.broadcasts} if counted.broadcasts else {})
+        return found | ({BROADCASTS: counted.broadcasts} if counted.broadcasts else {})
 
     def _chunk_of(self, s: int) -> int:
         """Iterations whose windows of s are prepared in one call."""

@@ -25,7 +25,7 @@ from sstep_verify.solvers.adapters.program.room import Room
 from sstep_verify.solvers.adapters.program.translation import Translation
 from sstep_verify.solvers.adapters.program.witness import Witness
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
-from sstep_verify.trajectory import Trajectory, fingerprint
+from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 
@@ -249,7 +249,7 @@ class ProgramSolver:
                 raise ProgramError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
                 )
-        return told | seen.counters
+        return told | seen.counters | {WITNESSED[name]: count for name, count in seen.counters.items()}
 
     def _require_end(self, ended: Ended, s: int, folder: Path) -> None:
         """Raise unless a run was made; one that hangs, or cannot be started, is not tried over and over."""
