@@ -98,11 +98,11 @@ def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty
 
 
 FAILING = {
-    "panel": ({ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
-                            "                self._panel.partial(rows, columns)\n"
-                            "                0 / (packet.window != 2)\n")]}, {}, 2),
-    "panel, scattered": ({SCATTER: [("                self._pack(send, columns)\n",
-                                     "                0 / (packet.window != 2)\n")]},
+    "panel": ({ALLREDUCE: [("self._share(self._panel.partial, rows,",
+                            "self._share(lambda *given: (self._panel.partial(*given), 0 / (packet.window != 2)), rows,")]},
+              {}, 2),
+    "panel, scattered": ({SCATTER: [("self._share(self._pack, send,",
+                                     "self._share(lambda *given: 0 / (packet.window != 2), send,")]},
                          EXCHANGES["reduce-scatter"], 2),
     "kernel function": ({ALLREDUCE: [("        self._panel.finish(rows, columns)\n",
                                       "        0 / (packet.window != 2)\n")]}, {}, 3),
@@ -113,9 +113,8 @@ FAILING = {
                                                   "            0 / (packet.window != 2)\n".replace("packet", "self._packet"))]},
                                  EXCHANGES["support"], 3),
     "recurrence, support": ({OVER_SUPPORT: [
-        ("        recurrence.small_window(gram, stale, columns, positions, log)\n",
-         "        recurrence.small_window(gram, stale, columns, positions, log)\n"
-         "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["support"], 3),
+        ("    def restart(", "    def window(self, *given):\n        super().window(*given)\n"
+         "        0 / (self._packet.window != 2)\n\n    def restart(")]}, EXCHANGES["support"], 3),
     "recurrence": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
                            "            recurrence.panel_window(rows, positions, draws, log)\n"
                            "            0 / (self._packet.window != 2)\n")]}, {}, 3),
@@ -123,8 +122,8 @@ FAILING = {
                             "            recurrence.panel_window(rows, positions, draws, log)\n"
                            "            0 / (self._packet.window != 7)\n")]}, {}, 7),
     "local product": ({GRAM: [
-        ("                self._local.among(columns, self.weights, gram, stale)\n",
-         "                0 / (packet.window != 2)\n")]}, EXCHANGES["gram"], 2),
+        ("self._share(self._local.among, columns,",
+         "self._share(lambda *given: 0 / (packet.window != 2), columns,")]}, EXCHANGES["gram"], 2),
     "weights": ({GRAM: [("        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n",
                          "        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n"
                          "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
@@ -160,9 +159,9 @@ DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
 UNREDUCED = {f"{PARALLEL}.panels.panel": [("        packet.reduce(samples)\n", "")]}
 WRONG = {
     "kernel function before the reduction": (
-        {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
-                      "                self._panel.partial(rows, columns)\n"
-                      "                self._panel.finish(rows, columns)\n"),
+        {ALLREDUCE: [("        self._share(self._panel.partial, rows, columns)\n",
+                      "        self._share(self._panel.partial, rows, columns)\n"
+                      "        self._panel.finish(rows, columns)\n"),
                      ("        self._panel.finish(rows, columns)\n        clock", "        clock")]},
         window_replay, CUBIC, {}),
     "a column lost between two ranks": (
@@ -172,10 +171,8 @@ WRONG = {
         {f"{PARALLEL}.data.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
         window_replay, LinearKernel(), {}),
     "an error swallowed with the status word": (
-        {ALLREDUCE: [("                self._panel.partial(rows, columns)\n",
-                      "                self._panel.partial(rows, columns)\n"
-                      "                0 / (packet.window != 2)\n"),
-                     ("                packet.failure = error\n", "                rows[:] = 0.0\n")]},
+        {ALLREDUCE: [("self._share(self._panel.partial, rows,",
+                      "self._share(lambda *given: rows.fill(0.0) if packet.window == 2 else self._panel.partial(*given), rows,")]},
         window_replay, LinearKernel(), {}),
     "a cached row that belongs to another": (
         {f"{PARALLEL}.column_cache": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},

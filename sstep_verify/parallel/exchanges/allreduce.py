@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.exchange import Exchange, Recurrence
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
 
-class AllreduceExchange:
+class AllreduceExchange(Exchange):
     """Whole kernel rows on every rank.
 
     Parameters
@@ -36,10 +36,8 @@ class AllreduceExchange:
     def __init__(
         self, panel: Panel, packet: Packet, communicator: Communicator, clock: Clock, separate: bool
     ):
-        self._panel, self._packet, self._clock = panel, packet, clock
-        self._communicator, self._separate = communicator, separate
-        self._by_steps = communicator.size == 1 and not separate
-        self.columns = 0
+        super().__init__(packet, communicator, clock, separate)
+        self._panel, self._by_steps = panel, communicator.size == 1 and not separate
 
     def window(
         self,
@@ -97,15 +95,7 @@ class AllreduceExchange:
         clock.start()
         words = columns.size * samples
         rows = packet.matrix(columns.size, samples)
-        if packet.failure is None:
-            try:
-                self._panel.partial(rows, columns)
-            except Exception as error:
-                packet.failure = error
-        clock.stop(PANEL)
-        if self._separate:
-            self._communicator.barrier()
-            clock.stop(WAITING)
+        self._share(self._panel.partial, rows, columns)
         packet.reduce(words)
         clock.stop(TRANSFER)
         self._panel.finish(rows, columns)
@@ -116,10 +106,3 @@ class AllreduceExchange:
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
         return UsedPanel(columns, self._packet.matrix(columns.size, self._panel.samples).copy())
-
-    def restart(self, vector: np.ndarray) -> None:
-        """Nothing is carried."""
-
-    def carried(self) -> dict[str, np.ndarray]:
-        """Nothing is carried."""
-        return {}

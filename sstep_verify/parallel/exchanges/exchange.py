@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
+from sstep_verify.parallel.clock import PANEL, RECURRENCE, WAITING, Clock
+from sstep_verify.parallel.communicator import Communicator
+from sstep_verify.parallel.packet import Packet
 from sstep_verify.trajectory import Panel
 
 
@@ -56,8 +60,19 @@ class Recurrence(Protocol):
         ...
 
 
-class Exchange(Protocol):
+class Exchange:
     """Communication that a run needs, in windows.
+
+    Parameters
+    ----------
+    packet : Packet
+        Sums what a window needs.
+    communicator : Communicator
+        For the barrier that tells waiting from transfer.
+    clock : Clock
+        Seconds per phase.
+    separate : bool
+        Tell waiting from transfer.
 
     Attributes
     ----------
@@ -65,7 +80,10 @@ class Exchange(Protocol):
         Kernel rows formed.
     """
 
-    columns: int
+    def __init__(self, packet: Packet, communicator: Communicator, clock: Clock, separate: bool):
+        self._packet, self._communicator = packet, communicator
+        self._clock, self._separate = clock, separate
+        self.columns = 0
 
     def window(
         self,
@@ -90,16 +108,37 @@ class Exchange(Protocol):
         log : ndarray, shape (s * b,)
             Out: the new value of each drawn coordinate.
         """
-        ...
+        gram, stale = self.small(columns, recurrence.vector)
+        recurrence.small_window(gram, stale, columns, positions, log)
+        self._clock.stop(RECURRENCE)
+
+    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Kernel entries among `columns`, shape (c, c), and the products of their rows with `vector`, (c,).
+
+        Both are valid until the next call.
+        """
+        raise NotImplementedError
 
     def used(self, columns: np.ndarray) -> Panel:
         """Copy of the kernel entries of the window just made, whose distinct coordinates are `columns`."""
-        ...
+        return Panel(columns, self._packet.square(columns.size)[0].copy(), columns)
 
     def restart(self, vector: np.ndarray) -> None:
         """Form anew what is carried beside the dual vector from the recurrence's `vector`, shape (m,)."""
-        ...
 
     def carried(self) -> dict[str, np.ndarray]:
-        """Name this rank's part of what is carried beside the dual vector."""
-        ...
+        """Name this rank's part of what is carried beside the dual vector, if anything is."""
+        return {}
+
+    def _share(self, form: Callable[..., None], *arguments: Any) -> None:
+        """Form this rank's share of a sum; where that fails, the reduction tells all ranks."""
+        packet, clock = self._packet, self._clock
+        if packet.failure is None:
+            try:
+                form(*arguments)
+            except Exception as error:
+                packet.failure = error
+        clock.stop(PANEL)
+        if self._separate:
+            self._communicator.barrier()
+            clock.stop(WAITING)

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.clock import PANEL, RECURRENCE, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import RECURRENCE, TRANSFER, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.exchange import Exchange, Recurrence
 from sstep_verify.parallel.exchanges.gram_local import DenseLocal, SparseLocal
 from sstep_verify.parallel.packet import Packet
-from sstep_verify.trajectory import Panel
 
 
-class GramExchange:
+class GramExchange(Exchange):
     """Inner products among the drawn samples, and carried weights.
 
     Parameters
@@ -61,13 +60,11 @@ class GramExchange:
         recompute: int = 0,
         before: int = 0,
     ):
-        self._packet, self._communicator = packet, communicator
-        self._clock, self._separate = clock, separate
+        super().__init__(packet, communicator, clock, separate)
         self._recompute, self._before = recompute, before
         self._plain = communicator.size == 1 and not separate and not recompute
         self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
         self.weights = np.zeros(data.shape[1])
-        self.columns = 0
 
     def window(
         self,
@@ -78,7 +75,7 @@ class GramExchange:
         log: np.ndarray,
     ) -> None:
         """Make one window from its inner products and the weights; parameters as in `Exchange`."""
-        gram, stale = self.small(columns)
+        gram, stale = self.small(columns, recurrence.vector)
         self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))
         ended = self._before + self._packet.window + 1
         if self._recompute and ended % self._recompute == 0:
@@ -113,28 +110,13 @@ class GramExchange:
         """Weights of the features of this rank."""
         return {"weights": self.weights}
 
-    def used(self, columns: np.ndarray) -> Panel:
-        """Copy of the inner products of the window just made."""
-        return Panel(columns, self._packet.square(columns.size)[0].copy(), columns)
-
-    def small(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inner products among `columns`, shape (c, c), and their products with w, shape (c,).
-
-        Both are valid until the next call.
-        """
+    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As of `Exchange`; the products are those with w, which stands for `vector`."""
         clock, packet, count = self._clock, self._packet, columns.size
         clock.start()
         words = count * count + count
         gram, stale = packet.square(count)
-        if packet.failure is None:
-            try:
-                self._local.among(columns, self.weights, gram, stale)
-            except Exception as error:
-                packet.failure = error
-        clock.stop(PANEL)
-        if self._separate:
-            self._communicator.barrier()
-            clock.stop(WAITING)
+        self._share(self._local.among, columns, self.weights, gram, stale)
         packet.reduce(words)
         clock.stop(TRANSFER)
         self.columns += count

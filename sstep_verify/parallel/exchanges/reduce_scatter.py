@@ -12,13 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, TRANSFER, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.exchange import Exchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.parallel.panels.products import TILE_WORDS
-from sstep_verify.trajectory import Panel as UsedPanel
 
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
 """Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more
@@ -28,7 +27,7 @@ LEAST_BLOCK = 128
 """Samples of a rank from which on the sums with them are worth a product of their own."""
 
 
-class ReduceScatterExchange:
+class ReduceScatterExchange(Exchange):
     """Kernel rows by samples.
 
     Parameters
@@ -56,8 +55,8 @@ class ReduceScatterExchange:
         rows: int,
         separate: bool,
     ):
-        self._panel, self._packet, self._communicator = panel, packet, communicator
-        self._clock, self._separate = clock, separate
+        super().__init__(packet, communicator, clock, separate)
+        self._panel = panel
         samples, size = panel.samples, communicator.size
         self._starts = np.arange(size + 1, dtype=np.int64) * samples // size
         self._first, self._last = self._starts[communicator.rank : communicator.rank + 2].tolist()
@@ -72,38 +71,13 @@ class ReduceScatterExchange:
         self._partial = np.empty((self._tile if packed else 0, samples))
         self._send = np.empty(rows * samples)
         self._receive = self._send if size == 1 else np.empty(rows * (self._last - self._first))
-        self.columns = 0
-
-    def window(
-        self,
-        recurrence: Recurrence,
-        columns: np.ndarray,
-        positions: np.ndarray,
-        draws: np.ndarray,
-        log: np.ndarray,
-    ) -> None:
-        """Make one window from the entries among its coordinates; parameters as in `Exchange`."""
-        gram, stale = self.small(columns, recurrence.vector)
-        recurrence.small_window(gram, stale, columns, positions, log)
-        self._clock.stop(RECURRENCE)
 
     def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Kernel entries among `columns`, shape (c, c), and the products of their rows with `vector`, (c,).
-
-        Both are valid until the next call.
-        """
+        """As of `Exchange`; its rows are summed by samples."""
         clock, packet, count = self._clock, self._packet, columns.size
         clock.start()
         send = self._send[: count * self._panel.samples]
-        if packet.failure is None:
-            try:
-                self._pack(send, columns)
-            except Exception as error:
-                packet.failure = error
-        clock.stop(PANEL)
-        if self._separate:
-            self._communicator.barrier()
-            clock.stop(WAITING)
+        self._share(self._pack, send, columns)
         own = self._last - self._first
         receive = send if self._receive is self._send else self._receive[: count * own]
         self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
@@ -124,17 +98,6 @@ class ReduceScatterExchange:
         clock.stop(TRANSFER)
         self.columns += count
         return gram, stale
-
-    def used(self, columns: np.ndarray) -> UsedPanel:
-        """Copy of the kernel entries of the window just made."""
-        return UsedPanel(columns, self._packet.square(columns.size)[0].copy(), columns)
-
-    def restart(self, vector: np.ndarray) -> None:
-        """Nothing is carried."""
-
-    def carried(self) -> dict[str, np.ndarray]:
-        """Nothing is carried."""
-        return {}
 
     def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:
         """Partial sums, one block of samples for each rank after the other."""

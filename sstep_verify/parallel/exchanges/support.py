@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, RECURRENCE, TRANSFER, WAITING, Clock
+from sstep_verify.parallel.clock import FUNCTION, GRADIENT, TRANSFER, Clock
 from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.exchanges.exchange import Recurrence
+from sstep_verify.parallel.exchanges.exchange import Exchange
 from sstep_verify.parallel.exchanges.support_panel import Support, SupportPanel, small_parts
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.trajectory import Panel as UsedPanel
 
 
-class SupportExchange:
+class SupportExchange(Exchange):
     """Kernel rows over the support, on every rank.
 
     Parameters
@@ -45,30 +45,13 @@ class SupportExchange:
         rows: int,
         separate: bool,
     ):
-        self._panel, self._packet, self._clock = panel, packet, clock
-        self._communicator, self._separate = communicator, separate
+        super().__init__(packet, communicator, clock, separate)
+        self._panel = panel
         self._support, self._vector = Support(panel.samples, rows), np.empty(panel.samples)
         self._gram, self._stale = np.empty(rows * rows), np.empty(rows)
-        self.columns = 0
-
-    def window(
-        self,
-        recurrence: Recurrence,
-        columns: np.ndarray,
-        positions: np.ndarray,
-        draws: np.ndarray,
-        log: np.ndarray,
-    ) -> None:
-        """Make one window from the entries among its coordinates; parameters as in `Exchange`."""
-        gram, stale = self.small(columns, recurrence.vector)
-        recurrence.small_window(gram, stale, columns, positions, log)
-        self._clock.stop(RECURRENCE)
 
     def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Kernel entries among `columns`, shape (c, c), and the products of their rows with `vector`, (c,).
-
-        Both are valid until the next call.
-        """
+        """As of `Exchange`; its rows are summed over the support."""
         support, count, clock = self._support, columns.size, self._clock
         rows = self._reduced(columns)
         try:
@@ -90,15 +73,7 @@ class SupportExchange:
         count = support.bring(columns)
         words = columns.size * count
         rows = packet.payload(words).reshape(columns.size, count)
-        if packet.failure is None:
-            try:
-                self._panel.partial(rows, columns, support)
-            except Exception as error:
-                packet.failure = error
-        clock.stop(PANEL)
-        if self._separate:
-            self._communicator.barrier()
-            clock.stop(WAITING)
+        self._share(self._panel.partial, rows, columns, support)
         packet.reduce(words)
         clock.stop(TRANSFER)
         self.columns += columns.size
@@ -112,7 +87,3 @@ class SupportExchange:
     def restart(self, vector: np.ndarray) -> None:
         """Begin with the support of the recurrence's `vector`, shape (m,)."""
         self._support.begin(vector)
-
-    def carried(self) -> dict[str, np.ndarray]:
-        """Nothing is carried beside the dual vector that it does not say itself."""
-        return {}

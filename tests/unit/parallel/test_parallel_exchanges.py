@@ -89,7 +89,7 @@ def carried(communicator, sparse, separate=False):
     exchange.restart(VECTOR)
     vector, found = VECTOR.copy(), []
     for columns in WINDOWS:
-        gram, stale = exchange.small(columns)
+        gram, stale = exchange.small(columns, vector)
         found.append((gram.copy(), stale.copy(), vector.copy()))
         change = np.arange(1.0, columns.size + 1)
         exchange.moved(columns, change)
@@ -205,9 +205,10 @@ class _BrokenSums:
         self._inner, self._method = inner, method
 
     def __getattr__(self, name):
-        if name == self._method:
-            raise MemoryError("no room")
-        return getattr(self._inner, name)
+        return self._raising if name == self._method else getattr(self._inner, name)
+
+    def _raising(self, *given):
+        raise MemoryError("no room")
 
 
 def failing(communicator, kind: str, guilty: int):
@@ -219,7 +220,7 @@ def failing(communicator, kind: str, guilty: int):
     if kind == "gram":
         exchange = GramExchange(data, packet, communicator, clock, ROWS, False)
         exchange._local = _BrokenSums(exchange._local, "among") if broken else exchange._local
-        return exchange.small(WINDOWS[0])
+        return exchange.small(WINDOWS[0], VECTOR)
     method = "finish" if kind == "function" else "partial"
     made = _BrokenSums(panel, method) if broken else panel
     if kind.startswith("support"):
