@@ -8,7 +8,15 @@ from importlib import resources
 
 import msgspec
 
-from sstep_verify.power.adversary.measures import LOSS, RATIOS, judged, solver_named, value_of
+from sstep_verify.power.adversary.measures import (
+    LOSS,
+    RATIO,
+    RATIOS,
+    judged,
+    ratio_of,
+    solver_named,
+    value_of,
+)
 from sstep_verify.records import convert, decode
 from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
 from sstep_verify.scenarios.scenario import Scenario
@@ -48,7 +56,8 @@ def replayed(case: HardCase) -> ReplayedCase:
     """One case, made and judged again, its notable steps in exact arithmetic too."""
     variant, scenario = solver_named(case.solver), Scenario.from_id(case.scenario)
     made = judged(case.measure, variant, scenario, exact=True)
-    value = value_of(case.measure, variant, scenario)
+    again = case.measure in (LOSS, RATIO)  # of the others it is the ratio of this very run
+    value = value_of(case.measure, variant, scenario) if again else ratio_of(made)
     return ReplayedCase(case, worst(one.status for one in made.comparisons).value, value)
 
 

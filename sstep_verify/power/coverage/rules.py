@@ -20,21 +20,21 @@ class Rule:
     ----------
     why : str
         The reason.
-    name, values : str, tuple of str
+    name, values : str, set of str
         The freedom, and the values of which the rule speaks.
-    other, left : str, tuple of str
+    other, left : str, set of str
         The other, and the values that are left to it.
     """
 
     why: str
     name: str
-    values: tuple[str, ...]
+    values: frozenset[str]
     other: str
-    left: tuple[str, ...]
+    left: frozenset[str]
 
 
 def _rules(why: str, name: str, values: tuple[str, ...], then: Values) -> list[Rule]:
-    return [Rule(why, name, values, other, left) for other, left in then.items()]
+    return [Rule(why, name, frozenset(values), other, frozenset(left)) for other, left in then.items()]
 
 
 def options_of(row: dict[str, str], samples: int = 8) -> dict[str, Any]:
@@ -109,9 +109,9 @@ def left_by(values: Mapping[str, tuple[str, ...]]) -> tuple[Values, str]:
     while left != before:
         before = dict(left)
         for rule in RULES:
-            if all(value in rule.values for value in left[rule.name]):
+            if rule.values.issuperset(left[rule.name]) and not rule.left.issuperset(left[rule.other]):
                 left[rule.other] = tuple(value for value in left[rule.other] if value in rule.left)
-            if not any(value in rule.left for value in left[rule.other]):
+            if rule.left.isdisjoint(left[rule.other]):
                 left[rule.name] = tuple(value for value in left[rule.name] if value not in rule.values)
             if not (left[rule.name] and left[rule.other]):
                 return left, rule.why
