@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
+from types import ModuleType
 from unittest import mock
 
 import numpy as np
@@ -76,15 +78,13 @@ def frozen_run(scenario: Scenario, term: str, dose: Fraction) -> Trajectory:
     return Trajectory(scenario.s, 0, np.array([0, scenario.s]), np.array([start, end]))
 
 
-def in_place_run(scenario: Scenario, term: str, dose: Fraction) -> Trajectory:
+def in_place_run(planted: ModuleType, scenario: Scenario, term: str, dose: Fraction) -> Trajectory:
     """The first window of the scenario by the production solver with its correction scaled."""
-    edits = (ridge_window, *SCALED_RIDGE) if scenario.task == "krr" else (svm_window, *SCALED_SVM)
     request = RunRequest(
         scenario.problem(), scenario.stream(), scenario.s, scenario.s, initial=start_of(scenario)
     )
-    with plant(*edits) as planted:
-        vars(planted)["FACTOR"] = float(1 + dose)
-        return ProductionSolver().run(request)
+    vars(planted)["FACTOR"] = float(1 + dose)
+    return ProductionSolver().run(request)
 
 
 def start_of(scenario: Scenario) -> np.ndarray:
@@ -147,6 +147,8 @@ def test_mutants_of_the_papers_form_beyond_twice_the_bound_are_flagged(record_pr
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
 def test_mutants_of_our_correction_beyond_twice_the_bound_are_flagged(record_property, task):
-    with mock.patch.dict(TERMS, IN_PLACE):
-        counted = judge_mutants(task, "kernel-correction", in_place_run, ProductionSolver().declaration)
+    edits = (ridge_window, *SCALED_RIDGE) if task == "krr" else (svm_window, *SCALED_SVM)
+    with plant(*edits) as planted, mock.patch.dict(TERMS, IN_PLACE):
+        make = partial(in_place_run, planted)
+        counted = judge_mutants(task, "kernel-correction", make, ProductionSolver().declaration)
     report(record_property, f"{task} kernel-correction, in place", counted)
