@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
@@ -29,16 +30,18 @@ from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
 from sstep_verify.verdict import Status
 
 PROGRAM = Path(__file__).with_name("numpy_program.py")
-COMMAND = [sys.executable, "-m", "sstep_verify", "check"]
 SMALL = ["--profile", "smoke", "--declare", "factorisation=lu"]
 
 
-def check(folder: Path, *words: str, program: str = "") -> subprocess.CompletedProcess:
+@pytest.fixture(name="here")
+def _here(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(*words: str, program: str = "") -> tuple[int, str, str]:
     line = shlex.join([sys.executable, str(PROGRAM), "{dir}", *([program] if program else [])])
-    asked = words if words and ":" in words[0] else ("--exec", line, *SMALL, *words)
-    return subprocess.run(
-        [*COMMAND, *asked], cwd=folder, capture_output=True, text=True, timeout=200, check=False
-    )
+    return command("check", "--exec", line, *SMALL, "--jobs", "1", *words)
 
 
 def verdicts(folder: Path) -> dict[tuple[str, int], dict]:
@@ -46,12 +49,12 @@ def verdicts(folder: Path) -> dict[tuple[str, int], dict]:
     return {(one["check"], one["s"]): one for one in found}
 
 
-def test_a_right_program_is_right_and_every_step_of_it_is_judged(tmp_path):
-    done = check(tmp_path, "--task", "krr", "--s", "7", "--out", "report")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("numpy_program-smoke: right for s = 7 on 1 of 1 problem")
-    assert "judged 53 of 53 steps" in done.stdout
-    assert verdicts(tmp_path / "report")["step-replay", 7]["status"] == "PASS"
+def test_a_right_program_is_right_and_every_step_of_it_is_judged(here):
+    code, out, err = check("--task", "krr", "--s", "7", "--out", "report")
+    assert code == 0, out + err
+    assert out.startswith("numpy_program-smoke: right for s = 7 on 1 of 1 problem")
+    assert "judged 53 of 53 steps" in out
+    assert verdicts(here / "report")["step-replay", 7]["status"] == "PASS"
 
 
 def judged(task: str, mistake: str) -> dict[str, Verdict]:
@@ -81,19 +84,16 @@ def test_a_program_with_a_mistake_fails_and_without_passes(task, mistake, word):
     assert word in found["step-replay"].reason
 
 
-def test_a_fail_prints_commands_that_work(tmp_path):
-    done = check(tmp_path, "--task", "svm-l1", "--s", "4", "--out", "report", program="labels inside")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert verdicts(tmp_path / "report")["step-replay", 4]["status"] == "FAIL"
-    lines = [line.strip() for line in done.stdout.splitlines()]
+def test_a_fail_prints_commands_that_work(here):
+    code, out, err = check("--task", "svm-l1", "--s", "4", "--out", "report", program="labels inside")
+    assert code == 1, out + err
+    assert verdicts(here / "report")["step-replay", 4]["status"] == "FAIL"
+    lines = [line.strip() for line in out.splitlines()]
     (again,) = [
         line.removeprefix("judge it again: ") for line in lines if line.startswith("judge it again")
     ]
-    told = subprocess.run(
-        [sys.executable, "-m", "sstep_verify", *shlex.split(again)[1:]],
-        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert told.returncode == 1, told.stdout + told.stderr
+    code, out, err = command(*shlex.split(again)[1:])
+    assert code == 1, out + err
     (anew,) = [line.removeprefix("run it again: ") for line in lines if line.startswith("run it again")]
     assert shlex.split(anew)[:3] == ["sstep-verify", "check", "--exec"]
     assert "--only" in anew
@@ -104,7 +104,18 @@ def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from sstep_verify.solvers.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
     )
-    done = check(tmp_path, "mine:solver", "--profile", "smoke", "--seed", "2", "--out", "report")
+    words = [
+        sys.executable,
+        "-m",
+        "sstep_verify",
+        "check",
+        "mine:solver",
+        "--profile",
+        "smoke",
+        "--seed",
+        "2",
+    ]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "right for s = 1, 7, 23 on 2 of 2 problems" in done.stdout
 
