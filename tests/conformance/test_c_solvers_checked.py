@@ -43,10 +43,10 @@ def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_coun
     line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
     words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
     report = tmp_path / "report"
-    done = call(sys.executable, "-m", "sstep_verify", "check", "--exec", line, *words, "--out", report)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("protocol_solver-smoke: right for s = 7 on 1 of 1 problem")
-    assert "judged 53 of 53 steps" in done.stdout
+    code, out, err = command("check", "--exec", line, *words, "--jobs", "1", "--out", str(report))
+    assert code == 0, out + err
+    assert out.startswith("protocol_solver-smoke: right for s = 7 on 1 of 1 problem")
+    assert "judged 53 of 53 steps" in out
     found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
     (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]
     assert counted["status"] == "PASS"
@@ -254,20 +254,15 @@ def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
         assert f'This run is right with panel = "{told}" under [conventions].' in verdict.reason
     right = judged_probes(solvers[program], "svm-l1", told, *checks)
     assert {verdict.status for verdict in right.values()} == {Status.PASS}
+    assert right["kernel-entries"].executed > 50
 
 
-@pytest.mark.parametrize("wrong", [False, True])
-def test_kernel_rows_of_a_probed_program_are_judged(solvers, tmp_path, wrong):
-    program = solvers["probed norms" if wrong else "probed"]
+def test_kernel_rows_of_a_probed_program_are_judged(solvers, tmp_path):
     path = tmp_path / "probed.toml"
-    command = json.dumps([str(launcher()), "-n", "{np}", str(program), "{dir}"])
+    command = json.dumps([str(launcher()), "-n", "{np}", str(solvers["probed norms"]), "{dir}"])
     path.write_text(f'[program]\nname = "probed"\ncommand = {command}\nprobes = true\n')
     report = verify(str(path), "smoke", tasks=["svm-l1"], s=[7])
     found = {one["check"]: one for one in report.results.verdicts}
-    if not wrong:
-        assert report.passed, report
-        assert found["kernel-entries"]["executed"] > 100
-        return
     assert found["kernel-entries"]["status"] == "FAIL"
     assert "norms dropped" in found["kernel-entries"]["reason"]
     assert "S-1.7" in found["kernel-entries"]["reason"]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
@@ -66,7 +67,8 @@ COMMAND = [sys.executable, "-m", "sstep_verify", "run"]
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "tiny.toml").write_text(CAMPAIGN, encoding="utf-8")
     return tmp_path
 
@@ -78,12 +80,9 @@ def _document(report: Path) -> dict:
 def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     documents = []
     for jobs in ("1", "2"):
-        done = subprocess.run(
-            [*COMMAND, "tiny.toml", "--jobs", jobs, "--out", f"report-{jobs}"],
-            cwd=folder, capture_output=True, text=True, timeout=200, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.startswith("tiny: right for s = 1, 2, 8 on 3 of 3 problems; ")
+        code, out, err = command("run", "tiny.toml", "--jobs", jobs, "--out", f"report-{jobs}")
+        assert code == 0, out + err
+        assert out.startswith("tiny: right for s = 1, 2, 8 on 3 of 3 problems; ")
         documents.append(_document(folder / f"report-{jobs}"))
     one, two = documents
     for part in ("stability", "cases", "verdicts"):

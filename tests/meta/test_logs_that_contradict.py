@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 
@@ -76,8 +78,7 @@ def test_a_log_that_leads_to_the_end_is_judged_step_by_step(seed):
     assert verdicts[1].executed == 40
 
 
-@pytest.mark.parametrize("name", DEPARTURES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "name"), list(zip(cycle(range(3)), DEPARTURES, strict=False)))
 def test_a_log_that_does_not_is_refused_and_no_check_falls_silent(seed, name):
     asked = ["step-replay", "trajectory", "determinism"]
     verdicts = judge(solver(DEPARTURES[name]), *drawn(seed), s=4, checks=asked)

@@ -73,14 +73,14 @@ def test_no_step_of_a_correct_window_is_failed():
 
 def test_no_check_fails_a_run_of_them():
     counts = Counter()
-    for seed in range(0, 5 * DRAWS, 5):
+    for seed in range(0, 5 * DRAWS, 10):
         drawn = draw(seed)
         for told in by_all_checks(drawn, 1 + seed % LONGEST):
             counts[told.check, told.status] += 1
             assert told.status is not Status.FAIL, (seed, told.check, told.reason)
-    print(f"{DRAWS} runs: {dict(counts)}")
+    print(f"{DRAWS // 2} runs: {dict(counts)}")
     for check in ("box", "metamorphic-exact", "trajectory", "window-replay"):
-        assert counts[check, Status.PASS] > DRAWS // 8
+        assert counts[check, Status.PASS] > DRAWS // 16
 
 
 ONCE_FAILED = {

@@ -126,7 +126,7 @@ def test_acting_scenarios_shrink_to_few_samples_and_steps():
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("task", TASKS)
 def test_acting_scenarios_are_as_promised(task, name):
-    @settings(max_examples=EXAMPLES[task] // 3)
+    @settings(max_examples=EXAMPLES[task] // 6)
     @given(acting_scenarios(task, kernels=[name]))
     def holds(scenario):
         assert scenario.kernel.name == name
@@ -221,7 +221,7 @@ def test_terms_that_cannot_act_are_not_said_to():
 def test_most_drawn_seeds_act():
     """No health check is suppressed here: rejecting most draws would fail the test."""
 
-    @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
     @given(acting_scenarios("svm-l2", terms=["kernel-correction", "overlap", "omega"]))
     def holds(scenario):
         assert acts(scenario, ["kernel-correction", "overlap", "omega"])

@@ -46,8 +46,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("spoil", [None, _spoil])
-@pytest.mark.parametrize(("loss", "kernel", "block"), CASES)
+@pytest.mark.parametrize(
+    ("loss", "kernel", "block", "spoil"), [(*CASES[0], None), *((*case, _spoil) for case in CASES)]
+)
 def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, kernel, block, spoil):
     pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     case = dataclasses.replace(drawn_case(loss, kernel, block), variants={})
