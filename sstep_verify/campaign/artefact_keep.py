@@ -53,9 +53,8 @@ def keep_artefacts(
         return list(verdicts)
     changed: dict[int, tuple[str, dict[str, object]]] = {}
     for s in sorted(unsettled):
-        judged = [verdict for verdict in verdicts if verdict.s == s]
         try:
-            path = write_artefact(artefact_of(check, case, s, trajectories, judged), parent)
+            path = write_artefact(artefact_of(check, case, s, trajectories, verdicts), parent)
         except (OSError, InputError) as error:
             changed[s] = (case.replay_command, {"artefact": f"not written: {error}"})
             continue
@@ -83,12 +82,18 @@ def keep_runs(case: Case, trajectories: Mapping[str, Trajectory], parent: Path) 
 
 
 def artefact_of(
-    check: Check, case: Case, s: int, trajectories: Mapping[str, Trajectory], verdicts: Sequence[Verdict]
+    check: Check, case: Case, s: int, trajectories: Mapping[str, Trajectory], together: Sequence[Verdict]
 ) -> Artefact:
-    """The artefact of a check's verdicts on one s, with no more runs than they rest on."""
+    """The artefact of a check's verdicts on one s, with no more runs than they rest on.
+
+    Of the verdicts on the other s it keeps whether s = 1 is right, which tells causes apart.
+    """
     narrow = _narrowed(check, case, s)
+    if narrow is not case and s > 1:
+        right = any(one.s == 1 and one.status is Status.PASS for one in together)
+        narrow = replace(narrow, classical_right=right)
     kept = check.wanted(narrow, trajectories)
-    return Artefact(check.id, s, narrow, kept, tuple(verdict.as_dict() for verdict in verdicts))
+    return Artefact(check.id, s, narrow, kept, tuple(one.as_dict() for one in together if one.s == s))
 
 
 def _changed(verdict: Verdict, command: str, note: dict[str, object]) -> Verdict:

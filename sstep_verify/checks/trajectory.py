@@ -89,7 +89,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        right = s > 1 and any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        passed = case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        right = s > 1 and passed
         named = partial(reproducing, case, truth, s, run, oracle, between=right) if case.diagnose else None
         told = compared + told_of(run.known)
         verdict = verdict_of(

@@ -100,7 +100,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
     for s in filter(partial(replayable, case), case.s_values):
-        replays.between = s > 1 and any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        passed = case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+        replays.between = s > 1 and passed
         verdicts.append(_judge_run(case, s, trajectories, replays))
     return verdicts
 

@@ -55,6 +55,9 @@ class Case:
         Seed of the window sample.
     replay_command : str
         Command that makes the verdicts of this case again.
+    classical_right : bool
+        Whether a run of s = 1 that is not judged here is known to be right; then causes of a failure that
+        would be seen in it as well are none.
     """
 
     id: str
@@ -76,6 +79,7 @@ class Case:
     unit: int = 1
     diagnose: bool = True
     further: tuple[int, ...] = ()
+    classical_right: bool = False
 
 
 AGAIN = {
