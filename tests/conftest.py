@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from compiled_first import compile_part
 from hypothesis import HealthCheck, settings
 from optional_parts import REQUIRED, absent
 
@@ -103,6 +104,13 @@ def pytest_xdist_make_scheduler(config, log):
             super()._assign_work_unit(node)
 
     return Groups(config, log)
+
+
+def pytest_sessionstart(session):
+    """Workers share out what is to be compiled."""
+    worker = getattr(session.config, "workerinput", {}).get("workerid", "")
+    if worker:
+        compile_part(int(worker.removeprefix("gw")))
 
 
 def pytest_report_header(config):
