@@ -1,7 +1,7 @@
 """Ways in which runs of correct solvers are drawn and judged, each with its share of a study.
 
-Most are judged step by step in compiled float64, as a user's run that logs its steps is; a share of them in
-windows, swept and replayed exactly; some by every check there is.
+Those of a share are judged step by step in compiled float64, as a run that logs its steps is, or as a
+window in exact arithmetic; those of the design by the check of the cell that they are drawn for.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from sstep_verify.power.alarms.comparisons import (
 from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
 from sstep_verify.power.alarms.variants import (
-    ENDS,
     LOGGING,
-    RANKS,
     SERIAL,
     Variant,
 )
@@ -107,20 +105,6 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
     return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % LOOKED_INTO == 0)
 
 
-def on_ranks(generator: np.random.Generator, number: int) -> Judged:
-    """Every step of a run on 2 to 8 ranks, which are threads."""
-    variant = one_of(generator, RANKS)
-    scenario = drawn_problem(generator, variant.tasks, variant.kernels, "float64")
-    return judged_run(variant, scenario, (STEPS,), exact=False)
-
-
-def by_windows(generator: np.random.Generator, number: int) -> Judged:
-    """All windows of a run, swept in float64 where its precision allows, and some replayed exactly."""
-    variant = ENDS[number % len(ENDS)]
-    scenario = drawn_problem(generator, variant.tasks, variant.kernels, precision_of(variant), samples=16)
-    return judged_run(variant, scenario, (WINDOWS,))
-
-
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController()
@@ -186,10 +170,8 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
 
 
 GROUPS = {
-    "steps": Group(by_steps, 0.30, 1000),
-    "legal orders": Group(in_legal_orders, 0.60, 1000),
-    "ranks": Group(on_ranks, 0.06, 1000),
-    "windows": Group(by_windows, 0.03, 400),
+    "steps": Group(by_steps, 0.34, 1000),
+    "legal orders": Group(in_legal_orders, 0.65, 1000),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
     **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core, numbers) for core in CORES},
 }

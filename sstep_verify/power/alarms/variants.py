@@ -1,4 +1,4 @@
-"""Correct solvers: production in all its forms, also on ranks; the reference; the labelled right ones."""
+"""Correct solvers that log their steps: production in its forms, the reference, the labelled right ones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from itertools import product
 from typing import Any
 
 from sstep_verify.power.corpus.labelled_set import RIGHT
-from sstep_verify.power.thread_ranks import ORDERS, ThreadRanksSolver
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.scenario import TASKS, Scenario
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production.options import Options
 
 Names = tuple[str, ...]
 UPDATES = ("in-place", "frozen")
@@ -63,14 +61,6 @@ def production(name: str, kernels: Names = EVERY, storage: str = "", **options: 
     return Variant(f"production {name}", lambda: ProductionSolver(**options), TASKS, kernels, storage)
 
 
-def ranks(count: int, order: str, exchange: str, update: str, storage: str, **more: Any) -> Variant:
-    """The production solver on some ranks."""
-    options = Options(exchange=exchange, update=update, **more)  # type: ignore[arg-type]
-    kernels = LINEAR if exchange == "gram" else EVERY
-    name = f"production P={count} {exchange} {update} {storage} {order}"
-    return Variant(name, lambda: ThreadRanksSolver(count, order, options), TASKS, kernels, storage)
-
-
 def reference(precision: str, form: str) -> Variant:
     """The reference."""
     return Variant(f"reference {precision} {form}", lambda: ReferenceSolver(precision, form))
@@ -117,19 +107,5 @@ LABELLED = tuple(
 REFERENCE = tuple(reference(*one) for one in product(("float32", "float64"), ("sstep", "classical")))
 """The reference where its steps can be judged in float64."""
 
-LONG = tuple(reference("longdouble", form) for form in ("sstep", "classical"))
-"""The reference in long double, whose windows are judged exactly."""
-
 LOGGING = (*SERIAL, *REFERENCE, *(one for one in LABELLED if one.make().declaration.log))
 """Variants whose every step is judged."""
-
-ENDS = (*SERIAL, *REFERENCE, *LONG, *(one for one in LABELLED if not one.make().declaration.log), *LABELLED)
-"""Variants whose windows are judged; those that log no steps stand twice."""
-
-RANKS = tuple(
-    ranks(count, order, exchange, update, storage)
-    for count, order, exchange, update, storage in product(
-        range(2, 9), ORDERS, ("allreduce", "support", "reduce-scatter", "gram"), UPDATES, ("dense", "csr")
-    )
-)
-"""The production solver on 2 to 8 ranks, by exchange, form, storage, and order of the sums over ranks."""

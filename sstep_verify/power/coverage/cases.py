@@ -91,7 +91,7 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
     stream = IndexStream("uniform", samples, block, start + length, seed)
     drawn = None
     if row["exchange"] in OWN_EXCHANGES:
-        ranks = int(generator.integers(2, 5)) if row["ranks"] == "several" else 1
+        ranks = int(generator.integers(2, 9)) if row["ranks"] == "several" else 1
         options = Options(**options_of(row, samples))
         solver: Any = ProductionSolver(**vars(options))
         solver = solver if ranks == 1 else ThreadRanksSolver(ranks, one_of(generator, OVER_RANKS), options)
