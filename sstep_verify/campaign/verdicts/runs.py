@@ -223,9 +223,9 @@ def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Ca
             if length <= case.iterations:
                 request = RunRequest(case.problem, case.stream, case.s_values[0], length)
                 seconds = max(seconds, seconds_of_a_start(solver, request))
-    told = f"starts of the program: {starts} or more"
+    told = f"starts of the program: at least {starts}, and more where a check goes on from what these leave"
     least = starts * seconds / max(plan.jobs, 1)
     if seconds:
-        told += f", of {seconds:.2g} s each or longer, so at least "
+        told += f"; of {seconds:.2g} s each or longer, so at least "
         told += f"{least:.0f} s" if least < LONG else f"{least / 60:.0f} minutes"
     (plan.announce if least >= LONG else plan.say)(told)

@@ -21,6 +21,7 @@ from sstep_verify.checks.panel.rows import PanelRows
 from sstep_verify.checks.probed.compared import GRADIENT
 from sstep_verify.checks.probed.told import _cause
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.uncertain import MOST
 from sstep_verify.checks.window import mistaken
 from sstep_verify.problems import (
     Hinge,
@@ -29,6 +30,7 @@ from sstep_verify.problems import (
     Problem,
     RBFKernel,
     Ridge,
+    SquaredHinge,
 )
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.solver import Declaration
@@ -229,3 +231,19 @@ def test_one_start_is_planned_and_tried_for_an_optimum(loss):
     )[4]
     (term,) = verdict.terms
     assert (term.planned, term.decided) == (1, 1)
+
+
+@pytest.mark.parametrize("size", [None, 0.01])
+@pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(0.05)])
+def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
+    """Also where what was written down is most of the bound, which multiplies a list by the answer."""
+    case, tested = small_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
+
+    def ended(run):
+        rounding = None if size is None else np.full(run.alphas.shape, size)
+        return replace(run, stopped="tolerance", rounding=rounding)
+
+    verdict = judged(optimum, replace(case, claims={"tolerance": 1e-3}), tested, ended)[4]
+    assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
+    assert {type(term.detectable) for term in verdict.terms} == {float}
+    assert (MOST in verdict.evidence) == (size is not None)
