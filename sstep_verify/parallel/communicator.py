@@ -206,7 +206,7 @@ class CountingCommunicator:
         self._inner = inner
         self.rank, self.size = inner.rank, inner.size
         self.collectives = self.words = self.broadcasts = 0
-        self.allgather, self.barrier = inner.allgather, inner.barrier
+        self.allgather, self.alltoallv, self.barrier = inner.allgather, inner.alltoallv, inner.barrier
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -234,7 +234,3 @@ class CountingCommunicator:
         """Count and pass on."""
         self.broadcasts += 1
         self._inner.broadcast(buffer)
-
-    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Pass on: belongs to the set-up."""
-        return self._inner.alltoallv(send, counts)

@@ -41,8 +41,9 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     yield f"exchange {options.exchange}{kept}: {decided.reason}"
     made = trajectory.counters
     if made:
+        most = f"{'up to ' * decided.plan.tuned}{decided.plan.s}"
         yield (
-            f"windows: {made['windows']} of {_sizes(decided)} iterations, {made['panel columns']} kernel "
+            f"windows: {made['windows']} of {most} iterations, {made['panel columns']} kernel "
             f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
             "(set-up of every interval included)"
         )
@@ -66,10 +67,6 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield from _compiling()
     yield _ending(problem, trained)
-
-
-def _sizes(decided: Decided) -> str:
-    return f"up to {decided.plan.s}" if decided.plan.tuned else str(decided.plan.s)
 
 
 def _tuning(decided: Decided, schedule: Schedule) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,11 +59,8 @@ class DistributedSolver:
         RankError, RankLostError, HangError
             If a rank raised anything else, vanished, or did not end in time.
         """
-        try:
-            found = run_watched(self._ranks, run_on_rank, request, self._options, limit=self._limit)
-        except RankError as error:
-            raise of_ranks(error) from error
-        return observed(whole_run(found), request, observe, self.run)
+        whole = whole_run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+        return observed(whole, request, observe, self.run)
 
 
 def of_ranks(error: RankError) -> Exception:
@@ -77,8 +74,15 @@ def of_ranks(error: RankError) -> Exception:
     return error
 
 
-def whole_run(found: Sequence[Trajectory]) -> Trajectory:
-    """The run that the ranks made together: that of rank 0, with the timers and alterations of all."""
+def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float) -> Trajectory:
+    """The run that the ranks make together: that of rank 0, with the timers and alterations of all.
+
+    Parameters and errors are those of `run_watched`, and the latter as `of_ranks` tells them.
+    """
+    try:
+        found = run_watched(ranks, function, *arguments, limit=limit)
+    except RankError as error:
+        raise of_ranks(error) from error
     altered = {word for one in found for word in one.altered}
     timers = over_ranks([one.timers for one in found])
     return replace(found[0], timers=timers, altered=tuple(sorted(altered)))

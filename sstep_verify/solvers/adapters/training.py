@@ -7,13 +7,11 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import refuse_too_many
-from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.distributed import of_ranks, whole_run
+from sstep_verify.solvers.adapters.distributed import whole_run
 from sstep_verify.solvers.adapters.recording import observed
-from sstep_verify.solvers.adapters.watched import run_watched
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import train_on_rank, train_request
 from sstep_verify.solvers.production.training_plan import Plan
@@ -109,11 +107,5 @@ class TrainingSolver:
         if self._ranks == 1:
             whole = train_request(SelfCommunicator(), request, plan, self._options)
         else:
-            try:
-                found = run_watched(
-                    self._ranks, train_on_rank, request, plan, self._options, limit=self._limit
-                )
-            except RankError as error:
-                raise of_ranks(error) from error
-            whole = whole_run(found)
+            whole = whole_run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
         return observed(whole, request, observe, self.run)
