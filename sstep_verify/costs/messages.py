@@ -20,8 +20,7 @@ that the total.
 
 Source: Theorems 1 and 2, "Bandwidth" and "Latency": H b m words in H reductions (Algorithm 3, line 6),
 s b m words in each of H / s (Algorithm 4, line 10). Exchange allreduce is that but for coordinates that a
-window draws twice, which are sent once, the trailer, and Z; `stated_words` and `repeated_words` say by how
-much.
+window draws twice, which are sent once, the trailer, and Z.
 """
 
 from __future__ import annotations
@@ -170,18 +169,3 @@ def schedule(
             yield Reduction(ALLREDUCE, small)
         elif count:
             yield Reduction(ALLREDUCE, count * samples + trailer)
-
-
-def portions(samples: int, rows: int) -> list[int]:
-    """Rows of each portion in which a kept Gram matrix of m rows is formed, `rows` at once."""
-    return [min(rows, samples - begin) for begin in range(0, samples, rows)]
-
-
-def stated_words(samples: int, block: int, iterations: int) -> int:
-    """The paper's words of a run, H b m for every s: Theorem 1, and H / s times s b m of Theorem 2."""
-    return iterations * block * samples
-
-
-def repeated_words(samples: int, block: int, iterations: int, distinct: Distinct) -> int:
-    """What `stated_words` has more than is sent: m words for each draw that its window had before."""
-    return samples * (iterations * block - distinct.total)

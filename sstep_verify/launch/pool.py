@@ -66,11 +66,6 @@ class Pool:
         self._log: IO[bytes] | None = None
         self._fresh = False
 
-    @property
-    def pids(self) -> list[int]:
-        """Process numbers of the ranks; empty if they are not running."""
-        return list(self._pids)
-
     def call(self, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
         """Call a function on all ranks; see `sstep_verify.launch.run.run`."""
         name = task.check_function(function)

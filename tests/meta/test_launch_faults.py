@@ -13,7 +13,6 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.launch import HangError, MismatchError, RankError, RankLostError, run
-from sstep_verify.launch.pool import pool_of
 
 pytestmark = pytest.mark.pool_only
 
@@ -153,9 +152,7 @@ def test_a_stream_that_diverges_on_one_rank_is_seen_at_equal_lengths(ranks):
 
 
 def test_a_rank_lost_between_calls_is_reported():
-    run(2, faults.rounds)
-    pool = pool_of(2, {})
-    os.kill(pool.pids[1], signal.SIGKILL)
+    os.kill(run(2, faults.process_of)[1], signal.SIGKILL)
     with pytest.raises(RankLostError) as caught:
         run(2, faults.rounds)
     assert caught.value.ranks

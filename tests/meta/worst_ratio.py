@@ -8,7 +8,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.ridge import replay_ridge_window
@@ -79,9 +79,9 @@ def _bound(problem: Problem, declaration: Declaration, before: np.ndarray, repla
             entries, replay.places, before, replay.steps, loss.shift, loss.upper, declaration
         ).radius
     return np.atleast_1d(
-        ridge_window_bound(
+        ridge_window_errors(
             entries, replay.places, before, problem.targets, replay.steps, loss.penalty, declaration
-        )
+        ).norm
     )
 
 

@@ -15,7 +15,6 @@ from sstep_verify.costs.messages import (
     Counts,
     column_cache_counts,
     kept_gram_counts,
-    portions,
     schedule,
     support_counts,
     window_counts,
@@ -108,7 +107,7 @@ class CountCase:
         """Kernel rows of each reduction of rows, in order; 0 where a window needs none."""
         samples = self.problem.samples
         if self.exchange == "kept-gram":
-            return portions(samples, GRAM_ROWS)
+            return [min(GRAM_ROWS, samples - begin) for begin in range(0, samples, GRAM_ROWS)]
         if self.exchange == "column-cache":
             return cache_misses(self.windows(), samples, min(self.cache, samples))
         return distinct_counts(self.windows()).tolist()

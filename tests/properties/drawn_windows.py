@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.ridge import replay_ridge_window
@@ -134,7 +134,7 @@ def replayed(scenario: Scenario, declaration: Declaration, window, begin, end, e
         )
         return measured, bound.radius
     arguments = (problem.targets, measured.steps, problem.loss.penalty, declaration)
-    return measured, np.array([ridge_window_bound(entries, measured.places, begin, *arguments)])
+    return measured, np.array([ridge_window_errors(entries, measured.places, begin, *arguments).norm])
 
 
 def balls_for(scenario: Scenario) -> Balls:

@@ -29,7 +29,7 @@ import numpy as np
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory.bound import TrajectoryBound
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
@@ -97,9 +97,9 @@ def ridge_trajectory_bound(
         if carried is not None:
             carried.restart(size)
             terms = carried.begin(size, blocks.size).at(rows)
-        local = ridge_window_bound(
+        local = ridge_window_errors(
             entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
-        )
+        ).norm
         if carried is not None:
             change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * OUTWARD
             counts = np.bincount(blocks.ravel(), minlength=places.size)

@@ -47,20 +47,6 @@ class RidgeWindowErrors:
     landing: np.ndarray
 
 
-def ridge_window_bound(
-    entries: KernelEntries,
-    places: np.ndarray,
-    start: np.ndarray,
-    targets: np.ndarray,
-    steps: RidgeSteps,
-    penalty: float,
-    declaration: Declaration,
-    carried: CarriedTerms | None = None,
-) -> float:
-    """Bound the error at the end of one K-RR window in the M-norm; see `ridge_window_errors`."""
-    return ridge_window_errors(entries, places, start, targets, steps, penalty, declaration, carried).norm
-
-
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
 def ridge_window_errors(
     entries: KernelEntries,

@@ -8,7 +8,7 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
 from sstep_verify.checks.shared.case import AGAIN, Case
@@ -157,7 +157,7 @@ def window_bound(
             rows, places, begin, replay.steps, loss.shift, loss.upper, declaration, carried
         ).radius
     penalty = problem.ridge.penalty
-    norm = ridge_window_bound(
+    norm = ridge_window_errors(
         rows, places, begin, problem.targets, replay.steps, penalty, declaration, carried
-    )
+    ).norm
     return np.array([norm])

@@ -15,9 +15,6 @@ import numpy as np
 from sstep_verify.costs.model.profiles import Profile, published_profiles
 
 TIMINGS_FILE = "perlmutter-timings.csv.xz"
-PHASES = ("panel", "allreduce", "steps")
-"""What the published timers are gathered to: kernel_computation; allreduce_time; the four others."""
-
 Array = np.ndarray[Any, Any]
 
 
@@ -83,7 +80,8 @@ class Timings:
     runs : Runs
         The runs.
     phases : ndarray, shape (k, 3)
-        Microseconds per iteration on rank 0, by `PHASES`.
+        Microseconds per iteration on rank 0: panel (kernel_computation), allreduce (allreduce_time),
+        steps (the four others).
     total : ndarray, shape (k,)
         Their sum.
     repeats : ndarray, shape (k,)

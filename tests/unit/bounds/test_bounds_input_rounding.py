@@ -9,7 +9,7 @@ import pytest
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.numerics.rounding import OUTWARD, magnitudes, stored
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -101,9 +101,9 @@ def ridge_bound(declaration, penalty: float, target: float) -> float:
     entries = kernel_entries(problem_of(LinearKernel(), np.eye(SAMPLES)), declaration, np.arange(1))
     steps = RidgeSteps(np.array([[0]]), np.array([[0.01]]))
     targets = np.full(SAMPLES, target)
-    return ridge_window_bound(
+    return ridge_window_errors(
         entries, np.arange(1), np.zeros(SAMPLES), targets, steps, penalty, declaration
-    )
+    ).norm
 
 
 def test_rounded_targets_and_regularisation_enter_the_ridge_bound():

@@ -16,7 +16,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.defects.mutation import NONE
 from sstep_verify.errors import OracleDisagreementError
@@ -89,7 +89,7 @@ def test_a_run_of_one_window_has_the_bound_of_that_window(loss, declaration):
         own = window.radius
     else:
         arguments = (problem.targets, exact.steps, loss.penalty, declaration)
-        own = np.array([ridge_window_bound(entries, exact.places, start, *arguments)])
+        own = np.array([ridge_window_errors(entries, exact.places, start, *arguments).norm])
     # Rounded outwards three times more: the sizes at the start, the window's sum, the total.
     assert (bound.radius >= own).all()
     assert (bound.radius <= own * OUTWARD**3).all()

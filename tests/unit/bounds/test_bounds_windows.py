@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.window.ridge import ridge_window_bound
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, unit_roundoff
@@ -109,7 +109,9 @@ def test_bounds_grow_with_the_unit_roundoff():
 def ridge_bound(matrix, steps: RidgeSteps, penalty=1.0, declaration=IN_PLACE, error=0.0) -> float:
     m = len(matrix)
     entries = entries_of(matrix, error)
-    return ridge_window_bound(entries, np.arange(m), np.zeros(m), np.ones(m), steps, penalty, declaration)
+    return ridge_window_errors(
+        entries, np.arange(m), np.zeros(m), np.ones(m), steps, penalty, declaration
+    ).norm
 
 
 def test_ridge_bound_sums_over_blocks_and_is_larger_where_a_is_frozen():
