@@ -206,9 +206,10 @@ def _told(case: Case, counts: Mapping[str, int]) -> str:
     """Whose counts they are, and what nobody has counted."""
     if case.declaration.ranks == 1:
         return "one process counts what it would send"
-    seen = WITNESSED["collectives"] in counts
-    told = "its own word, for no witness stood between it and the MPI library"
-    told = f"the counts are {'what the MPI library saw, too' if seen else told}"
+    own = "its own word, for no witness stood between it and the MPI library"
+    told = (
+        f"the counts are {'what the MPI library saw, too' if WITNESSED['collectives'] in counts else own}"
+    )
     if BROADCASTS in counts:
         told += (
             f"; the ranks' processors differ, and {counts[BROADCASTS]} broadcasts of rank 0's numbers, by "

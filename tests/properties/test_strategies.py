@@ -174,7 +174,7 @@ def increments(scenario: Scenario, term: str) -> list[tuple[list, list]]:
                 end = mutable_ridge_window(EXACT, window, penalty, scenario.samples, mutation, steps=made)
                 made[:] = [list(solution) for solution in made]
         found.append(steps)
-        alpha[window.coordinates] = [EXACT.to_float(value) for value in end]
+        alpha[window.coordinates] = [float(value) for value in end]
     return found
 
 

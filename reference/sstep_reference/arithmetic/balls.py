@@ -172,10 +172,6 @@ class Balls(Arithmetic):
         """Whether x is exactly 0, radius included."""
         return x.is_zero()
 
-    def to_float(self, x: Scalar) -> float:
-        """Float64 nearest to the midpoint."""
-        return float(exact_fraction(x.mid()))
-
     def solve(self, matrix: Sequence[BallVector], rhs: BallVector) -> BallVector:
         """Solve a symmetric positive definite system with a proven enclosure.
 

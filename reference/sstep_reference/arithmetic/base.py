@@ -66,10 +66,6 @@ class Arithmetic(ABC):
         """
         return exact_fraction(x)
 
-    def to_float(self, x: Scalar) -> float:
-        """Float64 nearest to a scalar (to the midpoint of a ball)."""
-        return float(x)
-
     def dot(self, u: Vector, v: Vector) -> Scalar:
         """Sum of the products ``u[l] v[l]``."""
         total = self.number(0)

@@ -29,10 +29,6 @@ class Rational(Arithmetic):
         """Convert the value; nothing is lost."""
         return x if isinstance(x, self._type) else super().number(x)
 
-    def to_float(self, x: Scalar) -> float:
-        """Float64 nearest to x."""
-        return float(self.to_fraction(x))
-
     def exp(self, x: Scalar) -> Scalar:
         """Raise: the exponential of a rational other than 0 is irrational.
 

@@ -49,7 +49,7 @@ DECLARED: dict[str, tuple[str, ...]] = {
 
 NO_FREEDOM = {
     "name": "a name: it stands in messages and nothing is derived from it",
-    "options": "shown to readers: nothing is derived from it",
+    "options": "shown to readers; of separate timers alone it follows that every window has a barrier",
 }
 """Fields of `Declaration` that are no freedom, and why."""
 
@@ -86,6 +86,7 @@ NO_PLAN = {
     "id": "a name: it stands in messages",
     "replay_command": "a command: it stands in messages",
     "diagnose": "mistakes are looked for after a verdict, which they do not change",
+    "classical_right": "which causes a failure may have, of the same verdicts",
     "further": "which s are judged by fewer checks: of the same runs the same verdicts",
     "short": "the length of short runs: those of a study are shorter than any of it",
     "seed": "the seed of a sample of windows, of the same runs",

@@ -40,7 +40,7 @@ def encloses(ball, value: Fraction) -> bool:
 def test_a_float64_is_converted_exactly(arithmetic, x):
     assert arithmetic.to_fraction(arithmetic.number(x)) == Fraction(x)
     assert arithmetic.to_fraction(arithmetic.vector(np.array([x]))[0]) == Fraction(x)
-    assert arithmetic.to_float(arithmetic.number(x)) == x
+    assert float(arithmetic.number(x)) == x
 
 
 @pytest.mark.parametrize("arithmetic", EXACT, ids=lambda a: a.name)
@@ -97,15 +97,15 @@ def test_a_vector_can_be_set_and_copied(arithmetic):
     v = arithmetic.vector([1, 2, 3])
     w = v.copy()
     w[1] = arithmetic.number(-5)
-    assert [arithmetic.to_float(x) for x in v] == [1.0, 2.0, 3.0]
-    assert [arithmetic.to_float(x) for x in w] == [1.0, -5.0, 3.0]
+    assert [float(x) for x in v] == [1.0, 2.0, 3.0]
+    assert [float(x) for x in w] == [1.0, -5.0, 3.0]
     assert len(w) == 3
     again = arithmetic.vector(w)
     again[0] = arithmetic.number(9)
-    assert arithmetic.to_float(w[0]) == 1.0
-    assert arithmetic.to_float(arithmetic.dot(v, w)) == 0.0
+    assert float(w[0]) == 1.0
+    assert float(arithmetic.dot(v, w)) == 0.0
     w[1] = arithmetic.number(1)  # after a dot product, so a kept row form would be stale
-    assert arithmetic.to_float(arithmetic.dot(w, v)) == 12.0
+    assert float(arithmetic.dot(w, v)) == 12.0
     assert all(arithmetic.is_zero(x) for x in arithmetic.zeros(2))
 
 
@@ -131,8 +131,8 @@ def test_picked_products_are_added_one_by_one_in_order_in_every_arithmetic():
 def test_clip_with_and_without_an_upper_end(arithmetic):
     number, zero = arithmetic.number, arithmetic.number(0)
     clipped = [arithmetic.clip(number(x), zero, number(2)) for x in (-1, 0, 1, 2, 3)]
-    assert [arithmetic.to_float(x) for x in clipped] == [0.0, 0.0, 1.0, 2.0, 2.0]
-    assert arithmetic.to_float(arithmetic.clip(number(3), zero, None)) == 3.0
+    assert [float(x) for x in clipped] == [0.0, 0.0, 1.0, 2.0, 2.0]
+    assert float(arithmetic.clip(number(3), zero, None)) == 3.0
     assert arithmetic.is_zero(arithmetic.clip(number(-3), zero, None))
 
 
@@ -200,9 +200,9 @@ def test_solve_is_exact_in_rationals_and_enclosed_in_balls(B, rhs):
 def test_solve_leaves_its_input_and_refuses_a_singular_system(arithmetic):
     matrix, rhs = [arithmetic.vector([2, 1]), arithmetic.vector([1, 2])], arithmetic.vector([3, 3])
     solution = arithmetic.solve(matrix, rhs)
-    assert [arithmetic.to_float(x) for x in solution] == [1.0, 1.0]
-    assert [arithmetic.to_float(x) for row in matrix for x in row] == [2.0, 1.0, 1.0, 2.0]
-    assert [arithmetic.to_float(x) for x in rhs] == [3.0, 3.0]
+    assert [float(x) for x in solution] == [1.0, 1.0]
+    assert [float(x) for row in matrix for x in row] == [2.0, 1.0, 1.0, 2.0]
+    assert [float(x) for x in rhs] == [3.0, 3.0]
     with pytest.raises(SingularSystemError):
         arithmetic.solve([arithmetic.vector([1, 1]), arithmetic.vector([1, 1])], rhs)
 
@@ -223,7 +223,7 @@ def test_the_exponential_of_a_rational_is_refused():
 
 @every
 def test_power_multiplies(arithmetic):
-    assert [arithmetic.to_float(arithmetic.power(arithmetic.number(-3), d)) for d in (1, 2, 3)] == [
+    assert [float(arithmetic.power(arithmetic.number(-3), d)) for d in (1, 2, 3)] == [
         -3.0,
         9.0,
         -27.0,
