@@ -98,11 +98,6 @@ class Raised:
     kind: str
     message: str
 
-    @property
-    def words(self) -> str:
-        """Both."""
-        return f"{self.kind}: {self.message}" if self.kind else self.message
-
 
 @dataclass(frozen=True, eq=False)
 class Asked:

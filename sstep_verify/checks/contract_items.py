@@ -106,7 +106,8 @@ def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     told, made = trajectory.stopped, trajectory.length
     if trajectory.raised:
-        return f"the solver {RAISED} {trajectory.raised.words}"
+        kind, message = trajectory.raised.kind, trajectory.raised.message
+        return f"the solver {RAISED} {kind}{': ' * bool(kind)}{message}"
     if told not in STOPS:
         return f"the reason for stopping, {told!r}, is none of {', '.join(STOPS)}"
     if asked.ended is not None and (told, made) != ("observer", asked.ended):

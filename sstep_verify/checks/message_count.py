@@ -35,9 +35,6 @@ from sstep_verify.verdict import Term, Verdict
 
 CHECK = "message-count"
 
-OWN = "own word"
-"""Key of the evidence: whether nobody but the solver has counted."""
-
 CAUSES = (
     "communication in every iteration instead of every window, columns sent as often as they are drawn, "
     "a message beside the declared ones, another set-up than the declared one, a window that is not s steps"
@@ -121,7 +118,7 @@ def _judge_per_window(case: Case, s: int, whole: Trajectory, half: Trajectory) -
         evidence={
             "collectives": known,
             "windows": due,
-            OWN: WITNESSED["collectives"] not in whole.counters,
+            "own word": WITNESSED["collectives"] not in whole.counters,
         },
     )
 
@@ -179,7 +176,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
             "counted": {name: counts[name] for name in known},
             "expected": best,
             "seen": seen,
-            OWN: not seen,
+            "own word": not seen,
             BROADCASTS: counts.get(BROADCASTS, 0),
         },
         signs=[

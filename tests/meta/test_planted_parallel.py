@@ -255,7 +255,7 @@ def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_s
         verdict = judged(message_count, case, solver)[S]
         assert verdict.status is wanted, verdict.reason
         assert ("of its reductions follow another collective" in verdict.reason) == bool(planted)
-        assert verdict.evidence[message_count.OWN] is False
+        assert verdict.evidence["own word"] is False
         assert "the counts are what the MPI library saw, too" in verdict.reason
 
 
@@ -265,7 +265,7 @@ def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monke
     solver = PlantedSolver(2, {})
     verdict = judged(message_count, case_of(request, solver), solver)[S]
     assert verdict.status is Status.PASS
-    assert verdict.evidence[message_count.OWN] is True
+    assert verdict.evidence["own word"] is True
     assert (
         "the counts are its own word, for no witness stood between it and the MPI library" in verdict.reason
     )
