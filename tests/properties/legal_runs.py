@@ -12,9 +12,12 @@ from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.alarms.comparisons import Comparison, told_of
-from sstep_verify.power.legal.draws import BY_VALUE, Drawn
+from sstep_verify.power.legal.draws import BY_VALUE, Drawn, case_of
 from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.problems import IndexStream
+
+OWN = ("window-replay", "step-replay", "phases")
+"""Checks of a window and of its steps."""
 
 LONGEST = 24
 """Iterations of a run at most."""
@@ -31,3 +34,12 @@ def by_all_checks(drawn: Drawn, length: int) -> tuple[Comparison, ...]:
     names = (CONTRACT, *(name for name in CHECKS if name not in left_out))
     with np.errstate(all="ignore"):
         return told_of(case, solver, checks_of(names), Oracle(drawn.problem))[0]
+
+
+def by_window_and_steps(drawn: Drawn) -> dict[str, Comparison]:
+    """What is said of the window that was drawn and of its steps, by check; nothing if it broke down."""
+    with np.errstate(all="ignore"):
+        told, _ = told_of(
+            case_of(drawn), LegalSolver(drawn), checks_of((CONTRACT, *OWN)), Oracle(drawn.problem)
+        )
+    return {one.check: one for one in told}

@@ -59,7 +59,7 @@ def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any)
     declaration = Declaration("legal", log=True, function_ulps=4.0, **{"products": "rows", **declared})
     # Problem, stream and start are those of each request.
     nothing: Any = None
-    drawn = Drawn(nothing, nothing, nothing, declaration, order, choices, nothing)
+    drawn = Drawn(nothing, nothing, nothing, declaration, order, choices)
     words = " ".join(str(value) for value in declared.values())
     return Variant(f"legal {name} {words} {order}", lambda: LegalSolver(drawn), tasks, kernels)
 

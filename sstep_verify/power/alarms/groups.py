@@ -15,19 +15,17 @@ from threadpoolctl import ThreadpoolController
 
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
+from sstep_verify.checks.phases import CHECK as PHASES
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.alarms.comparisons import (
     NO_RUN,
-    Comparison,
     Judged,
-    compared,
     judged_run,
     told_of,
 )
-from sstep_verify.power.alarms.lengths import longest_sum
 from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
 from sstep_verify.power.alarms.variants import (
     LOGGING,
@@ -39,10 +37,8 @@ from sstep_verify.power.coverage.design import design, drawn_row
 from sstep_verify.power.coverage.freedoms import CORES, declared_values, planned_values
 from sstep_verify.power.coverage.planted import planted
 from sstep_verify.power.coverage.wanted import STRIDE, numbers, wanted
-from sstep_verify.power.legal.draws import BY_VALUE, draw, one_of
-from sstep_verify.power.legal.orders import made_run
-from sstep_verify.power.legal.windows import case_of_window, finding, of_steps
-from sstep_verify.quantities import core
+from sstep_verify.power.legal.draws import BY_VALUE, case_of, draw, one_of
+from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.reporting.sensitivity.coverage import Cells
 from sstep_verify.verdict import Status
 
@@ -121,25 +117,20 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
 
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
-    seed = int(generator.integers(SEEDS))
-    drawn = draw(seed)
+    drawn = draw(int(generator.integers(SEEDS)))
+    case, declared = case_of(drawn), drawn.declaration
     with np.errstate(all="ignore"):
-        run = made_run(drawn)
-        found, steps = finding(drawn, run), of_steps(drawn, run)
-    s = drawn.stream.length
-    length, acted = longest_sum(WINDOWS, case_of_window(drawn), s), all(map(found.shows, core(s)))
-    told = Comparison(WINDOWS, found.status, found.ratio, found.decided, acted, str(found), length)
-    case = case_of_window(drawn)
-    others = (compared(case, s, one) for one in steps)
-    declared = drawn.declaration
+        checks = checks_of((CONTRACT, WINDOWS, STEPS, PHASES))
+        told, _ = told_of(case, LegalSolver(drawn), checks, Oracle(drawn.problem))
     return Judged(
         f"order {drawn.order} {declared.precision} {declared.update}",
-        f"legal window {seed}",
+        drawn.problem.name,
         drawn.problem.loss.task,
         drawn.problem.kernel.name,
         declared.precision,
-        (told, *others),
-        row=declared_values(declared) | planned_values(case, s, "spread", wide=True, written="binary"),
+        told,
+        row=declared_values(declared)
+        | planned_values(case, drawn.stream.length, "spread", wide=True, written="binary"),
     )
 
 

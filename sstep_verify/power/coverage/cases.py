@@ -151,7 +151,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem
         "scale": 3 if declared.scaled else 1,
         "decimals": row["written"] == "decimals",
     }
-    return Drawn(problem, stream, np.zeros(problem.samples), declared, order, choices, generator)
+    return Drawn(problem, stream, np.zeros(problem.samples), declared, order, choices)
 
 
 def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:

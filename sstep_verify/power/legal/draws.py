@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.problems import (
     Hinge,
@@ -47,7 +48,6 @@ class Drawn:
     declaration: Declaration
     order: str
     choices: dict[str, Any]
-    rng: np.random.Generator
     planted: Mutation = NONE
 
 
@@ -108,7 +108,13 @@ def draw(seed: int) -> Drawn:
     stream = IndexStream("uniform", samples=m, block=block, length=s, seed=int(rng.integers(1 << 30)))
     problem = Problem(f"drawn {seed}", data, targets, kernel, loss)
     order, choices["products first"] = str(rng.choice(ORDERS)), rng.random() < 0.5
-    return Drawn(problem, stream, start, declaration, order, choices, rng)
+    return Drawn(problem, stream, start, declaration, order, choices)
+
+
+def case_of(drawn: Drawn) -> Case:
+    """The window as a case of one run."""
+    s = drawn.stream.length
+    return Case("drawn", drawn.problem, drawn.stream, (s,), s, drawn.declaration, initial=drawn.start)
 
 
 def _scale(rng: np.random.Generator, precision: str, wide: bool, power: int) -> float:

@@ -5,7 +5,6 @@ Nothing here is fast or shares code with what it tests. What a solver does is dr
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from sstep_verify.power.legal.carried import Carried
 from sstep_verify.power.legal.draws import TYPES, Drawn
 from sstep_verify.problems import PolynomialKernel, RBFKernel
 from sstep_verify.solvers.adapters.recording import kept
-from sstep_verify.trajectory import Probes, Trajectory
 
 Step = tuple[Any, Any, Any, Any]
 """What a step left in its coordinates; its gradient, curvature and increment."""
@@ -53,21 +51,6 @@ def _function(drawn: Drawn, function: Any, x: Any) -> Any:
     if drawn.declaration.function_ulps > 1.0:
         return function(np.full(16, x))[3]
     return type(x)(function(np.full(1, np.longdouble(x)))[0])
-
-
-def made_run(drawn: Drawn) -> Trajectory:
-    """The window as a run with log and probes, float64 values of the type's numbers.
-
-    Without these, and with NaN at its end, where a factorisation fails.
-    """
-    s, sums = drawn.stream.length, Sums(TYPES[drawn.declaration.precision], drawn.order, drawn.rng)
-    blocks, matrix = drawn.stream.blocks(0, s), kernel_matrix(drawn, sums)
-    end, steps = made_window(drawn, sums, matrix, drawn.start, blocks)
-    run = Trajectory(s, 0, np.array([0, s]), np.array([drawn.start, end]))
-    if len(steps) < s:
-        return run
-    values, *used = (np.array(one, dtype=np.float64) for one in zip(*steps, strict=True))
-    return replace(run, log=values, probes=Probes(matrix[blocks].astype(np.float64), *used))
 
 
 def made_window(
