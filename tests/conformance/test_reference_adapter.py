@@ -125,26 +125,32 @@ def test_a_right_callable_is_green(precision, loss, block):
         assert statuses(mutable_solver(precision, NONE), kernel, loss, block) == [Status.PASS] * 3, kernel
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+PLANTED = [(task, defect) for defect in CATALOGUE for task in defect.tasks]
+
+
 @pytest.mark.parametrize(
-    ("task", "defect"),
-    [pytest.param(task, d, id=f"{task}-{d.name}") for d in CATALOGUE for task in d.tasks],
+    ("task", "defect", "precision"),
+    [
+        pytest.param(task, defect, precision, id=f"{task}-{defect.name}-{precision}")
+        for place, (task, defect) in enumerate(PLANTED)
+        for precision in (PRECISIONS if place % 5 == 0 else ("float64",))
+    ],
 )
-def test_a_callable_with_a_planted_defect_is_red(precision, task, defect):
+def test_a_callable_with_a_planted_defect_is_red(task, defect, precision):
     loss, block = next(pair for pair in LOSSES if pair[0].task == task)
     if defect.name == "off-diagonal-dropped":
         block = 4
     if defect.name == "upper-end-lost":
         loss = Hinge(0.05)  # so small that steps go beyond it
     wrong, right = mutable_solver(precision, defect.mutation), mutable_solver(precision, NONE)
-    red = 0
-    for kernel in KERNELS if precision == "float64" else KERNELS[:1]:
-        found = statuses(wrong, kernel, loss, block, s_values=(16,))
-        red += found == [Status.FAIL]
-        if found != [Status.FAIL]:  # an end of the box that no step reaches
-            [request] = window_replay.runs(case_of(kernel, loss, block, wrong.declaration, (16,))).values()
-            assert np.array_equal(wrong.run(request).alphas, right.run(request).alphas), kernel
-    assert red
+    first = PLANTED.index((task, defect)) % len(KERNELS)
+    for kernel in (*KERNELS[first:], *KERNELS[:first]):
+        if statuses(wrong, kernel, loss, block, s_values=(16,)) == [Status.FAIL]:
+            return
+        # An end of the box that no step reaches.
+        [request] = window_replay.runs(case_of(kernel, loss, block, wrong.declaration, (16,))).values()
+        assert np.array_equal(wrong.run(request).alphas, right.run(request).alphas), kernel
+    raise AssertionError("it shows with no kernel")
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES, ids=LOSS_IDS)
@@ -219,7 +225,7 @@ def test_drawn_runs_of_the_reference_stay_within_the_bound():
     ratios: list[float] = []
     outcomes: Counter = Counter()
 
-    @settings(max_examples=250)
+    @settings(max_examples=120)
     @given(drawn_cases())
     def holds(drawn):
         case, solver = drawn
@@ -236,6 +242,6 @@ def test_drawn_runs_of_the_reference_stay_within_the_bound():
 
     holds()
     print(f"reference: {dict(outcomes)}, ratio max {max(ratios):.3g}, median {np.median(ratios):.3g}")
-    assert len(ratios) >= 200
+    assert len(ratios) >= 90
     # A bound that no run comes near would pass whatever is wrong.
     assert max(ratios) > 1e-2
