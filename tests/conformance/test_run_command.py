@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
+from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 
-from command import command
 
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.cli.main import main
@@ -56,10 +58,10 @@ def _write(folder: Path, sigma: float = 0.5, tolerated: str = "[]") -> None:
     (folder / "small.toml").write_text(CAMPAIGN.format(sigma=sigma, tolerated=tolerated), encoding="utf-8")
 
 
-def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*COMMAND, *options], cwd=folder, capture_output=True, text=True, timeout=200, check=False
-    )
+def _run(folder: Path, *options: str, name: str = "run") -> SimpleNamespace:
+    with contextlib.chdir(folder):
+        code, out, err = command(name, *options)
+    return SimpleNamespace(returncode=code, stdout=out, stderr=err)
 
 
 def test_a_green_campaign_leaves_a_whole_report(folder):
@@ -252,10 +254,7 @@ def test_a_fail_of_a_solver_of_ones_own_prints_commands_that_work_from_here(fold
     assert judge[:2] == ["sstep-verify", "replay"]
     assert again[-2:] == ["--data", "my data"]
     for words in (judge, [*again, "--jobs", "1", "--out", "second"]):
-        made = subprocess.run(
-            [sys.executable, "-m", "sstep_verify", *words[1:]],
-            cwd=folder, capture_output=True, text=True, timeout=200, check=False,
-        )  # fmt: skip
+        made = _run(folder, *words[2:], name=words[1])
         assert made.returncode == 1, made.stdout + made.stderr
     case = json.loads((folder / "second/results.json").read_text("utf-8"))["cases"]
     assert [one["id"] for one in case] == ["points.svm/linear/svm-l1/C=1/wrong:Wrong"]
