@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.checks.contract_items import COHERENCE, ITEMS
+from sstep_verify.checks.contract import COHERENCE
+from sstep_verify.checks.contract_items import ITEMS
 from sstep_verify.checks.panel import defects as panel
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
