@@ -125,8 +125,11 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     what += reached(case, trajectory, over_optimum, f"KKT violation {violation[1]:.2g}")
     finding = Finding(what, max(gap[0], 0.0), gap[1], bound)
     hints = explanations(case, trajectory, optimum.alpha, finding, over[0], best)
-    start = problem.hinge.C * problem.samples  # a = 0: the primal is C m, the dual 0.
-    reason = f"the start a = 0 has a gap of {start:.3g}, within the bound"
+    start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
+    if (first := np.clip(trajectory.alphas[0].astype(np.float64), 0.0, problem.hinge.upper)).any():
+        unmoved = optimum_svm.svm_values(problem, case.declaration, first)
+        start, limit = unmoved.gap.lower, (claimed + unmoved.attainable + written) * OUTWARD
+    reason = f"the start has a gap of {start:.3g}, within its bound"
     return record(
         CHECK,
         case,
@@ -137,7 +140,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=SVM_ORIGIN,
         causes=causes(trajectory, hints, SVM_CAUSES),
-        terms=(planted_term("no step made", start, bound, 1, 1, reason),),
+        terms=(planted_term("no step made", start, limit, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
             "claimed gap": claimed,
@@ -197,8 +200,13 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     what += reached(case, trajectory, f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}")
     finding = Finding(what, lower, upper, bound)
     hints = explanations(case, trajectory, optimum.alpha, finding, over[0], size)
-    start = max(size / OUTWARD - optimum.error, 0.0)
-    reason = f"the start a = 0 is {start:.3g} away from a*, within the bound"
+    start, limit = max(size / OUTWARD - optimum.error, 0.0), bound
+    if (first := trajectory.alphas[0].astype(np.float64)).any():
+        solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
+        away = norm(first - optimum.alpha)
+        start = away / OUTWARD - raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
+        limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
+    reason = f"the start is {start:.3g} away from a*, within its bound"
     return record(
         CHECK,
         case,
@@ -209,7 +217,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         executed=int(finding.status is not Status.INCONCLUSIVE),
         origin=RIDGE_ORIGIN,
         causes=causes(trajectory, hints, RIDGE_CAUSES),
-        terms=(planted_term("no step made", start, bound, 1, 1, reason),),
+        terms=(planted_term("no step made", start, limit, 1, 1, reason),),
         evidence={
             "iterations": trajectory.length,
             "claimed distance": claimed,
@@ -241,7 +249,7 @@ DECLARED = Check(
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s",
-    planted="a run that made no step at all",
+    planted="a run that made no step at all, its last a its first",
     runs=runs,
     judge=judge,
     bounds=("optimum/svm", "optimum/ridge", "optimum/written"),

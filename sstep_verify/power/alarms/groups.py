@@ -22,6 +22,7 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.power.alarms.comparisons import (
     NO_RUN,
+    Comparison,
     Judged,
     judged_run,
     told_of,
@@ -32,7 +33,7 @@ from sstep_verify.power.alarms.variants import (
     SERIAL,
     Variant,
 )
-from sstep_verify.power.coverage.cases import planned
+from sstep_verify.power.coverage.cases import Planned, planned
 from sstep_verify.power.coverage.design import design, drawn_row
 from sstep_verify.power.coverage.freedoms import CORES, declared_values, planned_values
 from sstep_verify.power.coverage.planted import planted
@@ -148,21 +149,29 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
         names = () if by_value and aim.check == SAME_BITS else (aim.check,)
         oracle = Oracle(plan.case.problem)
         told, _ = told_of(plan.case, plan.solver, checks_of((CONTRACT, *names)), oracle)
-        refused = {}
+        refused: dict[str, bool] = {}
         for one in told if number % MIRRORED == 0 else ():
-            wrong = planted(one.check, one.seen, plan, generator) if one.status is Status.PASS else None
-            if wrong is not None:
-                again, _ = told_of(plan.case, wrong[1], checks_of((CONTRACT, one.check)), oracle)
-                refused[f"{one.check}: {wrong[0]}"] = any(each.status is Status.FAIL for each in again)
+            refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}
     name = f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}"
     return Judged(
         name, f"row {number}", task, kernel, row["precision"], told, row=plan.row, planted=refused
     )
 
 
+def _refused(
+    one: Comparison, plan: Planned, oracle: Oracle, generator: np.random.Generator
+) -> dict[str, bool]:
+    """Whether a check refuses the run that it passed once there is a defect; empty if it cannot say."""
+    defect, wrong = planted(one.check, one.seen, plan, generator)
+    checks = checks_of((CONTRACT, one.check))
+    again = {each.status for made in wrong for each in told_of(plan.case, made, checks, oracle)[0]}
+    # A wrong run takes other ways, on which the defect may not act.
+    return {f"{one.check}: {defect}": Status.FAIL in again} if again & {Status.PASS, Status.FAIL} else {}
+
+
 GROUPS = {
-    "steps": Group(by_steps, 0.34, 1000),
-    "legal orders": Group(in_legal_orders, 0.65, 1000),
+    "steps": Group(by_steps, 0.54, 1000),
+    "legal orders": Group(in_legal_orders, 0.45, 1000),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
     **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core, numbers) for core in CORES},
 }

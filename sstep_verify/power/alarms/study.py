@@ -71,7 +71,7 @@ def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
     """
     found = []
     for name, group in GROUPS.items():
-        wanted = math.ceil(group.share * runs)
+        wanted = round(group.share * runs)
         for first in range(0, wanted, group.piece):
             found.append(AlarmUnit(name, seed, first, min(group.piece, wanted - first)))
         for place in range(len(CROSSED)) if design and not group.share else ():

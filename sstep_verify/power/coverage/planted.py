@@ -60,6 +60,15 @@ def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory
     return replace(made, claims=earlier.claims)
 
 
+def _alone(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    """The run whose gradients lack what samples that it does not draw contribute."""
+    begin = np.array(made.alphas[0])
+    others = np.ones(begin.size, dtype=bool)
+    others[request.stream.blocks(request.start, request.start + request.iterations)] = False
+    again = solver.run(replace(request, initial=np.where(others, 0, begin)))
+    return replace(again, alphas=np.where(others, begin, again.alphas))
+
+
 def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     alphas = np.nextafter(made.alphas, made.alphas.dtype.type(np.inf))
     alphas[0] = made.alphas[0]
@@ -85,7 +94,7 @@ BOUNDED = "metamorphic-bounded"
 
 WHOLE: dict[str, tuple[Mutation, Wanted]] = {
     "box": (Mutation("clip left out", leak=1, upper=None), _always),
-    BOUNDED: (Mutation("products with a left out", stale=0, kernel=0, kernel_overlap=0), _always),
+    BOUNDED: (left_out(KERNEL), _always),
     "sstep-equals-classical": (left_out(KERNEL), lambda request: request.s > 1),
 }
 """What is planted in steps, by checks whose verdicts do not name a quantity of these."""
@@ -124,8 +133,8 @@ class PlantedSolver:
 
 def planted(
     check: str, seen: Sequence[str], plan: Planned, generator: np.random.Generator
-) -> tuple[str, Solver] | None:
-    """The solver of a plan with a defect that a check has to refuse; None where none can be planted.
+) -> tuple[str, list[Solver]]:
+    """Solvers of a plan with a defect, of which a check has to refuse one; none where none can be planted.
 
     Parameters
     ----------
@@ -140,9 +149,11 @@ def planted(
     """
     right, drawn, case = plan.solver, plan.drawn, plan.case
 
+    def elsewhere(request: RunRequest) -> bool:
+        return bool(request.variant) or request.problem.digest != case.problem.digest
+
     def transformed(request: RunRequest) -> bool:
-        other = request.problem.digest != case.problem.digest
-        return bool(request.variant) or other or request.start > case.start
+        return elsewhere(request) or request.start > case.start
 
     turns = itertools.cycle((False, True))
     anywhere = LEFT | {
@@ -151,12 +162,15 @@ def planted(
     }
     if check in anywhere:
         name, change, wanted = anywhere[check]
-        return name, PlantedSolver(right, right, wanted, change)
+        return name, [PlantedSolver(right, right, wanted, change)]
     known = [name for name in STEPS if name in seen]
     if drawn is None or not (known or check in WHOLE):
-        return None
+        return "", []
     mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), _always)
     if drawn.declaration.state and not mutation.stale:
-        return None  # there is no stale product in a step from what is carried
+        return "", []  # there is no stale product in a step from what is carried
     wrong = LegalSolver(replace(drawn, planted=mutation))
-    return mutation.name, PlantedSolver(right, wrong, transformed if check == BOUNDED else wanted)
+    if check == BOUNDED:
+        either = PlantedSolver(right, right, elsewhere, _alone), PlantedSolver(right, wrong, elsewhere)
+        return "what other samples or steps give left out", list(either)
+    return mutation.name, [PlantedSolver(right, wrong, wanted)]

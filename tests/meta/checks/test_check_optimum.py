@@ -10,6 +10,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import optimum as check
+from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.error import ErrorMeasure
 from sstep_verify.measures.gap import GapMeasure
@@ -100,7 +101,20 @@ def test_a_claim_that_the_start_would_meet_is_vacuous(loss, block):
     case, tested, observe = _converging(loss, block, claims={"tolerance": 100.0})
     for verdict in judged(check, case, tested, observe=observe).values():
         assert verdict.status is Status.VACUOUS
-        assert "a = 0" in verdict.reason
+        assert "the start" in verdict.reason
+
+
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_run_from_a_start_that_meets_the_claim_is_vacuous(loss, block):
+    case, tested, observe = _converging(loss, block)
+    end = tested.run(plain_request(case, 1), observe).final
+    begun = dataclasses.replace(case, initial=end)
+    for verdict in judged(check, begun, tested, observe=observe).values():
+        assert verdict.status is Status.VACUOUS
+        assert "the start" in verdict.reason
+    far = dataclasses.replace(case, initial=end / 2)
+    for verdict in judged(check, far, tested, observe=observe).values():
+        assert verdict.status is Status.PASS
 
 
 def test_the_gap_is_that_of_the_point_moved_into_the_box():
