@@ -39,8 +39,6 @@ from sstep_verify.reporting.sensitivity.alarms import (
 from sstep_verify.reporting.sensitivity.coverage import CROSSED, Cells
 from sstep_verify.verdict import Status, worst
 
-CONFIDENCE = 0.95
-
 DIGITS = 4
 """Digits of a ratio that are kept."""
 
@@ -173,32 +171,14 @@ def _ratios(key: tuple[str, str, str, str, bool], found: list[tuple[float, int]]
     return Ratios(*key, tuple(ratio for ratio, _ in found), lengths if all(lengths) else ())
 
 
-def upper_bound(failed: int, judged: int) -> float:
-    """Upper end of the one-sided 95 % interval of a share, failed of judged runs (Clopper and Pearson).
-
-    With none failed it is ``1 - 0.05**(1/N)``; of no runs nothing is known: 1.
-    """
-    if failed >= judged:
-        return 1.0
-    # The quantile of a beta distribution.
-    from scipy.special import betaincinv  # Slow to import, and needed where something is counted.
-
-    return float(betaincinv(failed + 1, judged - failed, CONFIDENCE))
-
-
 def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:
     """What all pieces of a study say together."""
     counts = defaultdict[str, Counter[str]](Counter)
-    alarms: list[Alarm] = []
-    ratios: list[Ratios] = []
-    shares: list[Shares] = []
     outcomes = list(outcomes)
-    for outcome in outcomes:
-        for one in outcome.counts:
-            counts[one.variant].update({name: getattr(one, name) for name in COUNTED})
-        alarms += outcome.alarms
-        ratios += outcome.ratios
-        shares += outcome.shares
+    for one in (one for outcome in outcomes for one in outcome.counts):
+        counts[one.variant].update({name: getattr(one, name) for name in COUNTED})
+    ratios = [one for outcome in outcomes for one in outcome.ratios]
+    shares = [one for outcome in outcomes for one in outcome.shares]
     variants = tuple(VariantCount(name, **counted) for name, counted in sorted(counts.items()))
     made = sum(sum(counted.values()) for counted in counts.values())
     judged, failed = sum(one.judged for one in variants), sum(one.failed for one in variants)
@@ -206,9 +186,9 @@ def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:
         made,
         judged,
         failed,
-        upper_bound(failed, judged),
+        None,
         variants,
-        tuple(alarms),
+        tuple(one for outcome in outcomes for one in outcome.alarms),
         tightness(ratios, shares),
         coverage(outcomes),
     )

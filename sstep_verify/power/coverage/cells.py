@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.power.coverage.design import Pair, all_pairs, design
+from sstep_verify.power.coverage.design import Pair, all_pairs, design, pairs_of
 from sstep_verify.power.coverage.freedoms import VALUES
 from sstep_verify.power.coverage.requirements import left_for
 from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
@@ -31,8 +31,7 @@ def added(cells: Cells, pairs: Counter[str], row: Mapping[str, str], told: Mappi
             decided, largest = found.get(key, (0, 0.0))
             found[key] = decided + 1, max(largest, ratio)
     if told:
-        values = [f"{name} = {row[name] or 'none'}" for name in VALUES]
-        pairs.update(map(", ".join, combinations(values, 2)))
+        pairs.update(map(named, pairs_of(row)))
 
 
 def named(pair: Pair) -> str:
@@ -77,12 +76,9 @@ def _unplanted(table: Iterable[CoverageRow], tried: Iterable[str]) -> Iterator[s
 
 def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
     """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
-    cells, pairs = joined(one.cells for one in outcomes), Counter[str]()
-    tried, refused = Counter[str](), Counter[str]()
-    for one in outcomes:
-        pairs.update(one.pairs)
-        tried.update(one.planted)
-        refused.update(one.refused)
+    cells, pairs = joined(one.cells for one in outcomes), set[str]().union(*(one.pairs for one in outcomes))
+    tried = sum((Counter(one.planted) for one in outcomes), Counter[str]())
+    refused = sum((Counter(one.refused) for one in outcomes), Counter[str]())
     if not pairs:
         return None
     table, apart = tuple(rows(cells)), design()[1]

@@ -78,7 +78,7 @@ def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
     left = np.random.Generator(np.random.PCG64(first)).permutation(len(AIMS)).tolist()
     while left and runs:
         cell = min(left, key=tried.__getitem__)
-        enough = ENOUGH if _own(cell) else share
+        enough = ENOUGH if AIMS[cell][1] == "processor" else share
         if (
             tried[cell] == TRIES
             or _decided(cells, place, cell) >= enough
@@ -88,11 +88,6 @@ def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
             continue
         yield first + cell * TRIES + tried[cell]
         tried[cell], runs = tried[cell] + 1, runs - 1
-
-
-def _own(cell: int) -> bool:
-    """Whether runs of one processor alone count for a cell."""
-    return AIMS[cell][1] == "processor"
 
 
 def _decided(cells: Cells, place: str, cell: int) -> int:

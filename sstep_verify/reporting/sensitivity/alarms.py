@@ -226,8 +226,8 @@ class AlarmsDocument:
         Those of them that were decided (N); VACUOUS ones are not.
     failed : int
         Those that a check failed.
-    upper : float
-        Upper end of the one-sided 95 % confidence interval of the share that fails (Clopper and Pearson).
+    upper : float or None
+        Of older reports, a bound on the share that fails: no number of all runs says that of a cell.
     variants : tuple of VariantCount
         By solver.
     alarms : tuple of Alarm
@@ -241,7 +241,7 @@ class AlarmsDocument:
     made: int
     judged: int
     failed: int
-    upper: float
+    upper: float | None
     variants: tuple[VariantCount, ...]
     alarms: tuple[Alarm, ...]
     tightness: tuple[TightnessRow, ...]

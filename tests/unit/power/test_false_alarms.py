@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 import msgspec
 import numpy as np
 import pytest
-import scipy.stats
 
 from sstep_verify.checks.steps import judged as judged_steps
 from sstep_verify.checks.steps import rows
@@ -48,7 +47,6 @@ def test_no_correct_run_fails_and_what_was_judged_is_counted(document):
     assert document.made == sum(SMALL.values())
     assert document.failed == 0 == len(document.alarms)
     assert 0.5 * document.made <= document.judged <= document.made
-    assert document.upper == pytest.approx(1 - 0.05 ** (1 / document.judged), rel=1e-9)
     assert sum(one.judged for one in document.variants) == document.judged
     rows = {(row.check, row.task, row.precision): row for row in document.tightness}
     assert {check for check, _, _ in rows} >= {"step-replay", "window-replay"}
@@ -101,7 +99,6 @@ def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
     counts = {one.variant: one for one in document.variants}
     assert counts["planted"].failed > 0 == counts[LOGGING[0].name].failed
     assert document.failed == counts["planted"].failed == len({one.unit for one in document.alarms})
-    assert document.upper > document.failed / document.judged
     alarm = document.alarms[0]
     assert alarm.variant == "planted"
     again = study.again(alarm.unit)
@@ -136,18 +133,6 @@ def smaller_constants(derived):
         return found._replace(roundings=sums, **smaller)
 
     return made
-
-
-@pytest.mark.parametrize(("failed", "judged"), [(0, 30_000), (0, 1), (3, 100), (99, 100)])
-def test_the_upper_bound_is_that_of_clopper_and_pearson(failed, judged):
-    assert study.upper_bound(failed, judged) == pytest.approx(
-        scipy.stats.beta.ppf(0.95, failed + 1, judged - failed), rel=1e-9
-    )
-
-
-def test_of_no_runs_and_of_failures_alone_nothing_is_promised():
-    assert study.upper_bound(0, 0) == study.upper_bound(5, 5) == 1.0
-    assert study.upper_bound(0, 30_000) < 1e-4
 
 
 def test_tightness_leaves_out_runs_in_which_nothing_acted():
