@@ -100,22 +100,24 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 
 def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
-    pairs, moved = [], 0
+    pairs, begin = [], np.zeros(0)
     if keys(s)[0] in trajectories:
         # Two requests for a short run ask for no claims.
         one, other = (replace(trajectories[key], claims={}) for key in keys(s))
         pairs.append((f"two runs of {case.declaration.name}, {one.length} iterations each", one, other))
-        moved += int(np.count_nonzero(one.alphas != one.alphas[0]))
+        begin = one.alphas[0]
     for way in _ways(case):
         plain = trajectories[run_key(s)]
         what = f"the run of {case.declaration.name}, {plain.length} iterations, made again {AGAIN[way]}"
         pairs.append((what, _end(plain), _end(trajectories[again_key(way, s)])))
-        moved += int(np.count_nonzero(plain.final != plain.alphas[0]))
+        begin = plain.alphas[0]
+    # NaN and infinities hide how a number was rounded.
+    moved = sum(int((np.isfinite(one.alphas) & (one.alphas != begin)).sum()) for _, one, _ in pairs)
     found = [(*_differences(one, other), what) for what, one, other in pairs]
     differing = sum(count for count, *_ in found)
     told = [what + where for count, where, what in found if count] or [what for *_, what in found]
     compared = sum(_compared(one) for _, one, _ in pairs)
-    still = "a is what it was at the start wherever it is recorded"
+    still = "a is what it was at the start, or no number, wherever it is recorded"
     return record(
         CHECK,
         case,

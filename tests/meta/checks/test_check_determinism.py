@@ -137,6 +137,18 @@ def test_a_run_in_which_nothing_moves_is_vacuous():
         assert "at the start" in verdict.reason
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_run_that_ends_with_no_numbers_is_vacuous(value):
+    class Overflown(ProductionSolver):
+        def run(self, request, observe=None):
+            made = super().run(request, observe)
+            return dataclasses.replace(made, alphas=np.where(made.alphas == made.alphas[0], 0.0, value))
+
+    for verdict in judged(check, *small_case(Ridge(0.05), solver=Overflown())).values():
+        assert verdict.status is Status.VACUOUS
+        assert "no number" in verdict.reason
+
+
 def test_runs_are_short_and_equal():
     case, _ = small_case(Hinge(0.5), short=10)
     requests = check.runs(case)
