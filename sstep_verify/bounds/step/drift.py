@@ -4,7 +4,8 @@ A solver of the linear kernel that carries ``w = A'(y a)`` (K-SVM) or ``w = A'a`
 from products ``<x_i, w^>``. A carried state is never truth: its steps are judged from a and the data, and
 what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
 
-* Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``.
+* Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``. Windows are counted from
+  the beginning of the stream or of the run; where these differ E is the larger of formed and carried on.
 * An increment that w got may differ from the change of the stored a by the rounding of what is stored:
   nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
   well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (bounds/step/svm.py). E gets that times |x|.
@@ -62,6 +63,7 @@ class WeightsDrift:
         self._tiny = (problem.features + problem.samples + 4) * smallest(precision)
         self._every = declaration.recompute
         self._windows, self._width = start // width, width
+        self._either = self._every > 0 and start % (width * self._every) > 0
         added = declaration.update == "added" or not problem.is_svm
         self._solver_u = unit_roundoff(precision)
         self._form_of = FROZEN if declaration.update == "frozen" else ADDED if added else IN_PLACE
@@ -74,9 +76,8 @@ class WeightsDrift:
         samples = self._alpha.size
         reach = np.abs(self._alpha)
         self._weights[:] = (self._labels * self._alpha) @ self._data
-        self._error[:] = (gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny) * OUTWARD
-        if self._wrong.any():
-            self._error += reach @ self._wrong * OUTWARD
+        formed = gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny + reach @ self._wrong
+        self._error[:] = np.maximum(formed * OUTWARD, self._either * self._error)
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
         """Errors that the drift adds to each step of some whole windows, and go on behind them.
@@ -103,7 +104,7 @@ class WeightsDrift:
                 self._form_of,
             )  # fmt: skip
             self._windows += 1
-            if self._every and self._windows % self._every == 0:
+            if self._every and (self._either or self._windows % self._every == 0):
                 self._form()
         return found * (self._scale * OUTWARD)
 

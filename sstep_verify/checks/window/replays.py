@@ -19,6 +19,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.factored import may_factor
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
+from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.panel.defects import PanelSharpness
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
@@ -139,8 +140,9 @@ class WindowReplays:
         if self._state:
             values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
         first = int(np.argmin(values))  # the first recorded iteration with one that is not
-        if first == 0:
-            return wrong("", window=window, note=what)
+        if first == 0:  # a state that is formed from a finite a
+            told = wrong if finite_promised(self._case, trajectory) else unknown
+            return told("", window=window, note=what)
         begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
         draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         if (

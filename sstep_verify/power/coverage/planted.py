@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -50,9 +51,13 @@ def _digests(solver: Solver, request: RunRequest, made: Trajectory) -> Trajector
     return replace(made, fingerprints=found)
 
 
-def _state(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    kept = {name: np.repeat(one[:1], len(one), axis=0) for name, one in made.state.items()}
-    return replace(made, state=kept)
+def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
+    """A carried state that all updates of one coordinate are left out of."""
+    held = np.array(made.alphas)
+    held[:, place] = held[0, place]
+    begun = replace(request, iterations=0, record=(), log=False, probes=False)
+    formed = [solver.run(replace(begun, initial=one)).state for one in held]
+    return replace(made, state={name: np.array([one[name][0] for one in formed]) for name in made.state})
 
 
 def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
@@ -85,7 +90,6 @@ LEFT: dict[str, tuple[str, Change, Wanted]] = {
     "kernel-entries": ("other entries", _entries, _always),
     "message-count": ("communication in every iteration", _counts, _always),
     "rank-coherence": ("a rank that goes its own way", _digests, _always),
-    "residual-gap": ("a state that is not updated", _state, _always),
     "claim-honesty": ("the value of an earlier a", _claims, _always),
 }
 """What is planted in what runs leave, by check, and in which runs."""
@@ -163,6 +167,9 @@ def planted(
     if check in anywhere:
         name, change, wanted = anywhere[check]
         return name, [PlantedSolver(right, right, wanted, change)]
+    if check == "residual-gap":
+        changes = [partial(_skipped, place) for place in range(case.problem.samples)]
+        return "an update left out", [PlantedSolver(right, right, _always, one) for one in changes]
     known = [name for name in STEPS if name in seen]
     if drawn is None or not (known or check in WHOLE):
         return "", []

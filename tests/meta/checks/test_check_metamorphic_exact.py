@@ -14,6 +14,7 @@ from plant import plant
 
 from sstep_verify.checks import metamorphic_exact
 from sstep_verify.checks.metamorphic import exact_relations, scaling_range
+from sstep_verify.checks.metamorphic.bitwise import compare_bits
 from sstep_verify.checks.metamorphic.shared import metamorphic_key
 from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
@@ -21,6 +22,7 @@ from sstep_verify.problems.transforms import scale_data
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solvers.production import run as run_module
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.0), PolynomialKernel(2, 1.5), RBFKernel(0.13)]
@@ -221,3 +223,13 @@ def test_the_last_bit_divides_every_value_and_no_larger_one_does(values):
 def test_a_span_holds_every_nonzero_value(values):
     found = scaling_range.span(np.array(values))
     assert all(2.0**found.low <= abs(value) < 2.0**found.high for value in values if value)
+
+
+def test_a_difference_that_no_float64_holds_is_one():
+    states = np.array([[0.0], [np.longdouble("1e-400")]])
+    run = Trajectory(1, 0, np.array([0, 1]), states)
+    other = np.nextafter(states, np.longdouble(1))
+    found = compare_bits("data-up", "times 2", run, np.array([1]), [other[1]])
+    assert found.difference > 0.0
+    assert "1 coordinates differ" in found.note
+    assert compare_bits("data-up", "times 2", run, np.array([1]), [states[1]]).difference == 0.0

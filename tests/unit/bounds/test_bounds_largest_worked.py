@@ -9,7 +9,7 @@ import pytest
 from bounds.worked import g, root, size
 
 from sstep_verify.bounds import largest_number
-from sstep_verify.problems import LinearKernel, Problem, Ridge, SquaredHinge
+from sstep_verify.problems import LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration
 
 M, BLOCK, S, U = 3, 2, 4, Fraction(1, 2**12)
@@ -78,3 +78,13 @@ def test_the_largest_value_of_an_l2_run_by_where_it_begins(start, monkeypatch):
     right = rise + 3 * M / (2 * omega) + sum(outside) * root(M) * entry * most
     assert left >= right * (1 - Fraction(1, 10**6))
     assert left <= right * (1 + Fraction(1, 10**6))
+
+
+@pytest.mark.parametrize(("rbf", "clamped", "promised"), [
+    ("norm-expansion", False, False), ("norm-expansion", True, True), ("difference", False, True),
+])  # fmt: skip
+def test_a_distance_below_0_by_rounding_may_make_an_entry_infinite(rbf, clamped, promised):
+    problem = Problem("apart", np.full((2, 1), 1e-11), np.ones(2), RBFKernel(1e166), SquaredHinge(1.0))
+    declared = Declaration("mine", rbf=rbf, clamped=clamped)
+    found = largest_number.largest_number(problem, declared, S, 1, 1.0)
+    assert np.isfinite(found) == promised
