@@ -31,7 +31,6 @@ from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
 from sstep_verify.power.alarms.variants import (
     LOGGING,
     SERIAL,
-    Variant,
 )
 from sstep_verify.power.coverage.cases import Planned, planned
 from sstep_verify.power.coverage.design import design, drawn_row
@@ -88,16 +87,12 @@ class Group:
     chosen: Callable[[int, int, Cells], Iterable[int]] = _all
 
 
-@cache
-def precision_of(variant: Variant) -> str:
-    """Precision that a solver declares."""
-    return variant.make().declaration.precision
-
-
 def by_steps(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a logged run, in compiled float64; of some runs notable steps exactly as well."""
     variant = LOGGING[number % len(LOGGING)]
-    scenario = drawn_problem(generator, variant.tasks, variant.kernels, precision_of(variant))
+    scenario = drawn_problem(
+        generator, variant.tasks, variant.kernels, variant.make().declaration.precision
+    )
     exact = generator.random() < EXACT
     return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % LOOKED_INTO == 0)
 
@@ -145,10 +140,11 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
             plan = planned(generator, row)
         except NO_RUN:
             return Judged("none", "", task, kernel, row["precision"], ())
-        by_value = plan.drawn is not None and plan.drawn.order in BY_VALUE
-        names = () if by_value and aim.check == SAME_BITS else (aim.check,)
+        by_value = aim.check == SAME_BITS and plan.drawn is not None and plan.drawn.order in BY_VALUE
         oracle = Oracle(plan.case.problem)
-        told, _ = told_of(plan.case, plan.solver, checks_of((CONTRACT, *names)), oracle)
+        told, _ = told_of(
+            plan.case, plan.solver, checks_of((CONTRACT, *(() if by_value else (aim.check,)))), oracle
+        )
         refused: dict[str, bool] = {}
         for one in told if number % MIRRORED == 0 else ():
             refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}

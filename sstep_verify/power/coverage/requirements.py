@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.check import every_run
 from sstep_verify.power.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES
-from sstep_verify.power.coverage.rules import SVM, Values, left_by
+from sstep_verify.power.coverage.rules import SVM, Values, left_by, others
 
 NOT_PRINTED = (
     *("step-replay", "window-replay", "metamorphic-exact", "metamorphic-bounded", "kernel-entries"),
@@ -39,10 +39,6 @@ class Requirement:
     given: Values = field(default_factory=dict)
 
 
-def _but(name: str, *values: str) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(value for value in VALUES[name] if value not in values)}
-
-
 EXACT = tuple(check.id for check in CHECKS.values() if check.affordable is not every_run)
 """Checks that replay runs exactly, as far as the case's limit goes."""
 
@@ -54,38 +50,46 @@ REQUIRED = (
     Requirement(NOT_PRINTED, {"written": ("binary",), "scaled": (NO,)}, "a is known to a rounding only"),
     Requirement(("box",), {"task": SVM}, "K-RR has no box"),
     Requirement(("step-replay", "phases"), {"log": (YES,)}, "judges steps that are written down"),
-    Requirement(("step-replay", "phases"), _but("precision", "longdouble"), "float64 holds no longdouble"),
+    Requirement(
+        ("step-replay", "phases"),
+        {"precision": others("precision", "longdouble")},
+        "float64 holds no longdouble",
+    ),
     Requirement(("step-replay", "phases"), {"state": ("", "weights")}, "starts from a or weights"),
     Requirement(("phases",), {"probes": (YES,)}, "judges what steps write down of their parts"),
-    Requirement(("message-count",), _but("exchange", ""), "counts are judged of a declared exchange"),
+    Requirement(
+        ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
+    ),
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
-    Requirement(("residual-gap",), _but("state", ""), "judges what is carried"),
+    Requirement(("residual-gap",), {"state": others("state", "")}, "judges what is carried"),
     Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
     Requirement(ENDS, {"state": ("", "weights")}, "a bound of a run is derived from a or weights alone"),
     Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
-    Requirement(("claim-honesty",), _but("exchange", *OWN_EXCHANGES), "its plain runs claim nothing"),
-    Requirement(("claim-honesty",), _but("precision", "longdouble"), "an enclosure in float64 is wider"),
-    Requirement(("sstep-equals-classical",), _but("s", "1"), "compares with s = 1"),
-)  # fmt: skip
+    Requirement(
+        ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"
+    ),
+    Requirement(
+        ("claim-honesty",),
+        {"precision": others("precision", "longdouble")},
+        "an enclosure in float64 is wider",
+    ),
+    Requirement(("sstep-equals-classical",), {"s": others("s", "1")}, "compares with s = 1"),
+)
 """All that is required."""
-
-EXPOSES = ("panels", "blocks")
-"""What check kernel-entries needs, one of them."""
 
 
 def left_for(check: str, values: Mapping[str, str]) -> tuple[Values, str]:
     """What is left of every freedom of runs that a check may decide, some values given; or why of none."""
     left, why = left_by(VALUES | {name: (value,) for name, value in values.items()})
     for one in () if why else REQUIRED:
-        where = all(set(left[name]) <= set(known) for name, known in one.given.items())
-        if check in one.checks and where:
+        if check in one.checks and all(set(left[x]) <= set(known) for x, known in one.given.items()):
             kept = {name: tuple(x for x in left[name] if x in known) for name, known in one.needs.items()}
             left, why = left_by(left | kept)
             if why or not all(kept.values()):
                 return left, one.why
     if why or check != "kernel-entries":
         return left, why
-    for name in EXPOSES:
+    for name in ("panels", "blocks"):
         kept, clash = left_by(left | {name: (YES,)}) if YES in left[name] else (left, name)
         if not clash:
             return kept, ""

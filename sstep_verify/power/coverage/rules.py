@@ -58,7 +58,8 @@ def _production(exchange: str) -> list[Rule]:
     return _rules(why, "exchange", (exchange,), fixed | free | apart)
 
 
-def _others(name: str, *values: str) -> tuple[str, ...]:
+def others(name: str, *values: str) -> tuple[str, ...]:
+    """The values of a freedom but some."""
     return tuple(value for value in VALUES[name] if value not in values)
 
 
@@ -69,10 +70,10 @@ ROUNDED = "a known to a rounding only is judged by its ends (level 0)"
 
 RULES: tuple[Rule, ...] = (
     *_rules("K-SVM draws one coordinate a step", "task", SVM, {
-        "block": ("1",), "state": _others("state", "residual")}),
-    *_rules("a residual is what K-RR has", "task", ("krr",), {"state": _others("state", "gradient")}),
-    *_rules("weights are of the linear kernel", "kernel", _others("kernel", "linear"), {
-        "state": _others("state", "weights"), "exchange": _others("exchange", "gram")}),
+        "block": ("1",), "state": others("state", "residual")}),
+    *_rules("a residual is what K-RR has", "task", ("krr",), {"state": others("state", "gradient")}),
+    *_rules("weights are of the linear kernel", "kernel", others("kernel", "linear"), {
+        "state": others("state", "weights"), "exchange": others("exchange", "gram")}),
     *(rule for exchange in OWN_EXCHANGES for rule in _production(exchange)),
     *_rules(ROUNDED, "scaled", (YES,), {"level": ("0",)}),
     *_rules(ROUNDED, "written", ("decimals",), {"level": ("0",)}),
@@ -91,11 +92,11 @@ RULES: tuple[Rule, ...] = (
     *_rules("expl of C libraries errs by more than a unit", "precision", ("longdouble",), {
         "function_ulps": ("more",)}),
     *_rules("windows of one step are whole", "s", ("1",), {
-        "iterations": _others("iterations", "a short last one"), "unit": ("1",)}),
+        "iterations": others("iterations", "a short last one"), "unit": ("1",)}),
     *_rules("runs of whole units have whole windows", "unit", ("s",), {
-        "iterations": _others("iterations", "a short last one")}),
+        "iterations": others("iterations", "a short last one")}),
     *_rules("a stands still after a long run", "data", ("still",), {"iterations": ("long",)}),
-    *_rules("these data are near 1", "data", _others("data", "spread"), {"range": ("near 1",)}),
+    *_rules("these data are near 1", "data", others("data", "spread"), {"range": ("near 1",)}),
 )  # fmt: skip
 """All of them speak of two freedoms; what they say together is worked out by `left_by`."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -49,17 +48,11 @@ class Wanted(NamedTuple):
 
 def wanted(number: int) -> Wanted:
     """What the run of a number is for, on this processor."""
-    return _wanted(number // TRIES)
-
-
-@cache
-def _wanted(cell: int) -> Wanted:
-    place, (check, name, value) = CROSSED[cell // len(AIMS)], AIMS[cell % len(AIMS)]
+    place, (check, name, value) = CROSSED[number // STRIDE], AIMS[number % STRIDE // TRIES]
     task, kernel = place.split()
     given = {"task": task, "kernel": kernel, "processor": os.environ.get(CORE, "")}
-    clash = given.get(name, value) != value
     left, why = left_for(check, given | {name: value})
-    return Wanted(check, place, left, "another processor" if clash else why)
+    return Wanted(check, place, left, why if given.get(name, value) == value else "another processor")
 
 
 def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
@@ -78,18 +71,11 @@ def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
     left = np.random.Generator(np.random.PCG64(first)).permutation(len(AIMS)).tolist()
     while left and runs:
         cell = min(left, key=tried.__getitem__)
-        enough = ENOUGH if AIMS[cell][1] == "processor" else share
-        if (
-            tried[cell] == TRIES
-            or _decided(cells, place, cell) >= enough
-            or wanted(first + cell * TRIES).why
-        ):
+        check, name, value = AIMS[cell]
+        enough = ENOUGH if name == "processor" else share
+        decided, _ = cells.get(f"{check} {place}", {}).get(f"{name}={value}", (0, 0.0))
+        if tried[cell] == TRIES or decided >= enough or wanted(first + cell * TRIES).why:
             left.remove(cell)
             continue
         yield first + cell * TRIES + tried[cell]
         tried[cell], runs = tried[cell] + 1, runs - 1
-
-
-def _decided(cells: Cells, place: str, cell: int) -> int:
-    check, name, value = AIMS[cell]
-    return cells.get(f"{check} {place}", {}).get(f"{name}={value}", (0, 0.0))[0]
