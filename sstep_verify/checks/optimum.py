@@ -126,10 +126,10 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     finding = Finding(what, max(gap[0], 0.0), gap[1], bound)
     hints = explanations(case, trajectory, optimum.alpha, finding, over[0], best)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
-    if (first := np.clip(trajectory.alphas[0].astype(np.float64), 0.0, problem.hinge.upper)).any():
+    if (first := np.clip(_start(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.declaration, first)
         start, limit = unmoved.gap.lower, (claimed + unmoved.attainable + written) * OUTWARD
-    reason = f"the start has a gap of {start:.3g}, within its bound"
+    reason = f"the start{'' if first.any() else ' a = 0'} has a gap of {start:.3g}, within its bound"
     return record(
         CHECK,
         case,
@@ -161,6 +161,11 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         signs=[one.sign for one in hints if one.sign],
         uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
+
+
+def _start(trajectory: Trajectory) -> np.ndarray:
+    """Where a run began; a vector that was handed in is taken to come from 0."""
+    return trajectory.alphas[0].astype(np.float64) * (trajectory.stopped != "given")
 
 
 def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
@@ -201,12 +206,12 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     finding = Finding(what, lower, upper, bound)
     hints = explanations(case, trajectory, optimum.alpha, finding, over[0], size)
     start, limit = max(size / OUTWARD - optimum.error, 0.0), bound
-    if (first := trajectory.alphas[0].astype(np.float64)).any():
+    if (first := _start(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
         away = norm(first - optimum.alpha)
         start = away / OUTWARD - raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
         limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
-    reason = f"the start is {start:.3g} away from a*, within its bound"
+    reason = f"the start{'' if first.any() else ' a = 0'} is {start:.3g} away from a*, within its bound"
     return record(
         CHECK,
         case,

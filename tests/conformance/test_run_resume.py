@@ -9,13 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
-from command import command
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-from sstep_verify.campaign.loop.partial import Partial
-
-WORDS = ["run", "small.toml", "--jobs", "1"]
+COMMAND = [sys.executable, "-m", "sstep_verify", "run", "small.toml", "--jobs", "1"]
 
 CAMPAIGN = """
 [campaign]
@@ -58,17 +55,22 @@ TIMES = ("seconds", "peak_memory_bytes", "provenance")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(tmp_path):
     lines = [f"{k / 8} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8 - 0.5} 3:{(k % 4) / 4}" for k in range(30)]
     (tmp_path / "values.svm").write_text("\n".join(lines) + "\n", encoding="ascii")
     return tmp_path
 
 
+def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*COMMAND, *options], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+    )
+
+
 def _killed(folder: Path) -> list[Path]:
     """Kill a run, with no chance to clean up, as soon as a problem is kept; what it kept."""
     run = subprocess.Popen(
-        [sys.executable, "-m", "sstep_verify", *WORDS, "--out", "report"],
+        [*COMMAND, "--out", "report"],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -107,33 +109,25 @@ def _without_times(value):
 )
 def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campaign, problems):
     (folder / "small.toml").write_text(campaign, encoding="utf-8")
-    code, whole, _ = command(*WORDS, "--out", "whole")
+    whole = _run(folder, "--out", "whole")
     kept = _killed(folder)
     assert len(kept) < problems, "nothing is left to go on with"
-    refused, _, err = command(*WORDS, "--out", "report")
-    assert refused == 2
-    for word in (f"{len(kept)} finished problem", "--resume", "--force"):
-        assert word in err.splitlines()[-1]
-    assert _kept(folder) == kept
-    done, out, err = command(*WORDS, "--out", "report", "--resume")
-    assert done == code, out + err
-    assert f"{len(kept)} of {problems} problems are taken from" in err
-    assert out.replace("/report", "/whole") == whole
+    done = _run(folder, "--out", "report", "--resume")
+    assert done.returncode == whole.returncode, done.stdout + done.stderr
+    assert f"{len(kept)} of {problems} problems are taken from" in done.stderr
+    assert done.stdout.replace("/report", "/whole") == whole.stdout
     assert _document(folder, "report") == _document(folder, "whole")
     assert sorted(path.name for path in folder.iterdir()) == ["report", "small.toml", "values.svm", "whole"]
 
 
-def test_what_was_kept_is_thrown_away_where_this_is_asked_for(folder, monkeypatch):
+def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
     (folder / "small.toml").write_text(CAMPAIGN, encoding="utf-8")
-    keep = Partial.keep
-
-    def interrupted(self, key, outcome):
-        keep(self, key, outcome)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Partial, "keep", interrupted)
-        command(*WORDS, "--out", "report")
-    assert _kept(folder)
-    assert command(*WORDS, "--out", "report", "--force")[0] == 0
+    kept = _killed(folder)
+    done = _run(folder, "--out", "report")
+    assert done.returncode == 2
+    line = done.stderr.splitlines()[-1]
+    for word in (f"{len(kept)} finished problem", "--resume", "--force"):
+        assert word in line
+    assert _kept(folder) == kept
+    assert _run(folder, "--out", "report", "--force").returncode == 0
     assert not (folder / "report.partial").exists()

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
 
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
@@ -97,16 +96,11 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
     return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % LOOKED_INTO == 0)
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a run whose products are large enough for BLAS to share out to threads."""
     variant, threads = one_of(generator, SERIAL), one_of(generator, THREADS)
     scenario = larger(generator, drawn_problem(generator, variant.tasks, variant.kernels, "float64"))
-    with _blas().limit(limits=threads, user_api="blas"):
+    with threadpool_limits(limits=threads, user_api="blas"):
         made = judged_run(variant, scenario, (STEPS,), exact=False)
     return replace(made, variant=f"{made.variant}, BLAS threads {threads}")
 
@@ -148,9 +142,15 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
         refused: dict[str, bool] = {}
         for one in told if number % MIRRORED == 0 else ():
             refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}
-    name = f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}"
     return Judged(
-        name, f"row {number}", task, kernel, row["precision"], told, row=plan.row, planted=refused
+        f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}",
+        f"row {number}",
+        task,
+        kernel,
+        row["precision"],
+        told,
+        row=plan.row,
+        planted=refused,
     )
 
 

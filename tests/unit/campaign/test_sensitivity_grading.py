@@ -51,7 +51,7 @@ def wrong_at(step):
     return Wrong()
 
 
-@pytest.mark.parametrize("step", [0, 4, 17])
+@pytest.mark.parametrize("step", [4, 6, 17])
 def test_a_failed_step_and_a_failed_window_are_named_in_a_field(step):
     data = np.random.Generator(np.random.PCG64(step)).standard_normal((9, 3))
     problem = Problem("p", data, np.where(data[:, 0] > 0, 1.0, -1.0), LinearKernel(), SquaredHinge(1.0))
