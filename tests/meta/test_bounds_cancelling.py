@@ -155,6 +155,17 @@ def test_weights_go_on_to_round_where_a_coordinate_stays_what_it_was():
     assert before + grown <= drift._error[0] <= 2 * (before + grown)
 
 
+@pytest.mark.parametrize(("start", "forgets"), [(0, True), (4, True), (1, False)])
+def test_weights_formed_anew_forget_their_drift_where_windows_are_counted_alike(start, forgets):
+    problem = Problem("large", np.array([[1e10]]), np.array([1.0]), LinearKernel(), Ridge(1.0))
+    declaration = Declaration("anew", state=("weights",), recompute=2)
+    drift = WeightsDrift(problem, declaration, np.zeros(1), start, 2)
+    values = np.array([[1e308], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0]])
+    drift.along(np.zeros((8, 1), dtype=np.int64), values)  # the first increment overflows the bound
+    assert np.isfinite(drift._error[0]) == forgets
+    assert not np.isnan(drift._error[0])
+
+
 class Silent(FromSamples):
     """Declares the weights that it carries and records none of them."""
 

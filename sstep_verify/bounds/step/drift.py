@@ -76,8 +76,10 @@ class WeightsDrift:
         samples = self._alpha.size
         reach = np.abs(self._alpha)
         self._weights[:] = (self._labels * self._alpha) @ self._data
-        formed = gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny + reach @ self._wrong
-        self._error[:] = np.maximum(formed * OUTWARD, self._either * self._error)
+        formed = (gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny) * OUTWARD
+        if self._wrong.any():
+            formed += reach @ self._wrong * OUTWARD
+        self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
         """Errors that the drift adds to each step of some whole windows, and go on behind them.
