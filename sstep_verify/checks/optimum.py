@@ -128,8 +128,10 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
     if (first := np.clip(_start(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.declaration, first)
-        start, limit = unmoved.gap.lower, (claimed + unmoved.attainable + written) * OUTWARD
-    reason = f"the start{'' if first.any() else ' a = 0'} has a gap of {start:.3g}, within its bound"
+        start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
+    reason = (
+        f"the start{'' if first.any() else ' a = 0'} has a gap of {start:.3g} at least, within its bound"
+    )
     return record(
         CHECK,
         case,
@@ -209,9 +211,12 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     if (first := _start(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
         away = norm(first - optimum.alpha)
-        start = away / OUTWARD - raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
+        known = raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
+        start = max(away / OUTWARD - known, 0.0)
         limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
-    reason = f"the start{'' if first.any() else ' a = 0'} is {start:.3g} away from a*, within its bound"
+    reason = (
+        f"the start{'' if first.any() else ' a = 0'} is {start:.3g} at least away from a*, within its bound"
+    )
     return record(
         CHECK,
         case,
