@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -88,3 +89,5 @@ def test_a_distance_below_0_by_rounding_may_make_an_entry_infinite(rbf, clamped,
     declared = Declaration("mine", rbf=rbf, clamped=clamped)
     found = largest_number.largest_number(problem, declared, S, 1, 1.0)
     assert np.isfinite(found) == promised
+    of_blocks = replace(problem, loss=Ridge(1.0))
+    assert promised or np.isinf(largest_number.largest_number(of_blocks, declared, S, 1, 1.0))
