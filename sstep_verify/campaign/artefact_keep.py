@@ -9,6 +9,7 @@ from pathlib import Path
 from sstep_verify.campaign.artefact import EVERY, Artefact, write_artefact
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.write import ARTEFACTS
 from sstep_verify.solver import RunRequest
@@ -90,8 +91,7 @@ def artefact_of(
     """
     narrow = _narrowed(check, case, s)
     if narrow is not case and s > 1:
-        right = any(one.s == 1 and one.status is Status.PASS for one in together)
-        narrow = replace(narrow, classical_right=right)
+        narrow = replace(narrow, classical_right=right_at_one(narrow, together))
     kept = check.wanted(narrow, trajectories)
     return Artefact(check.id, s, narrow, kept, tuple(one.as_dict() for one in together if one.s == s))
 

@@ -17,6 +17,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.checks.short.diagnosis import reproducing
 from sstep_verify.checks.short.runs import (
     ShortTruth,
@@ -30,7 +31,7 @@ from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, v
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Verdict
 
 CHECK = "trajectory"
 
@@ -89,8 +90,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         run = trajectories[short_key(s)]
         points = [_point(case, truth, s, run, at) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        passed = case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
-        right = s > 1 and passed
+        right = s > 1 and right_at_one(case, verdicts)
         named = partial(reproducing, case, truth, s, run, oracle, between=right) if case.diagnose else None
         told = compared + told_of(run.known)
         verdict = verdict_of(

@@ -20,7 +20,7 @@ from functools import partial
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
-from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason, suspected
@@ -100,8 +100,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
     for s in filter(partial(replayable, case), case.s_values):
-        passed = case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
-        replays.between = s > 1 and passed
+        replays.between = s > 1 and right_at_one(case, verdicts)
         verdicts.append(_judge_run(case, s, trajectories, replays))
     return verdicts
 

@@ -108,9 +108,7 @@ def ridge_system(
         bound = weight + roundings * (np.abs(system) + weight)
         bound = (bound + 4.0 * smallest(precision)) * OUTWARD
         promised = inputs.least * largest >= 1.0 and np.trace(np.abs(system) + bound) <= largest
-    return system, np.nan_to_num(bound, nan=np.inf, posinf=np.inf) if promised else np.full_like(
-        system, np.inf
-    )
+    return system, np.where(np.isnan(bound) | (not promised), np.inf, bound)
 
 
 @compiled

@@ -36,6 +36,11 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     )
 
 
+def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
+    """Whether s = 1 is right, by one of these verdicts or as is known: then a cause lies between steps."""
+    return case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
+
+
 def with_planted(status: Status, terms: Sequence[Term]) -> Status:
     """A PASS whose first term, the planted defect, could not have been seen is VACUOUS."""
     unseen = bool(terms) and terms[0].status is Status.VACUOUS
