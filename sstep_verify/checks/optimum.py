@@ -211,8 +211,9 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     if (first := _start(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
         away = norm(first - optimum.alpha)
-        known = raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
-        start = max(away / OUTWARD - known, 0.0)
+        start = max(
+            away / OUTWARD - raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error), 0.0
+        )
         limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
     reason = (
         f"the start{'' if first.any() else ' a = 0'} is {start:.3g} at least away from a*, within its bound"

@@ -33,9 +33,8 @@ class Said:
     @classmethod
     def of(cls, verdict: Verdict) -> Said:
         """Of a verdict, with the iterations between which it names a wrong step."""
-        begin, end = cast(list, verdict.evidence.get(PLACE, (0, 0)))
-        named = (begin, end) if end else None
-        return cls(verdict.check, verdict.s, verdict.status, verdict.sentences, named)
+        place = tuple(cast(list, verdict.evidence.get(PLACE, ())))
+        return cls(verdict.check, verdict.s, verdict.status, verdict.sentences, place or None)
 
 
 @dataclass(frozen=True)

@@ -159,8 +159,11 @@ def _refused(
 ) -> dict[str, bool]:
     """Whether a check refuses the run that it passed once there is a defect; empty if it cannot say."""
     defect, wrong = planted(one.check, one.seen, plan, generator)
-    checks = checks_of((CONTRACT, one.check))
-    again = {each.status for made in wrong for each in told_of(plan.case, made, checks, oracle)[0]}
+    again = {
+        each.status
+        for made in wrong
+        for each in told_of(plan.case, made, checks_of((CONTRACT, one.check)), oracle)[0]
+    }
     # A wrong run takes other ways, on which the defect may not act.
     return {f"{one.check}: {defect}": Status.FAIL in again} if again & {Status.PASS, Status.FAIL} else {}
 

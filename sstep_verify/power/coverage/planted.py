@@ -178,6 +178,9 @@ def planted(
         return "", []  # there is no stale product in a step from what is carried
     wrong = LegalSolver(replace(drawn, planted=mutation))
     if check == BOUNDED:
-        either = PlantedSolver(right, right, elsewhere, _alone), PlantedSolver(right, wrong, elsewhere)
-        return "what other samples or steps give left out", list(either)
+        others, steps = (
+            PlantedSolver(right, right, elsewhere, _alone),
+            PlantedSolver(right, wrong, elsewhere),
+        )
+        return "what other samples or steps give left out", [others, steps]
     return mutation.name, [PlantedSolver(right, wrong, wanted)]
