@@ -151,14 +151,15 @@ def in_child(given: BinaryIO, answer: BinaryIO) -> None:
 
 def _field(judged: Judged) -> str:
     """The field of `VariantCount` that counts a run: what was decided, else the most severe verdict."""
-    statuses = {one.status for one in judged.comparisons if one.check in BOUNDED}
+    bounded = [one for one in judged.comparisons if one.check in BOUNDED]
     if any(one.status is Status.FAIL for one in judged.comparisons):
         return "failed"
-    if any(one.status is Status.PASS for one in judged.comparisons if one.check in BOUNDED):
+    if any(one.status is Status.PASS for one in bounded):
         return "passed"
     if not judged.comparisons:
         return "absent"
-    return FIELDS[worst(statuses)] if any(one.decided for one in judged.comparisons) else "undecided"
+    decided = any(one.decided for one in bounded)
+    return FIELDS[worst({one.status for one in bounded})] if decided else "undecided"
 
 
 def _alarms(unit: AlarmUnit, judged: Judged) -> list[Alarm]:

@@ -17,7 +17,7 @@ from sstep_verify.power.coverage.requirements import left_for
 from sstep_verify.power.coverage.rules import Values
 from sstep_verify.reporting.sensitivity.coverage import CROSSED, ENOUGH, Cells
 
-TRIES = 384
+TRIES = 1024
 """Runs that are drawn for one cell on one processor, at most."""
 
 AIMS = tuple((check, name, value) for check, name in product(CHECKS, FREEDOMS) for value in VALUES[name])

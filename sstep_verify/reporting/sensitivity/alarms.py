@@ -40,11 +40,11 @@ class VariantCount:
     failed : int
         Runs that a check failed.
     vacuous : int
-        Runs that none of them passed: no mistake would have shown.
+        Runs that none of them passed: no mistake was certain to show.
     inconclusive : int
         The same, where a check could not tell.
     undecided : int
-        Runs of which nothing was compared: no finite bound.
+        Runs of which nothing was held against a finite bound that is derived.
     absent : int
         Runs that the solver did not make: a block system that is singular in its precision, or an input
         beyond its range.
