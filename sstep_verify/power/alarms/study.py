@@ -14,7 +14,7 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -172,10 +172,9 @@ def _ratios(key: tuple[str, str, str, str, bool], found: list[tuple[float, int]]
     return Ratios(*key, tuple(ratio for ratio, _ in found), lengths if all(lengths) else ())
 
 
-def summary(outcomes: Iterable[AlarmOutcome]) -> AlarmsDocument:
+def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     """What all pieces of a study say together."""
     counts = defaultdict[str, Counter[str]](Counter)
-    outcomes = list(outcomes)
     for one in (one for outcome in outcomes for one in outcome.counts):
         counts[one.variant].update({name: getattr(one, name) for name in COUNTED})
     ratios = [one for outcome in outcomes for one in outcome.ratios]

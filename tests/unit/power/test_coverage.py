@@ -51,7 +51,7 @@ PLACES = (0, 4, 8)
 def document():
     """Runs of the design, on this processor and on another one."""
     here = [AlarmUnit("design", SEED, place * STRIDE, RUNS) for place in PLACES]
-    return study.summary(map(study.run, [*here, AlarmUnit("design Prescott", SEED, 0, 9)]))
+    return study.summary([study.run(one) for one in (*here, AlarmUnit("design Prescott", SEED, 0, 9))])
 
 
 def test_every_field_of_a_declaration_and_of_a_case_is_a_freedom_or_has_a_reason():
