@@ -70,7 +70,7 @@ def test_a_wrong_statement_of_a_result_is_told_from_a_right_one(
 
 
 def test_no_try_ends_in_a_traceback_a_hang_a_loss_or_an_untrue_statement(tmp_path):
-    words = [sys.executable, str(PROGRAM), "--tries", "15", "--jobs", "1"]
+    words = [sys.executable, str(PROGRAM), "--tries", "8", "--jobs", "1"]
     paths = os.pathsep.join(filter(None, sys.path))
     made = subprocess.run(
         words,
@@ -82,4 +82,4 @@ def test_no_try_ends_in_a_traceback_a_hang_a_loss_or_an_untrue_statement(tmp_pat
         check=False,
     )
     assert made.returncode == 0, made.stdout + made.stderr
-    assert "15 tries in" in made.stdout
+    assert "8 tries in" in made.stdout

@@ -71,6 +71,12 @@ def case_of(kernel, loss, block: int, declaration: Declaration, s_values=S_VALUE
     return Case("drawn", problem, stream, s_values, ITERATIONS, declaration, points, windows=5)
 
 
+def kernels_of(precision: str, loss, block: int) -> list:
+    """All kernels in float64; in another precision one for each loss, every kernel for one of them."""
+    place = LOSSES.index((loss, block)) + PRECISIONS.index(precision)
+    return KERNELS if precision == "float64" else [KERNELS[place % len(KERNELS)]]
+
+
 def judged(case: Case, solver, oracle: Oracle) -> list:
     trajectories = {key: solver.run(request) for key, request in window_replay.runs(case).items()}
     return window_replay.judge(case, trajectories, oracle)
@@ -113,15 +119,15 @@ def mutable_solver(precision: str, mutation: Mutation) -> CallableSolver:
 @pytest.mark.parametrize("form", ["sstep", "classical"])
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_reference_is_green(precision, form, loss, block):
-    for kernel in KERNELS:
-        solver = ReferenceSolver(precision, form)
+    solver = ReferenceSolver(precision, form)
+    for kernel in kernels_of(precision, loss, block):
         assert statuses(solver, kernel, loss, block) == [Status.PASS] * len(S_VALUES), kernel
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES, ids=LOSS_IDS)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_right_callable_is_green(precision, loss, block):
-    for kernel in KERNELS:
+    for kernel in kernels_of(precision, loss, block):
         assert statuses(mutable_solver(precision, NONE), kernel, loss, block) == [Status.PASS] * 3, kernel
 
 

@@ -53,10 +53,14 @@ def _carrying(loss, name, block, kind=StatefulSolver, features=4, scale=1.0, **o
     return dataclasses.replace(case, declaration=tested.declaration), tested
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("dtype", "shapes"),
+    [(np.float32, [(4, 1.0)]), (np.float64, [(4, 1.0), (4, 30.0), (60, 0.3)])],
+    ids=["float32", "float64"],
+)
 @pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
-def test_correct_steps_from_a_state_pass(loss, name, block, dtype):
-    for features, scale in ((4, 1.0), (4, 30.0), (60, 0.3)):
+def test_correct_steps_from_a_state_pass(loss, name, block, dtype, shapes):
+    for features, scale in shapes:
         verdicts = judged(check, *_carrying(loss, name, block, features=features, scale=scale, dtype=dtype))
         assert sorted(verdicts) == [1, 4, 16]
         for verdict in verdicts.values():
