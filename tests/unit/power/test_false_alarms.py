@@ -195,3 +195,9 @@ def test_correct_runs_that_were_once_failed_are_not(monkeypatch, group, number):
     judged = study.again(AlarmUnit(group, 0, number, 1))
     assert judged.comparisons
     assert not any(one.status is Status.FAIL for one in judged.comparisons), ONCE_FAILED[group, number]
+
+
+def test_a_run_begun_again_is_made_wrong_though_the_run_itself_begins_later():
+    judged = study.again(AlarmUnit("design Haswell", 0, 11788288, 1))
+    assert judged.row["start"] == "later"
+    assert judged.planted == {"metamorphic-exact: other bits": True}
