@@ -117,7 +117,7 @@ class IndexStream:
         return self.kind != "logged" or bool(self.drawn) or not self.length
 
     def blocks(self, begin: int, end: int) -> np.ndarray:
-        """Blocks begin..end-1, int64, shape (end - begin, b).
+        """Blocks begin..end-1, int64, shape (end - begin, b), read-only.
 
         Raises
         ------
@@ -127,7 +127,10 @@ class IndexStream:
         if not 0 <= begin <= end <= self.length:
             raise InputError(f"blocks {begin}..{end} asked of an index stream of {self.length} blocks")
         drawn = self._drawn(begin, end)
-        return drawn if self.relabel is None else relabelling(self.samples, self.relabel)[1][drawn]
+        found = drawn if self.relabel is None else relabelling(self.samples, self.relabel)[1][drawn]
+        # Whatever it is made from, so that loops over it are compiled once.
+        found.flags.writeable = False
+        return found
 
     def _drawn(self, begin: int, end: int) -> np.ndarray:
         """The blocks before any renumbering."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.drift import WeightsDrift
-from sstep_verify.bounds.step.ridge import ridge_inputs, ridge_step_constants
-from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_inputs, ridge_step_constants
+from sstep_verify.bounds.step.svm_constants import SvmStepConstants, svm_step_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.checks.steps.found import JudgedRun, judged_step, largest_step
@@ -207,7 +207,7 @@ class StepJudge:
             own = part_of(tally, part)
             if case.problem.is_svm:
                 loss = case.problem.hinge
-                constants = svm_step_constants(
+                constants: SvmStepConstants | RidgeStepConstants = svm_step_constants(
                     case.declaration,
                     samples,
                     samples,
@@ -217,22 +217,21 @@ class StepJudge:
                     self._rows.factored,
                     judge=self._judge,
                 )
-                if self._rows.factored.may_overflow(state.alpha, log[part], constants.largest):
-                    constants = constants._replace(largest=NOTHING)
-                rows = self._rows.of(draws[part])
+            else:
+                constants = ridge_step_constants(
+                    case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
+                )
+            if self._rows.factored.may_overflow(state.alpha, log[part], constants.largest):
+                constants = constants._replace(largest=NOTHING)
+            rows = self._rows.of(draws[part])
+            if case.problem.is_svm:
                 stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
                 judge_svm_steps(
                     rows, state, stretch, (loss.shift, loss.upper), constants, errors[part], own
                 )
             else:
-                bounds = ridge_step_constants(
-                    case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
-                )
-                if self._rows.factored.may_overflow(state.alpha, log[part], bounds.largest):
-                    bounds = bounds._replace(largest=NOTHING)
-                rows = self._rows.of(draws[part])
                 stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
-                judge_ridge_steps(rows, state, stretch, self._inputs, bounds, errors[part], own)
+                judge_ridge_steps(rows, state, stretch, self._inputs, constants, errors[part], own)
 
 
 @compiled
