@@ -10,7 +10,7 @@ from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
+from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
 from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.replay.window import Replay
@@ -117,7 +117,9 @@ def _scaled(case: Case) -> Relation | None:
             changed = scale_data(case.problem, case.stream, power)
         except InputError:
             continue
-        return Relation("data-scaled", f"data times 2**{power}", changed, case.declaration)
+        # What a solver uses as it is has to stay a number of its precision, or no a can hold it.
+        if case.declaration.data_rounding or not no_room(changed.problem, case.declaration, None):
+            return Relation("data-scaled", f"data times 2**{power}", changed, case.declaration)
     return None
 
 

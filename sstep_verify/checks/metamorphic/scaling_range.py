@@ -196,9 +196,7 @@ def formula_does_not_scale(problem: Problem, declaration: Declaration) -> str:
 
 
 def _data(problem: Problem, declaration: Declaration) -> np.ndarray:
-    if declaration.data_rounding:
-        return stored(problem.dense, declaration.precision)
-    return problem.dense
+    return stored(problem.dense, declaration.precision) if declaration.data_rounding else problem.dense
 
 
 def _product_top(data: np.ndarray) -> int:

@@ -180,18 +180,23 @@ def test_a_factorisation_that_breaks_down_is_a_run_that_was_not_made():
 
 
 ONCE_FAILED = {
+    ("design", 2210824): "numbers that are used as they are, moved to where no float32 holds them",
     ("design Haswell", 2509834): "a carried gradient overflows as it is formed",
     ("design Prescott", 3922178): "weights formed anew, windows counted from the run's beginning",
     ("legal orders", 5593): "a distance below 0 by rounding, times sigma",
     ("legal orders", 60619): "an entry of a block system that is no number",
 }
-"""Correct runs that a check once failed, of those of the design numbered by 384 tries of each cell."""
+"""Correct runs that a check once failed."""
+
+OF_384_TRIES = "design Haswell", "design Prescott"
+"""Groups of which the numbers above were drawn when cells had so many tries."""
 
 
 @pytest.mark.parametrize(("group", "number"), ONCE_FAILED)
 def test_correct_runs_that_were_once_failed_are_not(monkeypatch, group, number):
-    monkeypatch.setattr(wanted, "TRIES", 384)
-    monkeypatch.setattr(wanted, "STRIDE", len(wanted.AIMS) * 384)
+    if group in OF_384_TRIES:
+        monkeypatch.setattr(wanted, "TRIES", 384)
+        monkeypatch.setattr(wanted, "STRIDE", len(wanted.AIMS) * 384)
     judged = study.again(AlarmUnit(group, 0, number, 1))
     assert judged.comparisons
     assert not any(one.status is Status.FAIL for one in judged.comparisons), ONCE_FAILED[group, number]
