@@ -72,4 +72,6 @@ def _verify(folder, as_json) -> None:
     if as_json:
         click.echo(json.dumps({"proved": True, "vectors": len(index.vectors), "flags": sorted(flags)}))
     else:
-        click.echo(f"{len(index.vectors)} vectors proved anew; together they show {len(flags)} mistakes")
+        click.echo(
+            f"{len(index.vectors)} vectors proved anew; they show {len(flags)} kinds of mistakes of solvers"
+        )
