@@ -165,6 +165,7 @@ def test_the_nemesis_delays_a_rank_and_changes_nothing(solvers):
     assert late.fingerprints == plain.fingerprints
 
 
+@pytest.mark.nightly
 def test_a_right_solver_keeps_its_verdict_when_sums_are_reordered(solvers, tmp_path):
     plain, other = on_ranks(solvers, 3, ""), on_ranks(solvers, 3, "order")
     assert not np.array_equal(plain.alphas, other.alphas)

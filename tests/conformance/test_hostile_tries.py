@@ -69,6 +69,7 @@ def test_a_wrong_statement_of_a_result_is_told_from_a_right_one(
     assert bool(told) == bool(word)
 
 
+@pytest.mark.nightly
 def test_no_try_ends_in_a_traceback_a_hang_a_loss_or_an_untrue_statement(tmp_path):
     words = [sys.executable, str(PROGRAM), "--tries", "8", "--jobs", "1"]
     paths = os.pathsep.join(filter(None, sys.path))

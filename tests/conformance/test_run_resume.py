@@ -105,7 +105,11 @@ def _without_times(value):
 
 
 @pytest.mark.parametrize(
-    ("campaign", "problems"), [(CAMPAIGN, 4), (SCENARIOS, 6)], ids=["problems", "scenarios"]
+    ("campaign", "problems"),
+    [
+        pytest.param(CAMPAIGN, 4, id="problems", marks=pytest.mark.nightly),
+        pytest.param(SCENARIOS, 6, id="scenarios"),
+    ],
 )
 def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campaign, problems):
     (folder / "small.toml").write_text(campaign, encoding="utf-8")
@@ -121,7 +125,7 @@ def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campai
 
 
 def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
-    (folder / "small.toml").write_text(CAMPAIGN, encoding="utf-8")
+    (folder / "small.toml").write_text(SCENARIOS, encoding="utf-8")
     kept = _killed(folder)
     done = _run(folder, "--out", "report")
     assert done.returncode == 2

@@ -77,6 +77,7 @@ def _document(report: Path) -> dict:
     return json.loads((report / "results.json").read_text("utf-8"))
 
 
+@pytest.mark.nightly
 def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
     documents = []
     for jobs in ("1", "2"):

@@ -122,7 +122,7 @@ solver = Crashing()
 """
 
 
-@pytest.mark.parametrize("by", ["SIGSEGV", "SIGKILL"])
+@pytest.mark.parametrize("by", ["SIGSEGV", pytest.param("SIGKILL", marks=pytest.mark.nightly)])
 def test_a_run_that_ends_its_process_by_its_own_fault_fails_the_contract_alone(tmp_path, monkeypatch, by):
     """Whoever is killed from outside, for its memory or by a person, has shown nothing."""
     (tmp_path / "crashing.py").write_text(CRASHES.format(by=by), encoding="utf-8")

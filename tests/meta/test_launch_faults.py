@@ -17,7 +17,8 @@ from sstep_verify.launch import HangError, MismatchError, RankError, RankLostErr
 pytestmark = pytest.mark.pool_only
 
 LIMIT = 1.0
-each_size = pytest.mark.parametrize("ranks", [2, 3])
+each_size = pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.nightly), 3])
+"""Two ranks are asked for by name where they are told otherwise than three."""
 """Two, of which none is a majority, and three; four in the tests of diverging streams."""
 
 
@@ -93,7 +94,7 @@ def test_an_answer_that_a_rank_gives_by_half(ranks):
     assert caught.value.ranks == (1,)
 
 
-@each_size
+@pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize("fault", faults.ROUND)
 def test_other_collectives_on_one_rank(ranks, fault):
     """Of two ranks that differ none can be told to be the wrong one."""
@@ -110,7 +111,12 @@ def test_a_wrong_value_on_one_rank_is_shrunk(ranks):
 
 @pytest.mark.parametrize(
     ("fault", "error"),
-    [("raise", RankError), ("loop", HangError), ("skipped", HangError), ("killed", RankLostError)],
+    [
+        ("raise", RankError),
+        pytest.param("loop", HangError, marks=pytest.mark.nightly),
+        ("skipped", HangError),
+        pytest.param("killed", RankLostError, marks=pytest.mark.nightly),
+    ],
 )
 def test_a_fault_that_takes_ranks_with_it_is_shrunk(fault, error):
     assert smallest(2, fault, error, up_to=4, allowed=2) == 3

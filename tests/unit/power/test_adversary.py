@@ -38,6 +38,7 @@ is every loss: it compares the roundings of two runs, and data are made by a LAP
 """
 
 
+@pytest.mark.nightly
 def test_no_case_of_the_corpus_fails_and_each_value_is_as_said():
     found = replay()
     assert found.failed == 0
