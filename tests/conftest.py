@@ -39,12 +39,12 @@ def data_directory() -> Path:
 PROGRAM_TESTS = "conformance"
 """Folder of the tests that start programs."""
 
-MPI_TESTS = "parallel"
+MPI_TESTS = ("parallel", "faults")
 RANKS = (
-    "launch", "planted_parallel", "solve_bias", "solve_command", "solve_errors", "solve_faults", "solve_killed",
-    "watchdog", "rank_coherence", "campaign_parallel", "c_examples",
+    "launch", "planted_parallel", "solve_bias", "solve_command", "solve_errors", "solve_killed",
+    "rank_coherence", "campaign_parallel", "c_examples",
 )  # fmt: skip
-"""Folder of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
+"""Folders of the tests that start MPI jobs, and parts of the names of such test files elsewhere."""
 
 TOGETHER = {
     **dict.fromkeys(("test_explain.py", "test_replay.py"), "planted report"),
@@ -55,20 +55,12 @@ TOGETHER = {
 """Files elsewhere that share a fixture of the session, which takes seconds to build."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Tests of lost and hanging ranks go by the clock."""
-    for item in items:
-        if item.path.name.endswith("_faults.py"):
-            item.add_marker(pytest.mark.faults)
-
-
 def group_of(nodeid: str) -> str:
     """Tests of a group run in one process, one after the other: those of a file, of several that share what is
     costly to build, and all that start MPI jobs.
     """
     file = Path(nodeid.partition("::")[0])
-    ranks = file.parent.name == MPI_TESTS or any(part in file.name for part in RANKS)
+    ranks = file.parent.name in MPI_TESTS or any(part in file.name for part in RANKS)
     return "ranks" if ranks else TOGETHER.get(file.name, str(file))
 
 

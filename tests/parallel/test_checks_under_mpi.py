@@ -83,7 +83,7 @@ def test_runs_in_which_every_term_acts_pass(scenario, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@each_ranks
+@pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.nightly), 3, 4])
 def test_every_check_holds_for_every_exchange(ranks, form):
     """Three features: on four ranks one has no column. s = 12 draws more coordinates than there are."""
     number = list(FORMS).index(form) + ranks

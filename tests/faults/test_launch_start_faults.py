@@ -65,7 +65,11 @@ def test_without_a_fault_nothing_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("stopped", "rank 1 did not come to where MPI begins: it ended or is stopped"),
+        pytest.param(
+            "stopped",
+            "rank 1 did not come to where MPI begins: it ended or is stopped",
+            marks=pytest.mark.nightly,
+        ),
         ("stopped late", "rank 1 is stopped"),
         ("left late", "rank 1 ended before MPI began"),
     ],

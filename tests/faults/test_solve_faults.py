@@ -48,7 +48,9 @@ def solve(folder, ranks, fault, guilty, *options):
     return run_marked([*words, *OPTIONS, *limit, *options], folder, MINUTE)
 
 
-@pytest.mark.parametrize(("ranks", "fault", "guilty"), [(2, "loop", 1), (2, "stopped", 0)])
+@pytest.mark.parametrize(
+    ("ranks", "fault", "guilty"), [(2, "stopped", 0), pytest.param(2, "loop", 1, marks=pytest.mark.nightly)]
+)
 def test_a_rank_that_stands_still_ends_the_job_and_is_named(folder, ranks, fault, guilty):
     code, output, left = solve(folder, ranks, fault, guilty)
     assert code == 4, output
