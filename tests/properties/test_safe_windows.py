@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.bounds.safe.ridge import RidgeWindows
+from sstep_verify.bounds.safe.rows import row_sizes
 from sstep_verify.bounds.safe.svm import SvmWindows
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.safety import certify, trained_alpha
@@ -83,6 +84,25 @@ def test_windows_drawn_to_do_harm_stay_within_the_bound(precision, kernel, task,
             stream = IndexStream("file", samples, 1, s, path=str(path))
             log = ProductionSolver().run(RunRequest(problem, stream, s, s, 0, alpha, log=True)).log
         assert rows.loss(drawn[:, None], np.reshape(log, (s, 1))) <= bound
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+@pytest.mark.parametrize(
+    "kernel", [LinearKernel(), PolynomialKernel(3, 1.0)], ids=lambda kernel: kernel.name
+)
+def test_no_increment_of_a_block_is_multiplied_to_more_than_the_reach_of_a_row(kernel, block):
+    generator = np.random.Generator(np.random.PCG64(block))
+    data, weights = generator.standard_normal((6, 3)), generator.random(6)
+    problem = Problem("rows", data, generator.standard_normal(6), kernel, loss_from("krr"))
+    matrix = data @ data.T if kernel.name == "linear" else (1.0 + data @ data.T) ** 3
+    found = row_sizes(problem, declaration_of("float64"), np.zeros(6), weights, block).reach
+    # Of all increments of weighted size 1 in these coordinates the row itself is multiplied to most.
+    largest = [
+        max(np.linalg.norm((row * weights)[list(drawn)]) for drawn in combinations(range(6), block))
+        for row in matrix
+    ]
+    assert (found >= largest).all()
+    assert (found <= np.array(largest) * (1 + 1e-6)).all(), "and to that"
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -137,3 +137,12 @@ def test_subnormal_results_of_exp_stay_within_their_bound(precision, distances):
             error = abs(mpmath.exp(-(mpmath.mpf(x) ** 2)) - mpmath.mpf(float(value)))
             assert error <= most
     assert ((computed > 0) & (computed < np.finfo(kind).smallest_normal)).sum() > 50
+
+
+def test_an_entry_of_two_rows_without_a_common_feature_is_exactly_zero():
+    data = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])
+    problem = Problem("apart", data, np.ones(3), PolynomialKernel(3, 0.0), Ridge(1.0))
+    entries = kernel_entries(problem, Declaration("any"), np.arange(3))
+    assert (entries.solver[2] == 0.0).all()
+    assert (entries.own[2] == 0.0).all()
+    assert (entries.solver[:2, :2] > 0.0).all()

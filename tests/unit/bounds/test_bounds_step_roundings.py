@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bounds.worked import is_bound
 
 from sstep_verify.bounds.step.ridge import ridge_step_constants
 from sstep_verify.bounds.step.roundings import StepRoundings, sorted_sum_error, step_roundings, sum_error
@@ -14,6 +13,15 @@ from sstep_verify.bounds.step.svm_constants import Factored, svm_step_constants
 from sstep_verify.solver import Declaration
 
 U = 2.0**-53
+
+
+def is_bound(found, derived) -> None:
+    """The derived number, but for float64 roundings and rounding outwards."""
+    found = Fraction(float(found))
+    assert derived * (1 - Fraction(1, 10**14)) <= found <= derived * (1 + Fraction(1, 10**6)), (
+        float(found),
+        float(derived),
+    )
 
 
 def depths(leaves: int) -> set[tuple[int, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +14,7 @@ from sstep_verify.checks.answer.conventions import scaled
 from sstep_verify.checks.answer.other_problems import other_kernel
 from sstep_verify.checks.answer.reading import Answer
 from sstep_verify.checks.metamorphic import exact_relations
-from sstep_verify.checks.metamorphic.scaling_range import NumberRange, Span, kernel_span, number_range
-from sstep_verify.checks.panel import defects
-from sstep_verify.checks.panel.rows import PanelRows
-from sstep_verify.checks.probed.compared import GRADIENT
-from sstep_verify.checks.probed.told import _cause
+from sstep_verify.checks.metamorphic.scaling_range import NumberRange, kernel_span, number_range
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.uncertain import MOST
 from sstep_verify.checks.window import mistaken
@@ -80,32 +75,6 @@ def test_conventions_of_a_power_are_told():
 def test_digits_and_exponents_of_a_precision():
     assert number_range("float32") == NumberRange(-126, 128, 24)
     assert number_range("float64") == NumberRange(-1022, 1024, 53)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        # Of ten windows of ten steps: none of the first steps among many, one of them, too few to tell.
-        ([k for k in range(100) if k % 10], "so the correction is wrong"),
-        (list(range(1, 100)), "the correction or the stale product is wrong"),
-        ([3, 14], "the correction or the stale product is wrong"),
-    ],
-)
-def test_a_correction_is_at_fault_only_where_chance_does_not_explain_it(wrong, words):
-    first = SimpleNamespace(without=list, name=GRADIENT, wrong=np.array(wrong))
-    assert words in _cause(SimpleNamespace(width=10, steps=100), first, 3)
-
-
-def test_dropped_norms_are_formed_as_they_say():
-    sigma, rows = 0.375, np.arange(3)
-    problem = problem_with(Hinge(1.0), RBFKernel(sigma))
-    found = defects._norms_dropped(problem, Declaration("any"), rows)
-    np.testing.assert_allclose(found.values, np.exp(2 * sigma * DATA @ DATA.T), rtol=1e-12)
-    assert (found.own > 0).all()
-    assert (found.own < 1e-13).all()
-    # float32 errs by the ratio of the unit roundoffs.
-    wide = defects._norms_dropped(problem, Declaration("any", precision="float32"), rows)
-    np.testing.assert_allclose(wide.solver / found.own, 2.0**29, rtol=0.3)
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
@@ -200,24 +169,6 @@ def test_each_of_several_violations_breaks_its_sentence():
     assert verdict.status is Status.FAIL
     assert len(verdict.sentences) > 1
     assert "; and S-" in verdict.reason
-
-
-def test_the_span_of_scaled_entries_moves_with_them():
-    changed = SimpleNamespace(kernel_exponent=6)
-    # One lower: what underflowed before does not grow.
-    assert exact_relations._moved(Span(-3, 4), changed) == Span(2, 10)
-    assert exact_relations._moved(None, changed) is None
-
-
-@pytest.mark.parametrize(("wrong", "told"), [(0.5, ["row 0", "entry 8 1"]), (0.0, ["row 0"])])
-def test_a_wrong_entry_outside_the_rows_compared_is_told_where_float64_decides(wrong, told):
-    least = np.array([[0.0, 0.0], [0.0, wrong]])
-    rows = SimpleNamespace(
-        rows=np.array([3]), _finding=lambda row: SimpleNamespace(what=f"row {row}"), _least=least,
-        _all=SimpleNamespace(solver=np.full((2, 2), 0.25)), _screened=np.array([3, 8]),
-        _what=lambda place, column: f"entry {place} {column}",
-    )  # fmt: skip
-    assert [one.what for one in PanelRows.findings(rows)] == told
 
 
 @pytest.mark.parametrize("loss", [Hinge(1.0), Ridge(0.05)])
