@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.kinds import KINDS
-from sstep_verify.campaign.shipped import shipped
+from sstep_verify.campaign.shipped import in_clone, shipped
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
@@ -94,6 +94,8 @@ def read_definition(name_or_path: str) -> Definition:
             raise InputError(
                 f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
                 f"{', '.join(known)}; any other must be the path of a .toml file"
+                + "; campaigns of studies are run in a clone, by python -m sstep_verify"
+                * (not in_clone())
             )
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: is no regular file, which a campaign file must be")

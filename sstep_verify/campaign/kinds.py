@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 
 from sstep_verify.campaign.kind import Kind
+from sstep_verify.campaign.shipped import in_clone
 
-MODULES = ("verdicts.kind", "stability.kind", "certified.kind", "scaling.kind", "sensitivity.kind")
-"""Modules of the kinds; each holds its `Kind` under the name ``KIND``."""
+PACKAGES = (
+    "sstep_verify.campaign.verdicts",
+    "sstep_verify.campaign.stability",
+    "sstep_verify.campaign.certified",
+)
+STUDIES = ("studies.scaling", "studies.sensitivity")
+"""Packages of the kinds, and those of a clone; module ``kind`` of each holds its `Kind`, ``KIND``."""
 
-
-def _kind(module: str) -> Kind:
-    return importlib.import_module(f"sstep_verify.campaign.{module}").KIND
-
-
-KINDS: dict[str, Kind] = {kind.table: kind for kind in map(_kind, MODULES)}
+KINDS: dict[str, Kind] = {
+    kind.table: kind
+    for kind in (import_module(f"{package}.kind").KIND for package in PACKAGES + STUDIES * in_clone())
+}
 """All kinds by the name of their table."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from functools import cache
+from importlib import resources, util
 from importlib.resources.abc import Traversable
 
 PROFILES = {"smoke": "smoke", "ci": "ci", "nightly": "embedded", "deep": "deep"}
 """Profiles of problems on which somebody's solver is judged, and the campaigns that they are."""
 
 
+@cache
+def in_clone() -> bool:
+    """Whether the studies are at hand: folder ``studies`` of a clone, which no installed package has."""
+    return util.find_spec("studies") is not None
+
+
 def shipped() -> dict[str, Traversable]:
-    """Files of the campaigns that come with the package, by their names, in alphabetical order."""
-    folder = resources.files("sstep_verify.campaign") / "campaigns"
-    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda f: f.name)
+    """Files of the campaigns that come with the package, and with a clone, by their names, in order."""
+    holders = ["sstep_verify.campaign", *["studies"] * in_clone()]
+    folders = [resources.files(name) / "campaigns" for name in holders]
+    found = (item for folder in folders for item in folder.iterdir() if item.name.endswith(".toml"))
+    files = sorted(found, key=lambda file: file.name)
     return {item.name.removesuffix(".toml"): item for item in files}
 
 

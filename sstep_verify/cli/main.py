@@ -62,7 +62,6 @@ COMMANDS = {
     "report": "Make page, figures and tables anew from a results.json; nothing is run.",
     "run": "Judge a solver on a campaign of problems and write the report.",
     "safe-s": "Certify the largest s that loses no accuracy on your data, with the curve over s.",
-    "sensitivity": "Measure what the checks catch, beside what people use instead.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
     "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
     "vectors": "Write portable test vectors with exact answers, or prove them anew.",

@@ -1,1 +1,1 @@
-"""What the suite catches: solvers with labels, limits of detection, false alarms."""
+"""What was measured of the checks, as runs print it; the studies that measure it stand in a clone."""

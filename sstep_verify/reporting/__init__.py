@@ -13,7 +13,6 @@ from sstep_verify.reporting.results import (
     Series,
     Summary,
 )
-from sstep_verify.reporting.scaling_document import PaperClaim, Scaling, ScalingCurve, ScalingPoint
 from sstep_verify.reporting.schema import load
 from sstep_verify.reporting.stability_document import Stability, StabilityRun
 from sstep_verify.reporting.tally import tally
@@ -28,12 +27,8 @@ __all__ = [
     "Certified",
     "CertifiedRow",
     "Line",
-    "PaperClaim",
     "Results",
     "Run",
-    "Scaling",
-    "ScalingCurve",
-    "ScalingPoint",
     "Series",
     "Stability",
     "StabilityRun",

@@ -15,8 +15,6 @@ from sstep_verify.records import convert, strict
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
-from sstep_verify.reporting.scaling_document import Scaling
-from sstep_verify.reporting.sensitivity.document import Sensitivity
 from sstep_verify.reporting.stability_document import Stability
 from sstep_verify.verdict import Verdict
 
@@ -140,6 +138,10 @@ class Summary:
         )
 
 
+STUDIED = ("scaling", "sensitivity")
+"""Fields that hold what studies add."""
+
+
 @dataclass(frozen=True)
 class Results:
     """The whole document.
@@ -162,10 +164,8 @@ class Results:
         What a stability campaign adds; left out of the file where there is none.
     certified : Certified, optional
         What a campaign of certified optima adds; likewise.
-    scaling : Scaling, optional
-        What a campaign of predictions adds; likewise.
-    sensitivity : Sensitivity, optional
-        What a campaign that measures power adds; likewise.
+    scaling, sensitivity : object, optional
+        What studies add (`sstep_verify.reporting.parts`); likewise.
 
     Raises
     ------
@@ -181,8 +181,8 @@ class Results:
     schema: Literal[2] = SCHEMA
     stability: Stability | None = None
     certified: Certified | None = None
-    scaling: Scaling | None = None
-    sensitivity: Sensitivity | None = None
+    scaling: Any = None
+    sensitivity: Any = None
 
     def __post_init__(self):
         verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
@@ -195,14 +195,19 @@ class Results:
         self._refuse_inconsistent()
 
     @property
+    def studies(self) -> dict[str, Any]:
+        """The parts that studies have added, by name."""
+        return {name: part for name in STUDIED if (part := getattr(self, name)) is not None}
+
+    @property
     def is_empty(self) -> bool:
-        """Whether nothing was finished: no case, and no study of power, which has no cases."""
-        return not self.cases and self.sensitivity in (None, Sensitivity())
+        """Whether nothing was finished: no case, and nothing of a study, of which some have no cases."""
+        return not self.cases and all(part == type(part)() for part in self.studies.values())
 
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        for name in ("stability", "certified", "scaling", "sensitivity"):
+        for name in ("stability", "certified", *STUDIED):
             if document[name] is None:
                 del document[name]
         return document
@@ -225,9 +230,8 @@ class Results:
             named += [("a stability run", run.case) for run in self.stability.runs]
             named += [("a worse run", run.case) for each in self.stability.answers for run in each.worse]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
-        if self.scaling is not None:
-            named += [("a predicted curve", curve.case) for curve in self.scaling.curves]
-            named += [("a claim", claim.case) for claim in self.scaling.claims]
+        for part in self.studies.values():
+            named += part.named
         for who, case_id in named:
             if case_id not in known:
                 raise InputError(f"{who} names the case {case_id!r}, which is not there")

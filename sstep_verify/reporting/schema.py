@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import msgspec
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.records import convert, decode, strict
-from sstep_verify.reporting.results import SCHEMA, VERDICT, Results, Stored
+from sstep_verify.reporting.parts import part_of
+from sstep_verify.reporting.results import SCHEMA, STUDIED, VERDICT, Results, Stored
 
 MOST_BYTES = 256 << 20
 """Largest document that is read; the largest of the shipped campaigns has 3 MB."""
@@ -70,4 +72,13 @@ def parse(document: Any, name: str = "document") -> Results:
             f"{name}: the document has schema version {document['schema']!r}, but this version reads "
             f"schema {SCHEMA}; read it with the version of sstep-verify that wrote it"
         )
-    return convert(msgspec.to_builtins(convert(document, DOCUMENT, name)), Results, name)
+    studied = {field: _studied(field, document[field], name) for field in STUDIED if field in document}
+    rest = {field: value for field, value in document.items() if field not in studied}
+    found = convert(msgspec.to_builtins(convert(rest, DOCUMENT, name)), Results, name)
+    return replace(found, **studied)
+
+
+def _studied(field: str, part: Any, name: str) -> Any:
+    """The record of what a study has added."""
+    kind, where = part_of(field).RECORD, f"{name}: {field}"
+    return convert(msgspec.to_builtins(convert(part, strict(kind, {}), where)), kind, where)

@@ -17,9 +17,8 @@ from sstep_verify.reporting.figures.convergence import write_figures
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page.certified import write_certified
 from sstep_verify.reporting.page.html import write_html
-from sstep_verify.reporting.page.sensitivity import sensitivity_part, write_sensitivity
+from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.scaling.part import scaling_part, write_scaling
 from sstep_verify.reporting.stability.part import stability_part, write_stability
 from sstep_verify.reporting.tables import write_tables
 
@@ -138,12 +137,9 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     stability = stability_part(results)
     if stability is not None:
         write_stability(results, stability, folder)
-    scaling = scaling_part(results)
-    if scaling is not None:
-        write_scaling(results, scaling, folder)
-    sensitivity = sensitivity_part(results)
-    if sensitivity is not None:
-        write_sensitivity(sensitivity, folder)
+    studies = {name: part_of(name).drawn(results) for name in results.studies}
+    for name, study in studies.items():
+        part_of(name).write(results, study, folder)
     if results.certified is not None:
         write_certified(results, results.certified, folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
@@ -152,9 +148,7 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     _attempt(
         messages,
         "index.html",
-        lambda: write_html(
-            results, groups, drawn, folder / "index.html", missing, stability, scaling, sensitivity
-        ),
+        lambda: write_html(results, groups, drawn, folder / "index.html", missing, stability, studies),
     )
     return messages
 

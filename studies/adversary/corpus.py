@@ -8,7 +8,10 @@ from importlib import resources
 
 import msgspec
 
-from sstep_verify.power.adversary.measures import (
+from sstep_verify.records import convert, decode
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.verdict import worst
+from studies.adversary.measures import (
     LOSS,
     RATIO,
     RATIOS,
@@ -17,10 +20,7 @@ from sstep_verify.power.adversary.measures import (
     solver_named,
     value_of,
 )
-from sstep_verify.records import convert, decode
-from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
-from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.verdict import worst
+from studies.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
 
 FILE = "corpus.json"
 

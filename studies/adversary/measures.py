@@ -15,17 +15,17 @@ from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.trajectories.exact import exact_trajectory
-from sstep_verify.power.adversary.space import CHOICES, Cell, chosen, scenario_at
-from sstep_verify.power.alarms.comparisons import NO_RUN, Judged, judged_run
-from sstep_verify.power.alarms.variants import EVERY, LINEAR, LOGGING, Names, Variant
-from sstep_verify.power.corpus.labelled_set import EQUIVALENT
-from sstep_verify.power.legal.draws import Drawn
-from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.scenarios.scenario import TASKS, Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
+from studies.adversary.space import CHOICES, Cell, chosen, scenario_at
+from studies.alarms.comparisons import NO_RUN, Judged, judged_run
+from studies.alarms.variants import EVERY, LINEAR, LOGGING, Names, Variant
+from studies.corpus.labelled_set import EQUIVALENT
+from studies.legal.draws import Drawn
+from studies.legal.solver import LegalSolver
 
 RATIO, LOSS, HIDDEN = "ratio", "loss", "hidden"
 """The ratio of correct solvers; their loss; the ratio of mistakes labelled numerically equivalent."""

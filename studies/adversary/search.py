@@ -12,7 +12,9 @@ import numpy as np
 import scipy.optimize
 
 from sstep_verify.errors import InputError
-from sstep_verify.power.adversary.measures import (
+from sstep_verify.scenarios.draws import KERNEL_NAMES
+from sstep_verify.scenarios.scenario import TASKS
+from studies.adversary.measures import (
     CARRIED,
     FACTORED,
     HIDDEN,
@@ -22,10 +24,8 @@ from sstep_verify.power.adversary.measures import (
     candidates,
     value_of,
 )
-from sstep_verify.power.adversary.space import CHOICES, Cell, random_point
-from sstep_verify.reporting.sensitivity.adversary import HardCase
-from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS
+from studies.adversary.space import CHOICES, Cell, random_point
+from studies.reporting.sensitivity.adversary import HardCase
 
 POPULATION = 4
 """Points of the evolution a dimension."""

@@ -17,15 +17,15 @@ from sstep_verify.errors import InputError
 from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.parallel.packet import WindowError
-from sstep_verify.power.alarms.lengths import longest_sum
-from sstep_verify.power.alarms.parts import parts_of_bound
-from sstep_verify.power.alarms.problems import stored_as
-from sstep_verify.power.alarms.variants import Variant
-from sstep_verify.power.coverage.freedoms import declared_values, planned_values
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
+from studies.alarms.lengths import longest_sum
+from studies.alarms.parts import parts_of_bound
+from studies.alarms.problems import stored_as
+from studies.alarms.variants import Variant
+from studies.coverage.freedoms import declared_values, planned_values
 
 LARGEST = 1e300
 """Stands for an infinite ratio."""

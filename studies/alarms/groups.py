@@ -19,27 +19,27 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.alarms.comparisons import (
+from sstep_verify.verdict import Status
+from studies.alarms.comparisons import (
     NO_RUN,
     Comparison,
     Judged,
     judged_run,
     told_of,
 )
-from sstep_verify.power.alarms.problems import SEEDS, drawn_problem, larger
-from sstep_verify.power.alarms.variants import (
+from studies.alarms.problems import SEEDS, drawn_problem, larger
+from studies.alarms.variants import (
     LOGGING,
     SERIAL,
 )
-from sstep_verify.power.coverage.cases import Planned, planned
-from sstep_verify.power.coverage.design import design, drawn_row
-from sstep_verify.power.coverage.freedoms import CORES, declared_values, planned_values
-from sstep_verify.power.coverage.planted import planted
-from sstep_verify.power.coverage.wanted import STRIDE, numbers, wanted
-from sstep_verify.power.legal.draws import BY_VALUE, case_of, draw, one_of
-from sstep_verify.power.legal.solver import LegalSolver
-from sstep_verify.reporting.sensitivity.coverage import Cells
-from sstep_verify.verdict import Status
+from studies.coverage.cases import Planned, planned
+from studies.coverage.design import design, drawn_row
+from studies.coverage.freedoms import CORES, declared_values, planned_values
+from studies.coverage.planted import planted
+from studies.coverage.wanted import STRIDE, numbers, wanted
+from studies.legal.draws import BY_VALUE, case_of, draw, one_of
+from studies.legal.solver import LegalSolver
+from studies.reporting.sensitivity.coverage import Cells
 
 EXACT = 1 / 8
 """Share of the runs judged step by step of which notable steps are replayed exactly."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.power.legal.draws import one_of
 from sstep_verify.problems import Problem
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
+from studies.legal.draws import one_of
 
 EDGES = 0.15
 """Share of the problems that come from an edge family."""

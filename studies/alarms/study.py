@@ -21,13 +21,15 @@ import msgspec
 import numpy as np
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.power.alarms.comparisons import Judged
-from sstep_verify.power.alarms.groups import GROUPS
-from sstep_verify.power.alarms.tightness import tightness
-from sstep_verify.power.coverage.cells import added, coverage
-from sstep_verify.power.coverage.freedoms import CORE, CORES
 from sstep_verify.records import convert, decode
-from sstep_verify.reporting.sensitivity.alarms import (
+from sstep_verify.verdict import Status, worst
+from studies import search_path
+from studies.alarms.comparisons import Judged
+from studies.alarms.groups import GROUPS
+from studies.alarms.tightness import tightness
+from studies.coverage.cells import added, coverage
+from studies.coverage.freedoms import CORE, CORES
+from studies.reporting.sensitivity.alarms import (
     Alarm,
     AlarmOutcome,
     AlarmsDocument,
@@ -36,8 +38,7 @@ from sstep_verify.reporting.sensitivity.alarms import (
     Shares,
     VariantCount,
 )
-from sstep_verify.reporting.sensitivity.coverage import CROSSED, Cells
-from sstep_verify.verdict import Status, worst
+from studies.reporting.sensitivity.coverage import CROSSED, Cells
 
 DIGITS = 4
 """Digits of a ratio that are kept."""
@@ -139,6 +140,7 @@ def _elsewhere(unit: AlarmUnit) -> AlarmOutcome:
     code = f"import sys; from {__name__} import in_child; in_child(sys.stdin.buffer, sys.stdout.buffer)"
     environment = {name: value for name, value in os.environ.items() if name != CORE}
     environment |= {CORE: core} if (core := GROUPS[unit.group].core) else {}
+    environment["PYTHONPATH"] = search_path()
     made = subprocess.run([sys.executable, "-c", code], input=given, env=environment, stdout=-1, check=True)
     outcome: AlarmOutcome = convert(decode(made.stdout, unit.group), AlarmOutcome, unit.group)
     return outcome

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.power.alarms.lengths import ADDED_UP
-from sstep_verify.reporting.sensitivity.alarms import Ratios, Shares, TightnessRow
+from studies.alarms.lengths import ADDED_UP
+from studies.reporting.sensitivity.alarms import Ratios, Shares, TightnessRow
 
 WANTED = 0.02
 """Median of the ratio times the length of the longest sum below which a sharper derivation is wanted.

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from sstep_verify.power.corpus.labelled_set import RIGHT
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.scenario import TASKS, Scenario
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
+from studies.corpus.labelled_set import RIGHT
 
 Names = tuple[str, ...]
 UPDATES = ("in-place", "frozen")

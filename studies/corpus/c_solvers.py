@@ -10,20 +10,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import launcher
-from sstep_verify.power.corpus.labelled import POLYNOMIAL, RBF, RIDGE, SVM, Labelled
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
+from studies import ROOT
+from studies.corpus.labelled import POLYNOMIAL, RBF, RIDGE, SVM, Labelled
 
-SOURCE = Path("c_mpi_solver", "protocol_solver.c")
-
-
-def examples() -> Path | None:
-    """The folder of examples: of the clone that this module is part of, or that the process runs in."""
-    folders = (Path(__file__).parents[3] / "examples", Path.cwd() / "examples")
-    return next((folder for folder in folders if (folder / SOURCE).is_file()), None)
-
+EXAMPLES = ROOT / "examples"
+SOURCE = EXAMPLES / "c_mpi_solver" / "protocol_solver.c"
 
 REDUCTION = "over_ranks(MPI_SUM, panel, count * m);"
 FUNCTION = "panel[j] = kernel_value(panel[j], drawn[j / m], j % m);"
@@ -113,9 +108,7 @@ PROGRAMS = (
 
 
 def compiler() -> str | None:
-    """Path of mpicc, if there are it, a C compiler, a launcher, and the program in a clone."""
-    if examples() is None:
-        return None
+    """Path of mpicc, if there are it, a C compiler and a launcher."""
     try:
         places = os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
     except MissingExtraError:
@@ -125,10 +118,7 @@ def compiler() -> str | None:
 
 def compiled(program: Edited, mpicc: str, room: Path) -> Path:
     """The program, compiled in a folder."""
-    folder = examples()
-    if folder is None:
-        raise InputError(f"{program.id}: examples/{SOURCE} is not here; run this in a clone")
-    source = (folder / SOURCE).read_text("utf-8")
+    source = SOURCE.read_text("utf-8")
     for edit in program.edits:
         if source.count(edit.before) != 1:
             raise SystemExit(
@@ -137,7 +127,7 @@ def compiled(program: Edited, mpicc: str, room: Path) -> Path:
         source = source.replace(edit.before, edit.after)
     path = room / program.id.replace(" ", "_")
     path.with_suffix(".c").write_text(source, "utf-8")
-    words = [mpicc, "-O2", "-std=c99", f"-I{folder}", "-o", str(path), str(path.with_suffix(".c")), "-lm"]
+    words = [mpicc, "-O2", "-std=c99", f"-I{EXAMPLES}", "-o", str(path), str(path.with_suffix(".c")), "-lm"]
     made = subprocess.run(words, capture_output=True, text=True, check=False)
     if made.returncode:
         raise SystemExit(f"{program.id} was not compiled: {made.stderr}")

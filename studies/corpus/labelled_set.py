@@ -9,11 +9,11 @@ import numpy as np
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.declaration import Factorisation
-from sstep_verify.power.corpus import wrong_problems, wrong_rare, wrong_steps
-from sstep_verify.power.corpus.labelled import L2, LINEAR, POLYNOMIAL, RBF, RIDGE, SVM, Labelled
-from sstep_verify.power.corpus.sstep import SStep, Way
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Solver
+from studies.corpus import wrong_problems, wrong_rare, wrong_steps
+from studies.corpus.labelled import L2, LINEAR, POLYNOMIAL, RBF, RIDGE, SVM, Labelled
+from studies.corpus.sstep import SStep, Way
 
 Names = tuple[str, ...]
 

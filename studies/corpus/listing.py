@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sstep_verify.power.corpus.c_solvers import PROGRAMS
-from sstep_verify.power.corpus.labelled_set import EQUIVALENT, LABELLED
-from sstep_verify.power.corpus.production_edits import Edit, edits, unedited
+from studies.corpus.c_solvers import PROGRAMS
+from studies.corpus.labelled_set import EQUIVALENT, LABELLED
+from studies.corpus.production_edits import Edit, edits, unedited
 
 PRODUCTION = "production: "
 """Begins the ids of edits."""

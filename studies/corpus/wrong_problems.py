@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sstep_verify.power.corpus.sstep import SStep, Way
 from sstep_verify.problems import Problem
+from studies.corpus.sstep import SStep, Way
 
 
 class LabelsInside(SStep):

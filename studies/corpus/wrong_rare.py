@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.power.corpus.sstep import SStep
+from studies.corpus.sstep import SStep
 
 SMALLEST, SHIFT, DAMPING = 1e-4, 1e-8, 1e-6
 """A threshold, an absolute constant, and what is lacking of a step's length."""

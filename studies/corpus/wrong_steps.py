@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.power.corpus.sstep import SStep
+from studies.corpus.sstep import SStep
 
 
 class LabelLost(SStep):

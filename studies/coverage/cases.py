@@ -10,12 +10,6 @@ import scipy.sparse as sp
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
-from sstep_verify.power.coverage.freedoms import LONG, OWN_EXCHANGES, YES, declared_values, planned_values
-from sstep_verify.power.coverage.rules import options_of
-from sstep_verify.power.legal.draws import ORDERS, Drawn, one_of
-from sstep_verify.power.legal.solver import LegalSolver
-from sstep_verify.power.thread_ranks import ORDERS as OVER_RANKS
-from sstep_verify.power.thread_ranks import ThreadRanksSolver
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -30,6 +24,12 @@ from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.trajectory import Trajectory
+from studies.coverage.freedoms import LONG, OWN_EXCHANGES, YES, declared_values, planned_values
+from studies.coverage.rules import options_of
+from studies.legal.draws import ORDERS, Drawn, one_of
+from studies.legal.solver import LegalSolver
+from studies.thread_ranks import ORDERS as OVER_RANKS
+from studies.thread_ranks import ThreadRanksSolver
 
 VARIANT = "another order"
 """Name of the other variant of a solver."""

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.power.coverage.design import Pair, all_pairs, design, pairs_of
-from sstep_verify.power.coverage.freedoms import VALUES
-from sstep_verify.power.coverage.requirements import left_for
-from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
-from sstep_verify.reporting.sensitivity.coverage import (
+from studies.coverage.design import Pair, all_pairs, design, pairs_of
+from studies.coverage.freedoms import VALUES
+from studies.coverage.requirements import left_for
+from studies.reporting.sensitivity.alarms import AlarmOutcome
+from studies.reporting.sensitivity.coverage import (
     CROSSED,
     Cells,
     CoverageDocument,

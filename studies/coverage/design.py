@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from sstep_verify.power.coverage.freedoms import VALUES
-from sstep_verify.power.coverage.rules import Values, left_by
+from studies.coverage.freedoms import VALUES
+from studies.coverage.rules import Values, left_by
 
 Value = tuple[str, str]
 Pair = tuple[Value, Value]

@@ -15,12 +15,12 @@ from functools import partial
 import numpy as np
 
 from sstep_verify.defects.mutation import Mutation, left_out
-from sstep_verify.power.coverage.cases import Planned
-from sstep_verify.power.legal.draws import one_of
-from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
+from studies.coverage.cases import Planned
+from studies.legal.draws import one_of
+from studies.legal.solver import LegalSolver
 
 Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
 Wanted = Callable[[RunRequest], bool]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.check import every_run
-from sstep_verify.power.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES
-from sstep_verify.power.coverage.rules import SVM, Values, left_by, others
+from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES
+from studies.coverage.rules import SVM, Values, left_by, others
 
 NOT_PRINTED = (
     *("step-replay", "window-replay", "metamorphic-exact", "metamorphic-bounded", "kernel-entries"),

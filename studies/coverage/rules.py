@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sstep_verify.power.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
 from sstep_verify.solvers.production.options import Options
+from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
 
 Values = dict[str, tuple[str, ...]]
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.power.coverage.cells import FREEDOMS
-from sstep_verify.power.coverage.freedoms import CORE, CORES, VALUES
-from sstep_verify.power.coverage.requirements import left_for
-from sstep_verify.power.coverage.rules import Values
-from sstep_verify.reporting.sensitivity.coverage import CROSSED, ENOUGH, Cells
+from studies.coverage.cells import FREEDOMS
+from studies.coverage.freedoms import CORE, CORES, VALUES
+from studies.coverage.requirements import left_for
+from studies.coverage.rules import Values
+from studies.reporting.sensitivity.coverage import CROSSED, ENOUGH, Cells
 
 TRIES = 1024
 """Runs that are drawn for one cell on one processor, at most."""

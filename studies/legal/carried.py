@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.power.legal.draws import Drawn
+from studies.legal.draws import Drawn
 
 
 class Carried:

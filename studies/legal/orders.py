@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.defects.mutation import NONE
-from sstep_verify.power.legal.arithmetic import Sums, solved
-from sstep_verify.power.legal.carried import Carried
-from sstep_verify.power.legal.draws import TYPES, Drawn
 from sstep_verify.problems import PolynomialKernel, RBFKernel
 from sstep_verify.solvers.adapters.recording import kept
+from studies.legal.arithmetic import Sums, solved
+from studies.legal.carried import Carried
+from studies.legal.draws import TYPES, Drawn
 
 Step = tuple[Any, Any, Any, Any]
 """What a step left in its coordinates; its gradient, curvature and increment."""

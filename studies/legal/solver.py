@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.power.legal.arithmetic import Sums
-from sstep_verify.power.legal.carried import Carried
-from sstep_verify.power.legal.draws import TYPES, Drawn
-from sstep_verify.power.legal.orders import kernel_matrix, made_window
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import kept, record, start_vector
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
+from studies.legal.arithmetic import Sums
+from studies.legal.carried import Carried
+from studies.legal.draws import TYPES, Drawn
+from studies.legal.orders import kernel_matrix, made_window
 
 DECIMALS = 6
 """Of a run that is written down in decimals."""

@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 
 from sstep_verify.defects.mutation import off_by
-from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, shown
 from sstep_verify.quantities import quantities_of
-from sstep_verify.reporting.sensitivity.limit_outcomes import ActingRuns, LimitOutcome, LimitUnit
 from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario
+from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.reporting.sensitivity.limit_outcomes import ActingRuns, LimitOutcome, LimitUnit
 
 ITERATIONS = {"svm-l1": 203, "svm-l2": 203, "krr": 103}
 """Iterations of a run from a = 0, as campaign ci has them: what a solver's own integration can afford."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.defects.mutation import NONE, left_out
-from sstep_verify.power.limits.acting import acting_in, is_switch
-from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, shown
-from sstep_verify.power.limits.rival_doses import RivalRuns
-from sstep_verify.power.limits.trials import JUDGES, DosedRuns
 from sstep_verify.quantities import quantities_of
-from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, LimitOutcome, LimitUnit
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Verdict
+from studies.limits.acting import acting_in, is_switch
+from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.limits.rival_doses import RivalRuns
+from studies.limits.trials import JUDGES, DosedRuns
+from studies.reporting.sensitivity.limit_outcomes import DosePair, LimitOutcome, LimitUnit
 
 PER_PROBLEM = 4
 """Quantities of a problem that get doses, those tried least before."""

@@ -17,11 +17,11 @@ from sstep_verify.declaration import Precision
 from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.limits.dosed import DosedSolver
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
+from studies.limits.dosed import DosedSolver
 
 Runs = dict[str, Trajectory]
 """By key, as checks ask for them."""

@@ -6,14 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from sstep_verify.power.limits.dosed import dose_of
-from sstep_verify.power.limits.judged import JudgedRuns
-from sstep_verify.power.limits.trials import first_true
-from sstep_verify.power.rivals import RIVALS, Answers, Rival
 from sstep_verify.problems import Problem
-from sstep_verify.reporting.sensitivity.limit_outcomes import RivalDose
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from studies.limits.dosed import dose_of
+from studies.limits.judged import JudgedRuns
+from studies.limits.trials import first_true
+from studies.reporting.sensitivity.limit_outcomes import RivalDose
+from studies.rivals import RIVALS, Answers, Rival
 
 SMALLEST = 26
 """Rivals are asked about doses of four to the power of minus this, and up to 1."""

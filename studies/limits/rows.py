@@ -8,12 +8,12 @@ from statistics import median
 from typing import Any, TypeVar
 
 from sstep_verify import quantities
-from sstep_verify.power.limits.statistics import share_interval, tolerance_limit
-from sstep_verify.power.limits.trials import EITHER, JUDGES
-from sstep_verify.power.rivals import RIVALS
-from sstep_verify.reporting.sensitivity.document import OURS
-from sstep_verify.reporting.sensitivity.limit_outcomes import ActingRuns, DosePair, DoseTrial, LimitOutcome
-from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitRow, RivalRow
+from studies.limits.statistics import share_interval, tolerance_limit
+from studies.limits.trials import EITHER, JUDGES
+from studies.reporting.sensitivity.document import OURS
+from studies.reporting.sensitivity.limit_outcomes import ActingRuns, DosePair, DoseTrial, LimitOutcome
+from studies.reporting.sensitivity.limits import DoseRow, LimitRow, RivalRow
+from studies.rivals import RIVALS
 
 ORDER = [one.name for one in quantities.QUANTITIES]
 Item = TypeVar("Item")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sstep_verify.declaration import Precision
-from sstep_verify.power.limits.acting import measure_limits
-from sstep_verify.power.limits.doses import measure_doses
-from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows, stratum_rows
-from sstep_verify.power.limits.statistics import CONFIDENCE, CONTENT
-from sstep_verify.reporting.sensitivity.limit_outcomes import DOSES, LIMITS, LimitOutcome, LimitUnit
-from sstep_verify.reporting.sensitivity.limits import LimitsDocument
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.fields import TASKS
+from studies.limits.acting import measure_limits
+from studies.limits.doses import measure_doses
+from studies.limits.rows import dose_rows, overall_rows, rival_rows, stratum_rows
+from studies.limits.statistics import CONFIDENCE, CONTENT
+from studies.reporting.sensitivity.limit_outcomes import DOSES, LIMITS, LimitOutcome, LimitUnit
+from studies.reporting.sensitivity.limits import LimitsDocument
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.numerics.rounding import unit_roundoff
-from sstep_verify.power.limits.dosed import dose_of
-from sstep_verify.power.limits.judged import JudgedRuns, Runs
-from sstep_verify.reporting.sensitivity.limit_outcomes import DoseTrial
 from sstep_verify.verdict import SEEN, Status
+from studies.limits.dosed import dose_of
+from studies.limits.judged import JudgedRuns, Runs
+from studies.reporting.sensitivity.limit_outcomes import DoseTrial
 
 EITHER = "either"
 """Name of the two checks together: a campaign is red if one of them is."""

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.scaling.definition import DataItem
 from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
+from studies.scaling.definition import DataItem
 
 Loaded = tuple[Profile, str]
 """A profile, and the SHA-256 of the file that it is from; empty if it is stated."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.loop.messages import REFUSED, State
-from sstep_verify.campaign.scaling.data import load_profile
-from sstep_verify.campaign.scaling.definition import ScalingFamily, read_scaling, scaling_units
-from sstep_verify.campaign.scaling.units import ScalingOutcome, execute_unit
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.reporting import results as report
-from sstep_verify.reporting.scaling_document import MARKS, PaperClaim, Scaling
+from studies.reporting.scaling.document import MARKS, PaperClaim, Scaling
+from studies.scaling.data import load_profile
+from studies.scaling.definition import ScalingFamily, read_scaling, scaling_units
+from studies.scaling.units import ScalingOutcome, execute_unit
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition

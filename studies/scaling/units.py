@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sstep_verify.campaign.scaling.data import load_profile
-from sstep_verify.campaign.scaling.definition import ScalingUnit
 from sstep_verify.costs.model.claims import claims_on
 from sstep_verify.costs.model.machine import Machine, read
 from sstep_verify.costs.model.profiles import Profile
@@ -14,7 +12,9 @@ from sstep_verify.costs.model.timed import SHAPES, UNKNOWN, Cell, program_error
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import PREDICTED
-from sstep_verify.reporting.scaling_document import PaperClaim, ScalingCurve, ScalingPoint
+from studies.reporting.scaling.document import PaperClaim, ScalingCurve, ScalingPoint
+from studies.scaling.data import load_profile
+from studies.scaling.definition import ScalingUnit
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,17 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.loop.messages import heard_by
-from sstep_verify.campaign.sensitivity.cases import CaseFound, judged_cases
-from sstep_verify.campaign.sensitivity.definition import Study
-from sstep_verify.campaign.sensitivity.edited import HangError, judged_edited
-from sstep_verify.campaign.sensitivity.grading import graded, place_right
-from sstep_verify.campaign.sensitivity.piece import Piece
-from sstep_verify.campaign.sensitivity.rivalry import opinions
-from sstep_verify.power.corpus.c_solvers import c_solvers, compiler
-from sstep_verify.power.corpus.labelled_set import EQUIVALENT, LABELLED
-from sstep_verify.power.corpus.listing import PRODUCTION, Entry, corpus
-from sstep_verify.power.corpus.production_edits import Edit, edits, unedited
-from sstep_verify.reporting.sensitivity.corpus import Judged
+from studies.corpus.c_solvers import c_solvers, compiler
+from studies.corpus.labelled_set import EQUIVALENT, LABELLED
+from studies.corpus.listing import PRODUCTION, Entry, corpus
+from studies.corpus.production_edits import Edit, edits, unedited
+from studies.reporting.sensitivity.corpus import Judged
+from studies.sensitivity.cases import CaseFound, judged_cases
+from studies.sensitivity.definition import Study
+from studies.sensitivity.edited import HangError, judged_edited
+from studies.sensitivity.grading import graded, place_right
+from studies.sensitivity.piece import Piece
+from studies.sensitivity.rivalry import opinions
 
 SECONDS = {"python": 3.0, "program": 8.0, "production": 15.0}
 """Rough time of one solver, to begin with the largest pieces."""
@@ -102,7 +102,9 @@ def judged(asked: Asked) -> Judged:
     with tempfile.TemporaryDirectory(prefix="sstep-verify-") as held, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
         room = Path(held)
-        again = shlex.join(["sstep-verify", "sensitivity", "--only", f"corpus/{entry.id}"])
+        again = shlex.join(
+            ["python", "-m", "sstep_verify", "run", "sensitivity", "--only", f"corpus/{entry.id}"]
+        )
         try:
             # What its cases tell of themselves is no progress of this campaign.
             with heard_by(lambda _: None), _one_job() if _ranks(entry) > 1 else nullcontext():

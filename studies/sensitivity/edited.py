@@ -1,6 +1,6 @@
 """A copy of the package with one edit in it, judged in a process of its own.
 
-``python -m sstep_verify.campaign.sensitivity.edited CAMPAIGN CASE ROOM WHOLE SHRINK`` is that process:
+``python -m studies.sensitivity.edited CAMPAIGN CASE ROOM WHOLE SHRINK`` is that process:
 whatever package PYTHONPATH names is judged, and what its cases came to is written to ``ROOM/found.json``.
 """
 
@@ -18,9 +18,10 @@ from pathlib import Path
 import msgspec
 
 import sstep_verify
-from sstep_verify.campaign.sensitivity.cases import CaseFound, judged_cases
 from sstep_verify.errors import InputError
-from sstep_verify.power.corpus.production_edits import Edit
+from studies import ROOT, search_path
+from studies.corpus.production_edits import Edit
+from studies.sensitivity.cases import CaseFound, judged_cases
 
 PACKAGE = Path(sstep_verify.__file__).parent
 
@@ -65,11 +66,10 @@ def judged_edited(
     if (count := source.count(edit.before)) != 1:
         raise InputError(
             f"edit {edit.name!r}: {edit.module} holds {edit.before!r} {count} times, and must hold it "
-            "once; mend the edit in sstep_verify/power/corpus/production"
+            "once; mend the edit in studies/corpus/production"
         )
-    paths = [str(folder), str(PACKAGE.parent / "reference"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONPATH": search_path(folder, ROOT / "reference"),
         "NUMBA_CACHE_DIR": str(folder / "numba"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sstep_verify.campaign.sensitivity.cases import CaseFound, Said
-from sstep_verify.power.corpus.listing import Entry
-from sstep_verify.power.corpus.places import PLACES
 from sstep_verify.problems import IndexStream
-from sstep_verify.reporting.sensitivity.corpus import Found, Judged, Opinion
 from sstep_verify.verdict import Status
+from studies.corpus.listing import Entry
+from studies.corpus.places import PLACES
+from studies.reporting.sensitivity.corpus import Found, Judged, Opinion
+from studies.sensitivity.cases import CaseFound, Said
 
 LONGEST = 300
 """Characters of a reason that are kept."""

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sstep_verify.campaign.kind import Assembled, Kind, Setting, Unit
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.sensitivity.definition import Study, read_study, refuse_twice
-from sstep_verify.campaign.sensitivity.sentence import sentence
-from sstep_verify.campaign.sensitivity.studies import STUDIES, StudyOutcome
-from sstep_verify.power.statement import CAMPAIGNS, DIGEST, campaigns_judged, deciding_digest
+from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
-from sstep_verify.reporting.sensitivity.document import Sensitivity
+from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
+from studies.reporting.sensitivity.document import Sensitivity
+from studies.sensitivity.definition import Study, read_study, refuse_twice
+from studies.sensitivity.sentence import sentence
+from studies.sensitivity.studies import STUDIES, StudyOutcome
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
@@ -76,7 +77,7 @@ class SensitivityKind(Kind):
         return Assembled(
             report.Summary(
                 sentence(document, len(order), len(outcomes), state),
-                state.exit_code(not document.holds, len(outcomes) < len(order)),
+                state.exit_code(bool(document.broken), len(outcomes) < len(order)),
             ),
             parameters={study.study: vars(study) for study in plan.definition.families}
             | {DIGEST: deciding_digest(), CAMPAIGNS: campaigns_judged()},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sstep_verify.campaign.loop.messages import State
-from sstep_verify.reporting.sensitivity.document import Sensitivity
+from studies.reporting.sensitivity.document import Sensitivity
 
 
 def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:

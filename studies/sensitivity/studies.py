@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sstep_verify.campaign.sensitivity import corpus
-from sstep_verify.campaign.sensitivity.definition import Study
-from sstep_verify.campaign.sensitivity.piece import Piece
-from sstep_verify.power.adversary import corpus as adversary
-from sstep_verify.power.alarms import study as alarms
-from sstep_verify.power.limits import study as limits
-from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
-from sstep_verify.reporting.sensitivity.alarms import AlarmOutcome
-from sstep_verify.reporting.sensitivity.corpus import CorpusDocument, Judged
-from sstep_verify.reporting.sensitivity.limit_outcomes import LimitOutcome
+from studies.adversary import corpus as adversary
+from studies.alarms import study as alarms
+from studies.limits import study as limits
+from studies.reporting.sensitivity.adversary import AdversaryDocument
+from studies.reporting.sensitivity.alarms import AlarmOutcome
+from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
+from studies.reporting.sensitivity.limit_outcomes import LimitOutcome
+from studies.sensitivity import corpus
+from studies.sensitivity.definition import Study
+from studies.sensitivity.piece import Piece
 
 
 @dataclass(frozen=True)

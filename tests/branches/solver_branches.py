@@ -84,7 +84,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def on_thread_ranks(ranks, function, *arguments, limit=0.0):
     """What each rank returns, the ranks being threads, which wait for each other at no cost."""
-    from sstep_verify.power import thread_ranks
+    from studies import thread_ranks
 
     thread_ranks.SECONDS = 900.0
     found = thread_ranks.on_threads(ranks, function, *arguments)

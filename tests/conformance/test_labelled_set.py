@@ -1,4 +1,4 @@
-"""A few solvers of the corpus, judged and graded; `sstep-verify sensitivity` judges all of them."""
+"""A few solvers of the corpus, judged and graded; campaign `sensitivity` judges all of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-from sstep_verify.campaign.sensitivity.corpus import Asked, judged
-from sstep_verify.power.corpus.labelled_set import EQUIVALENT
-from sstep_verify.power.corpus.listing import corpus
-from sstep_verify.power.corpus.places import PLACES
 from sstep_verify.specification import specification
+from studies.corpus.labelled_set import EQUIVALENT
+from studies.corpus.listing import corpus
+from studies.corpus.places import PLACES
+from studies.sensitivity.corpus import Asked, judged
 
 ENTRIES = {one.id: one for one in corpus()}
 QUICK = (

@@ -1,6 +1,6 @@
 """One edit of every kind of the catalogue, on small problems in this process: a check says FAIL.
 
-`sstep-verify sensitivity` plants all of them and lets the shipped campaigns judge.
+Campaign `sensitivity` plants all of them and lets the shipped campaigns judge.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from plant import edited_source, plant
 from planted_ranks import PlantedSolver
 
 from sstep_verify.checks import claim_honesty, message_count, step_replay
-from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -27,6 +26,7 @@ from sstep_verify.problems import (
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
+from studies.corpus.production_edits import edits
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

@@ -11,10 +11,10 @@ from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.alarms.comparisons import Comparison, told_of
-from sstep_verify.power.legal.draws import BY_VALUE, Drawn, case_of
-from sstep_verify.power.legal.solver import LegalSolver
 from sstep_verify.problems import IndexStream
+from studies.alarms.comparisons import Comparison, told_of
+from studies.legal.draws import BY_VALUE, Drawn, case_of
+from studies.legal.solver import LegalSolver
 
 OWN = ("window-replay", "step-replay", "phases")
 """Checks of a window and of its steps."""

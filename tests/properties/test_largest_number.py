@@ -8,9 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.power.alarms.comparisons import judged_run
-from sstep_verify.power.alarms.variants import Variant
-from sstep_verify.power.corpus.labelled_set import RIGHT
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -23,6 +20,9 @@ from sstep_verify.problems import (
 )
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration
+from studies.alarms.comparisons import judged_run
+from studies.alarms.variants import Variant
+from studies.corpus.labelled_set import RIGHT
 
 KERNELS = (LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7))
 H = 40

@@ -1,7 +1,7 @@
 """No correct window exceeds its bound, over the whole exponent range and every legal order of operations.
 
 `SSTEP_VERIFY_DRAWS` says how many problems are drawn (``tox -e false-alarms``: 30,000); each is one window of
-a solver of its own (power/legal/), as window-replay, step-replay and phases judge it.
+a solver of its own (studies/legal/), as window-replay, step-replay and phases judge it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_f
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.legal.draws import case_of, draw
 from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
+from studies.legal.draws import case_of, draw
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

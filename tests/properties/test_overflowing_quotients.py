@@ -9,9 +9,9 @@ from legal_runs import by_window_and_steps
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
-from sstep_verify.power.legal.draws import draw
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
+from studies.legal.draws import draw
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

@@ -18,7 +18,6 @@ ALLOWED = {
     "solvers/production/values.py": "the solver's own, scaled by a power of two",
     "oracle/verify/definite.py": "shares no code with a search; of no use where squares may underflow",
     "oracle/search/low_rank.py": "a search, of numbers that are scaled already",
-    "power/rivals.py": "what people use",
 }
 
 

@@ -25,7 +25,7 @@ def finish(results, written, named: str | Path) -> None:
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
-    for line in results.sensitivity.broken if results.sensitivity else ():
+    for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sstep_verify.errors import require
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
 from sstep_verify.reporting.page.certified import certified_rows
-from sstep_verify.reporting.page.sensitivity import SensitivityPart
 from sstep_verify.reporting.page.verdicts import (
     CHECKS,
     by_case,
@@ -21,9 +20,8 @@ from sstep_verify.reporting.page.verdicts import (
     settled_last,
     visibility,
 )
+from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.scaling.part import ScalingPart
-from sstep_verify.reporting.scaling_document import MARKS
 from sstep_verify.reporting.stability.part import StabilityPart
 from sstep_verify.reporting.stability_answers import TENFOLD
 from sstep_verify.reporting.tally import tally
@@ -39,17 +37,6 @@ OUTCOMES = {
 NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
 """The same of a campaign of verdicts in which every case is VACUOUS."""
 STOPPED = {130: ("INTERRUPTED", "Stopped before its end; what had been judged by then")}
-PREDICTIONS = {
-    0: ("PREDICTED", "Everything asked for is predicted; no solver was run, timed or judged"),
-    3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
-}
-"""The same of a campaign of predictions."""
-MEASURED = {
-    0: ("MEASURED", "Every mistake was found, and nothing that is right was failed"),
-    1: ("FAIL", "A mistake was not found, or something that is right was failed"),
-    3: ("INCOMPLETE", "Pieces of a study are missing"),
-}
-"""The same of a campaign that measures power."""
 _READING = (
     "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
     "and staggered so that runs that coincide can be told apart; the CSV holds every point."
@@ -80,8 +67,7 @@ def write_html(
     path: Path,
     warnings: Sequence[str] = (),
     stability: StabilityPart | None = None,
-    scaling: ScalingPart | None = None,
-    sensitivity: SensitivityPart | None = None,
+    studies: Mapping[str, Any] | None = None,
 ) -> Path:
     """Render the page.
 
@@ -99,19 +85,19 @@ def write_html(
         Shown at the top: what is missing from the report, and why.
     stability : StabilityPart, optional
         Sentences, figures and table of a stability campaign.
-    scaling : ScalingPart, optional
-        Figures and tables of a campaign of predictions.
-    sensitivity : SensitivityPart, optional
-        Tables of a campaign that measures power.
+    studies : mapping of str to object, optional
+        What the parts of studies have drawn.
 
     Raises
     ------
     MissingExtraError
         If jinja2 is not installed.
     """
-    jinja2 = require("jinja2", "report")
+    jinja2, studied = require("jinja2", "report"), studies or {}
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(
+            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studied)]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -129,7 +115,7 @@ def write_html(
     taken: set[str] = set()
     overview = tally(results.verdicts)
     shown, wrong = rows(results), failures(results)
-    outcomes = PREDICTIONS if scaling else MEASURED if sensitivity else OUTCOMES
+    outcomes = next((part_of(name).OUTCOMES for name in studied), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
@@ -159,9 +145,8 @@ def write_html(
         tenfold=TENFOLD,
         tasks=TASK_WORDS,
         certified=certified_rows(results),
-        scaling=scaling,
-        sensitivity=sensitivity,
-        marks=MARKS,
+        scaling=studied.get("scaling"),
+        sensitivity=studied.get("sensitivity"),
     )
     path.write_text(text, encoding="utf-8")
     return path
@@ -173,9 +158,9 @@ def _quantities(results: Results) -> dict[str, str]:
     return {item.name: item.meaning for item in QUANTITIES if item.name in named}
 
 
-def outcome_of(results: Results, outcomes: dict[int, tuple[str, str]]) -> tuple[str, str]:
+def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:
     """The outcome of a campaign, and what it means."""
-    known = outcomes | STOPPED
+    known = {**outcomes, **STOPPED}
     found = known.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
     if outcomes is not OUTCOMES or found != OUTCOMES[0]:
         return found

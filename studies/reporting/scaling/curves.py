@@ -20,7 +20,7 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
-from sstep_verify.reporting.scaling_document import ScalingCurve, ScalingPoint
+from studies.reporting.scaling.document import ScalingCurve, ScalingPoint
 
 WIDTH, HEIGHT = 270, 150  # of the plot inside one panel
 LEFT, TOP, BOTTOM, GAP = 62, 24, 44, 12

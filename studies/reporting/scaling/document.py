@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
 
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import set_fields
@@ -120,9 +120,11 @@ class Scaling:
         Likewise.
     """
 
-    machines: dict[str, str]
-    curves: tuple[ScalingCurve, ...]
-    claims: tuple[PaperClaim, ...]
+    machines: dict[str, str] = field(default_factory=dict)
+    curves: tuple[ScalingCurve, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
+    broken: ClassVar[tuple[str, ...]] = ()
+    """A claim that does not hold is no fault."""
 
     def __post_init__(self):
         set_fields(
@@ -131,3 +133,9 @@ class Scaling:
             curves=tuple(self.curves),
             claims=tuple(self.claims),
         )
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Who names which case."""
+        curves = [("a predicted curve", curve.case) for curve in self.curves]
+        return curves + [("a claim", claim.case) for claim in self.claims]

@@ -12,20 +12,18 @@ from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.panels import slug
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
-from sstep_verify.reporting.scaling_document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
+from sstep_verify.reporting.stability.part import Figure
+from studies.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
+from studies.reporting.scaling.document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
+
+RECORD = Scaling
+
+OUTCOMES = {
+    0: ("PREDICTED", "Everything asked for is predicted; no solver was run, timed or judged"),
+    3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
+}
 
 CASE_COLUMNS = ("case", "dataset", "task", "kernel", "block")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One drawn figure of the page."""
-
-    slug: str
-    title: str
-    text: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,8 @@ class ScalingPart:
         The paper's claims, those that could be judged first.
     counts : tuple of (Mark, int)
         Claims by mark.
+    marks : tuple of Mark
+        All marks.
     """
 
     machines: tuple[tuple[str, str], ...]
@@ -87,15 +87,14 @@ class ScalingPart:
     rows: tuple[LastRow, ...]
     claims: tuple[ClaimRow, ...]
     counts: tuple[tuple[Mark, int], ...]
+    marks: tuple[Mark, ...] = MARKS
 
 
-def scaling_part(results: Results) -> ScalingPart | None:
-    """Draw everything; None if the document is not one of predictions."""
-    scaling = results.scaling
-    if scaling is None:
-        return None
+def drawn(results: Results) -> ScalingPart:
+    """Draw everything."""
+    scaling: Scaling = results.scaling
     cases = {case.id: case for case in results.cases}
-    drawn = [
+    figures = [
         Figure(figure.slug, figure.title, scaling_text(figure), draw_scaling(figure))
         for figure in _figures(scaling, cases)
     ]
@@ -103,7 +102,7 @@ def scaling_part(results: Results) -> ScalingPart | None:
     claims = sorted(scaling.claims, key=lambda claim: claim.mark == "not reproducible")
     return ScalingPart(
         tuple(scaling.machines.items()),
-        tuple(drawn),
+        tuple(figures),
         tuple(LastRow(cases[curve.case], curve.points[-1]) for curve in scaling.curves),
         tuple(ClaimRow(cases[claim.case], claim) for claim in claims),
         tuple((mark, counts[mark]) for mark in MARKS),
@@ -124,16 +123,14 @@ def _figures(scaling: Scaling, cases: dict[str, Case]) -> Iterable[ScalingFigure
         yield ScalingFigure(slug(f"scaling {name}", taken), title, grid)
 
 
-def write_scaling(results: Results, part: ScalingPart, folder: Path) -> None:
+def write(results: Results, part: ScalingPart, folder: Path) -> None:
     """Write figures to ``figures/``, ``scaling.csv`` and ``claims.csv`` to ``tables/`` of a report."""
     for name in ("figures", "tables"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for figure in part.figures:
         path = folder / "figures" / f"{figure.slug}.svg"
         path.write_text(svg.standalone(figure.svg), encoding="utf-8")
-    scaling = results.scaling
-    if scaling is None:
-        return
+    scaling: Scaling = results.scaling
     cases = {case.id: case for case in results.cases}
     points = (
         (*_described(cases[curve.case]), *astuple(point))

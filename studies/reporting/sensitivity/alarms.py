@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sstep_verify.reporting.sensitivity.coverage import Cells, CoverageDocument
+from studies.reporting.sensitivity.coverage import Cells, CoverageDocument
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
-from sstep_verify.reporting.sensitivity.corpus import CorpusDocument
-from sstep_verify.reporting.sensitivity.limits import LimitsDocument
+from studies.reporting.sensitivity.adversary import AdversaryDocument
+from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.corpus import CorpusDocument
+from studies.reporting.sensitivity.limits import LimitsDocument
 
 OURS = "sstep-verify"
 """Stands for our checks where rivals are named."""
@@ -22,11 +23,8 @@ class Sensitivity:
     limits: LimitsDocument | None = None
     alarms: AlarmsDocument | None = None
     adversary: AdversaryDocument | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether every mistake was killed, nothing right was failed, and no certain dose was missed."""
-        return not self.broken
+    named: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pieces of studies are no cases."""
 
     @property
     def broken(self) -> tuple[str, ...]:

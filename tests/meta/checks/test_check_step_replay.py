@@ -12,7 +12,6 @@ from judged import judged, small_case
 from plant import plant
 
 from sstep_verify.checks import step_replay
-from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -24,6 +23,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
+from studies.corpus.production_edits import edits
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

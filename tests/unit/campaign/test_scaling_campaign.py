@@ -18,8 +18,6 @@ from sstep_verify.campaign.definition import parse_definition, read_definition
 from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
-from sstep_verify.campaign.scaling.definition import read_scaling, scaling_units
-from sstep_verify.campaign.scaling.kind import KIND
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.model.machine import read
 from sstep_verify.costs.model.profiles import NEWS_FILE
@@ -27,8 +25,10 @@ from sstep_verify.costs.model.timed import Cell, program_error
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import Case, load, write_report
 from sstep_verify.reporting.case import PREDICTED
-from sstep_verify.reporting.scaling.curves import DASHES, dashes
-from sstep_verify.reporting.scaling_document import MARKS, ScalingCurve
+from studies.reporting.scaling.curves import DASHES, dashes
+from studies.reporting.scaling.document import MARKS, ScalingCurve
+from studies.scaling.definition import read_scaling, scaling_units
+from studies.scaling.kind import KIND
 
 TABLE = {
     "data": ["duke", {"name": "even", "samples": 60, "features": 90, "nonzeros": 540}],

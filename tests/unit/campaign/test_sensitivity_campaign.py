@@ -15,18 +15,20 @@ from sstep_verify.campaign.definition import parse_definition, read_definition
 from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
-from sstep_verify.campaign.sensitivity.definition import STUDIES
-from sstep_verify.campaign.sensitivity.kind import KIND
-from sstep_verify.campaign.sensitivity.sentence import sentence
 from sstep_verify.errors import InputError
 from sstep_verify.power import statement
-from sstep_verify.power.corpus.listing import corpus
-from sstep_verify.power.statement import measured, measured_by, power_statement
+from sstep_verify.power.statement import measured, power_statement
 from sstep_verify.reporting import load, write_report
-from sstep_verify.reporting.page.sensitivity import RIVALS
-from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
-from sstep_verify.reporting.sensitivity.document import Sensitivity
+from studies import power as studied
+from studies.corpus.listing import corpus
+from studies.power import measured_by
+from studies.reporting.sensitivity.adversary import AdversaryDocument
+from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.document import Sensitivity
+from studies.reporting.sensitivity.part import RIVALS
+from studies.sensitivity.definition import STUDIES
+from studies.sensitivity.kind import KIND
+from studies.sensitivity.sentence import sentence
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
 
@@ -95,11 +97,11 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
 
 def test_exit_codes():
     state = State()
-    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 3
+    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 3
     state.add(Finished(outcome="one"))
-    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 0
+    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 0
     state.add(Finished(error="something broke"))
-    assert state.exit_code(not Sensitivity().holds, len(state.outcomes) < 1) == 4
+    assert state.exit_code(bool(Sensitivity().broken), len(state.outcomes) < 1) == 4
 
 
 def test_the_sentence_says_what_was_measured_what_must_not_be_and_what_is_missing():
@@ -120,29 +122,31 @@ def test_the_shipped_campaigns_have_every_study():
 @pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
 def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
     assert measured() == measured_by(load(REPORT)), (
-        "run python -m sstep_verify.power.statement reports/sensitivity/results.json"
+        "run python -m studies.power reports/sensitivity/results.json"
     )
     assert measured().words.startswith("97 of 97 mistakes found, 0 of 92 right solvers refused")
-    assert set(measured().campaigns) == set(statement.campaigns_judged())
+    assert set(measured().campaigns) == set(studied.campaigns_judged())
 
 
 def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
     told = "measured power of these checks: 97 of 97 mistakes found, 0 of 92 right solvers refused (commit "
-    monkeypatch.setattr(statement, "deciding_digest", lambda: measured().digest)
+    for module in (statement, studied):
+        monkeypatch.setattr(module, "deciding_digest", lambda: measured().digest)
     assert power_statement("ci").startswith(told)
-    assert statement.main() is None
+    assert studied.main() is None
     for name in ("deep", "paper", "small.toml", ""):
         assert power_statement(name) == "", name
-    monkeypatch.setattr(statement, "deciding_digest", lambda: "0" * 64)
+    for module in (statement, studied):
+        monkeypatch.setattr(module, "deciding_digest", lambda: "0" * 64)
     assert power_statement("ci") == "power not measured for this version"
     assert power_statement("deep") == ""
     with pytest.raises(SystemExit, match="not measured for this version"):
-        statement.main()
+        studied.main()
 
 
 def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
     root = tmp_path / "package"
-    for name in (*statement.DECIDE, "power"):
+    for name in (*statement.DECIDE, "reporting"):
         place = root / name
         if not place.suffix:
             place.mkdir(parents=True)
@@ -157,7 +161,7 @@ def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
         assert digest() != before, name
         place.write_text("1")
     assert digest() == before
-    (root / "power" / "part.py").write_text("2")
+    (root / "reporting" / "part.py").write_text("2")
     assert digest() == before
 
 

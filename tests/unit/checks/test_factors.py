@@ -15,11 +15,11 @@ from sstep_verify.checks.steps.factors import BOTH, ENOUGH, MOST, ROW, explain, 
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE, empty_tally
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.power.limits.acting import acting_in
-from sstep_verify.power.limits.dosed import dose_of
-from sstep_verify.power.limits.judged import STEPS, JudgedRuns
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Status
+from studies.limits.acting import acting_in
+from studies.limits.dosed import dose_of
+from studies.limits.judged import STEPS, JudgedRuns
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

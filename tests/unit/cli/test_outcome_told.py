@@ -7,9 +7,9 @@ import pytest
 from sstep_verify.campaign.loop.messages import INTERRUPTED
 from sstep_verify.cli.telling.outcome import finish
 from sstep_verify.reporting.results import Campaign, Results, Summary
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
-from sstep_verify.reporting.sensitivity.document import Sensitivity
 from sstep_verify.reporting.write import Written
+from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.document import Sensitivity
 
 FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
 

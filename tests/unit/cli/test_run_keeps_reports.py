@@ -8,8 +8,8 @@ import pytest
 
 from sstep_verify.cli.running.campaign import write_carefully
 from sstep_verify.reporting.results import Campaign, Case, Results, Summary
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
-from sstep_verify.reporting.sensitivity.document import Sensitivity
+from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.document import Sensitivity
 
 
 def _results(cases=1, code=0, interrupted=False, sensitivity=None):

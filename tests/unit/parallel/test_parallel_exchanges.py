@@ -17,8 +17,8 @@ from sstep_verify.parallel.exchanges.support import SupportExchange
 from sstep_verify.parallel.exchanges.support_panel import SupportPanel
 from sstep_verify.parallel.packet import Packet, WindowError
 from sstep_verify.parallel.panels.panel import Panel
-from sstep_verify.power.thread_ranks import on_threads
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+from studies.thread_ranks import on_threads
 
 SAMPLES, FEATURES, ROWS = 7, 5, 4
 KERNELS = {

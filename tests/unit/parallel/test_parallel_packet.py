@@ -7,7 +7,7 @@ import pytest
 
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.parallel.packet import LONGEST, TRAILER, IncoherenceError, Packet, WindowError, sign
-from sstep_verify.power.thread_ranks import on_threads
+from studies.thread_ranks import on_threads
 
 WORDS = 5
 each_size = pytest.mark.parametrize("ranks", [2, 3, 4])

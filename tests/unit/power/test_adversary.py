@@ -7,9 +7,12 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import unit_roundoff
-from sstep_verify.power.adversary import search
-from sstep_verify.power.adversary.corpus import corpus, replay, written
-from sstep_verify.power.adversary.measures import (
+from sstep_verify.records import convert, decode
+from sstep_verify.scenarios.draws import KERNEL_NAMES
+from sstep_verify.scenarios.scenario import TASKS, Scenario
+from studies.adversary import search
+from studies.adversary.corpus import corpus, replay, written
+from studies.adversary.measures import (
     CARRIED,
     FACTORED,
     HIDDEN,
@@ -20,13 +23,10 @@ from sstep_verify.power.adversary.measures import (
     solver_named,
     value_of,
 )
-from sstep_verify.power.adversary.search import CELLS, Best, by_targets, searched
-from sstep_verify.power.adversary.space import CHOICES, Cell, random_point, scenario_at
-from sstep_verify.power.corpus import wrong_rare
-from sstep_verify.records import convert, decode
-from sstep_verify.reporting.sensitivity.adversary import HardCase
-from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS, Scenario
+from studies.adversary.search import CELLS, Best, by_targets, searched
+from studies.adversary.space import CHOICES, Cell, random_point, scenario_at
+from studies.corpus import wrong_rare
+from studies.reporting.sensitivity.adversary import HardCase
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

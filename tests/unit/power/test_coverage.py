@@ -13,11 +13,12 @@ import pytest
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
-from sstep_verify.power.alarms import groups, study
-from sstep_verify.power.coverage import cells
-from sstep_verify.power.coverage.cases import planned
-from sstep_verify.power.coverage.design import all_pairs, design, pairs_of
-from sstep_verify.power.coverage.freedoms import (
+from sstep_verify.verdict import Status
+from studies.alarms import groups, study
+from studies.coverage import cells
+from studies.coverage.cases import planned
+from studies.coverage.design import all_pairs, design, pairs_of
+from studies.coverage.freedoms import (
     CORE,
     CORES,
     DECLARED,
@@ -27,18 +28,17 @@ from sstep_verify.power.coverage.freedoms import (
     PLANNED,
     VALUES,
 )
-from sstep_verify.power.coverage.requirements import NOT_PRINTED, REQUIRED, left_for
-from sstep_verify.power.coverage.rules import RULES, left_by
-from sstep_verify.power.coverage.wanted import AIMS, STRIDE, TRIES, numbers, wanted
-from sstep_verify.reporting.sensitivity.alarms import AlarmUnit
-from sstep_verify.reporting.sensitivity.coverage import (
+from studies.coverage.requirements import NOT_PRINTED, REQUIRED, left_for
+from studies.coverage.rules import RULES, left_by
+from studies.coverage.wanted import AIMS, STRIDE, TRIES, numbers, wanted
+from studies.reporting.sensitivity.alarms import AlarmUnit
+from studies.reporting.sensitivity.coverage import (
     CROSSED,
     ENOUGH,
     CoverageDocument,
     CoverageRow,
     MirrorRow,
 )
-from sstep_verify.verdict import Status
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

@@ -11,23 +11,23 @@ import pytest
 
 from sstep_verify.checks.steps import judged as judged_steps
 from sstep_verify.checks.steps import rows
-from sstep_verify.power.alarms import groups, study
-from sstep_verify.power.alarms.comparisons import judged_run
-from sstep_verify.power.alarms.tightness import tightness
-from sstep_verify.power.alarms.variants import LOGGING, Variant
-from sstep_verify.power.corpus.labelled_set import WRONG
-from sstep_verify.power.coverage import wanted
-from sstep_verify.power.thread_ranks import summed
 from sstep_verify.records import convert, decode, strict
-from sstep_verify.reporting.sensitivity.alarms import (
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.verdict import Status
+from studies.alarms import groups, study
+from studies.alarms.comparisons import judged_run
+from studies.alarms.tightness import tightness
+from studies.alarms.variants import LOGGING, Variant
+from studies.corpus.labelled_set import WRONG
+from studies.coverage import wanted
+from studies.reporting.sensitivity.alarms import (
     AlarmOutcome,
     AlarmsDocument,
     AlarmUnit,
     Ratios,
     Shares,
 )
-from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.verdict import Status
+from studies.thread_ranks import summed
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

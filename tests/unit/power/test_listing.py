@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-from sstep_verify.power.corpus.listing import corpus
-from sstep_verify.power.corpus.places import PLACES
-from sstep_verify.power.corpus.production_edits import edits
 from sstep_verify.specification import specification
+from studies.corpus.listing import corpus
+from studies.corpus.places import PLACES
+from studies.corpus.production_edits import edits
 
 ENTRIES = corpus()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.power.corpus.places import PLACES, after_distinct, one_window_in, wide_window, window_of
+from studies.corpus.places import PLACES, after_distinct, one_window_in, wide_window, window_of
 
 DRAWS = np.array([[3], [1], [3], [3], [2], [2], [1], [3]])
 """Eight steps; with s = 3 the windows are 3 1 3, 3 2 2 and 1 3."""

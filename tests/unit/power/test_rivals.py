@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.power.rivals import RIVALS, Answers
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
+from studies.rivals import RIVALS, Answers
 
 NAMED = {rival.name: rival for rival in RIVALS}
 RIGHT = np.array([0.0, 0.25, 0.5, 1.0])

@@ -14,8 +14,8 @@ from sstep_verify.reporting.figures.convergence import draw
 from sstep_verify.reporting.figures.styles import legend
 from sstep_verify.reporting.figures.svg import COLOURS, page_colour
 from sstep_verify.reporting.results import DRIFT, GAP, Series
-from sstep_verify.reporting.scaling.curves import PROGRAMS, ScalingFigure, draw_scaling
-from sstep_verify.reporting.scaling_document import ScalingCurve, ScalingPoint
+from studies.reporting.scaling.curves import PROGRAMS, ScalingFigure, draw_scaling
+from studies.reporting.scaling.document import ScalingCurve, ScalingPoint
 
 HALF_A_PIXEL = 0.5
 NEAR = 0.05

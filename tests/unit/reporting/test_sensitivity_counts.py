@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.reporting.sensitivity.adversary import AdversaryDocument
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument
-from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
-from sstep_verify.reporting.sensitivity.coverage import CoverageDocument, MirrorRow
-from sstep_verify.reporting.sensitivity.document import Sensitivity
-from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitsDocument
+from studies.reporting.sensitivity.adversary import AdversaryDocument
+from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from studies.reporting.sensitivity.coverage import CoverageDocument, MirrorRow
+from studies.reporting.sensitivity.document import Sensitivity
+from studies.reporting.sensitivity.limits import DoseRow, LimitsDocument
 
 WRONG = Judged(
     "wrong", "python", False, "FAIL", ("S-3.5",), failed=("step-replay", "trajectory"),
@@ -29,7 +29,7 @@ CORPUS = CorpusDocument((WRONG, ALONE, RIGHT, EQUIVALENT))
 def test_mistakes_are_those_that_show_and_the_rest_must_pass():
     assert CORPUS.confusion == Confusion(2, 0, 0, 2)
     assert CORPUS.confusion.f1 == 1.0
-    assert Sensitivity(CORPUS).holds
+    assert not Sensitivity(CORPUS).broken
 
 
 @pytest.mark.parametrize("found", ["PASS", "open", "error"])
@@ -37,14 +37,14 @@ def test_a_mistake_is_missed_unless_a_verdict_says_fail(found):
     corpus = CorpusDocument((replace(WRONG, found=found), RIGHT))
     assert corpus.confusion == Confusion(0, 1, 0, 1)
     assert corpus.confusion.f1 == 0.0
-    assert not Sensitivity(corpus).holds
+    assert Sensitivity(corpus).broken
 
 
 @pytest.mark.parametrize("found", ["FAIL", "open", "error"])
 def test_a_right_solver_is_refused_unless_every_case_passes(found):
     corpus = CorpusDocument((WRONG, replace(RIGHT, found=found)))
     assert corpus.confusion == Confusion(1, 0, 1, 0)
-    assert not Sensitivity(corpus).holds
+    assert Sensitivity(corpus).broken
 
 
 def test_a_wrong_class_or_place_counts_in_the_stricter_counts():
@@ -66,7 +66,7 @@ def test_a_rival_is_counted_where_it_has_something_to_say():
 
 def test_one_failed_correct_run_is_told_and_holds_no_more():
     alarms = AlarmsDocument(10, 9, 0, 0.28, (), (), ())
-    assert Sensitivity(alarms=alarms).holds
+    assert not Sensitivity(alarms=alarms).broken
     assert "0 false alarms in 9 correct runs" in next(iter(Sensitivity(alarms=alarms).sentences))
     crossed = replace(alarms, coverage=CoverageDocument(2, 1, (), (MirrorRow("box: clip", 2, 1),), ()))
     first, second = Sensitivity(alarms=crossed).sentences
@@ -74,7 +74,7 @@ def test_one_failed_correct_run_is_told_and_holds_no_more():
     assert "2 of 2 pairs" in second
     assert Sensitivity(alarms=crossed).broken == ("box: clip: 1 of 2 not refused",)
     failed = Sensitivity(alarms=replace(alarms, failed=1))
-    assert not failed.holds
+    assert failed.broken
     assert failed.broken == ("correct runs failed: 1 of 9",)
 
 

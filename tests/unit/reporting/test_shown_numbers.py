@@ -12,10 +12,10 @@ from test_reporting_documents import case, document, verdict
 from sstep_verify.reporting.certified_document import Certified, CertifiedRow
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page.certified import certified_rows
-from sstep_verify.reporting.scaling.part import scaling_part
-from sstep_verify.reporting.scaling_document import Scaling, ScalingCurve, ScalingPoint
 from sstep_verify.reporting.two_digits import enclosed, promised
 from sstep_verify.verdict import Status, Term
+from studies.reporting.scaling import part as scaling_part
+from studies.reporting.scaling.document import Scaling, ScalingCurve, ScalingPoint
 
 
 def drawn(seed: int, count: int, low: float = -12, high: float = 3) -> list[float]:
@@ -69,5 +69,5 @@ def test_speed_up_and_gain_are_those_of_the_last_point():
     point = ScalingPoint(64, classical, s_step, 8, ours, "gram", 16, "9 %", "9 %", "9 %")
     first = point.__class__(1, 70.0, 71.0, 2, 72.0, "allreduce", 2, "9 %", "9 %", "9 %")
     scaling = Scaling({"m": "9 %"}, (ScalingCurve("a", (first, point)),), ())
-    (row,) = scaling_part(document([case("a")], [], scaling=scaling)).rows
+    (row,) = scaling_part.drawn(document([case("a")], [], scaling=scaling)).rows
     assert (row.speedup, row.gain) == (classical / s_step, s_step / ours)

@@ -10,11 +10,11 @@ import pytest
 from sstep_verify.parallel.exchanges.support_panel import SupportPanel
 from sstep_verify.parallel.packet import WindowError
 from sstep_verify.parallel.panels.panel import Panel
-from sstep_verify.power.thread_ranks import ThreadCommunicator, on_threads
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.recurrences import RidgeRecurrence, SvmRecurrence
+from studies.thread_ranks import ThreadCommunicator, on_threads
 
 SAMPLES, S, ITERATIONS = 12, 4, 24
 WINDOWS = ITERATIONS // S

@@ -13,18 +13,18 @@ from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.defects.mutation import NONE, left_out
-from sstep_verify.power.limits.acting import acting_in, is_switch, measure_limits
-from sstep_verify.power.limits.dosed import dose_of
-from sstep_verify.power.limits.doses import measure_doses
-from sstep_verify.power.limits.judged import JudgedRuns, detectable, failed, shown
-from sstep_verify.power.limits.rival_doses import RivalRuns
-from sstep_verify.power.limits.rows import dose_rows, overall_rows, rival_rows
-from sstep_verify.power.limits.trials import EITHER, DosedRuns, first_true
-from sstep_verify.power.rivals import RIVALS
 from sstep_verify.problems import RBFKernel
-from sstep_verify.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
+from studies.limits.acting import acting_in, is_switch, measure_limits
+from studies.limits.dosed import dose_of
+from studies.limits.doses import measure_doses
+from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.limits.rival_doses import RivalRuns
+from studies.limits.rows import dose_rows, overall_rows, rival_rows
+from studies.limits.trials import EITHER, DosedRuns, first_true
+from studies.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
+from studies.rivals import RIVALS
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from sstep_verify.power.limits.statistics import share_interval, tolerance_limit, tolerance_rank
+from studies.limits.statistics import share_interval, tolerance_limit, tolerance_rank
 
 
 def confidence_of(rank: int, runs: int, content: float) -> float:

@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from sstep_verify.power.limits import study
 from sstep_verify.records import convert, strict
-from sstep_verify.reporting.sensitivity.limit_outcomes import LimitOutcome, LimitUnit
-from sstep_verify.reporting.sensitivity.limits import LimitsDocument
+from studies.limits import study
+from studies.reporting.sensitivity.limit_outcomes import LimitOutcome, LimitUnit
+from studies.reporting.sensitivity.limits import LimitsDocument
 
 
 def test_every_unit_has_a_name_and_a_seed_of_its_own():

@@ -10,13 +10,21 @@ from typing import Any
 
 from sstep_verify.outputs import write_table
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.sensitivity.alarms import AlarmsDocument, TightnessRow, VariantCount
-from sstep_verify.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
-from sstep_verify.reporting.sensitivity.coverage import CROSSED
-from sstep_verify.reporting.sensitivity.document import OURS, Sensitivity
-from sstep_verify.reporting.sensitivity.limits import DoseRow, LimitRow, LimitsDocument
-from sstep_verify.reporting.sensitivity.limits import RivalRow as RivalLimit
 from sstep_verify.reporting.two_digits import promised
+from studies.reporting.sensitivity.alarms import TightnessRow, VariantCount
+from studies.reporting.sensitivity.corpus import Confusion, Judged
+from studies.reporting.sensitivity.coverage import CROSSED
+from studies.reporting.sensitivity.document import OURS, Sensitivity
+from studies.reporting.sensitivity.limits import DoseRow, LimitRow
+from studies.reporting.sensitivity.limits import RivalRow as RivalLimit
+
+RECORD = Sensitivity
+
+OUTCOMES = {
+    0: ("MEASURED", "Every mistake was found, and nothing that is right was failed"),
+    1: ("FAIL", "A mistake was not found, or something that is right was failed"),
+    3: ("INCOMPLETE", "Pieces of a study are missing"),
+}
 
 RIVALS = "rivals.md"
 """Table of the judges, as the README has it."""
@@ -67,31 +75,18 @@ class SensitivityPart:
     wheres: tuple[tuple[str, int, int], ...]
 
     @property
-    def corpus(self) -> CorpusDocument | None:
-        """The labelled solvers."""
-        return self.document.corpus
-
-    @property
-    def limits(self) -> LimitsDocument | None:
-        """Limits of detection."""
-        return self.document.limits
-
-    @property
-    def alarms(self) -> AlarmsDocument | None:
-        """Runs of correct solvers."""
-        return self.document.alarms
-
-    @property
     def doses(self) -> tuple[DoseRow, ...]:
         """Doses over all quantities."""
-        return tuple(row for row in self.limits.doses if not row.quantity) if self.limits else ()
+        return (
+            tuple(row for row in self.document.limits.doses if not row.quantity)
+            if self.document.limits
+            else ()
+        )
 
 
-def sensitivity_part(results: Results) -> SensitivityPart | None:
-    """What the page shows; None if the document is not one of measured power."""
-    found = results.sensitivity
-    if found is None:
-        return None
+def drawn(results: Results) -> SensitivityPart:
+    """What the page shows."""
+    found: Sensitivity = results.sensitivity
     solvers = found.corpus.solvers if found.corpus else ()
     kills = found.corpus.kills if found.corpus else {}
     places = Counter((place, one.mistaken) for one in solvers for place in one.where)
@@ -143,12 +138,12 @@ def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_sensitivity(part: SensitivityPart, folder: Path) -> None:
+def write(_: Results, part: SensitivityPart, folder: Path) -> None:
     """Write the tables of a report: corpus, kills, limits, doses, rivals, variants, tightness."""
-    tables = folder / "tables"
+    found, tables = part.document, folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
     (tables / RIVALS).write_text(rivals_in_words(part.judges), encoding="utf-8")
-    if part.corpus:
+    if found.corpus:
         checks = [row.check for row in part.kills]
         columns = (
             "id", "kind", "where", "label", "breaks", "acts", "found", "first", "sentences",
@@ -162,17 +157,17 @@ def write_sensitivity(part: SensitivityPart, folder: Path) -> None:
             for one in part.solvers
         )
         write_table(tables / "rivals-on-corpus.csv", ("id", "mistaken", *names), lines)
-    if part.limits:
-        _records(tables / "limits.csv", [*part.limits.overall, *part.limits.strata], LimitRow)
-        _records(tables / "doses.csv", part.limits.doses, DoseRow)
-        _records(tables / "rival-limits.csv", part.limits.rivals, RivalLimit)
-    if part.alarms:
-        _records(tables / "variants.csv", part.alarms.variants, VariantCount)
-        _records(tables / "tightness.csv", part.alarms.tightness, TightnessRow)
-    if part.alarms and (found := part.alarms.coverage):
-        (tables / "coverage.md").write_text(found.in_words, encoding="utf-8")
+    if found.limits:
+        _records(tables / "limits.csv", [*found.limits.overall, *found.limits.strata], LimitRow)
+        _records(tables / "doses.csv", found.limits.doses, DoseRow)
+        _records(tables / "rival-limits.csv", found.limits.rivals, RivalLimit)
+    if found.alarms:
+        _records(tables / "variants.csv", found.alarms.variants, VariantCount)
+        _records(tables / "tightness.csv", found.alarms.tightness, TightnessRow)
+    if found.alarms and (crossed := found.alarms.coverage):
+        (tables / "coverage.md").write_text(crossed.in_words, encoding="utf-8")
         columns = ("check", "freedom", "value", "largest ratio", *CROSSED)
-        table = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in found.rows)
+        table = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in crossed.rows)
         write_table(tables / "coverage.csv", columns, table)
 
 

@@ -1,0 +1,1 @@
+"""Records, pages and tables of the studies."""

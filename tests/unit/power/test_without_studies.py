@@ -1,0 +1,49 @@
+"""An installed package has no studies: it runs without them, and says where they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from studies import ROOT
+
+pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
+
+REPORT = ROOT / "reports" / "sensitivity" / "results.json"
+BEFORE = "import sys; sys.modules['studies'] = None; "
+"""As if there were none."""
+
+
+def without(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", BEFORE + code], capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+def test_no_campaign_of_a_study_is_shipped_and_one_that_is_asked_for_is_said_to_be_in_a_clone():
+    code = "from sstep_verify.cli.main import main; sys.argv = ['sstep-verify', 'run', {0!r}]; main()"
+    for name in ("scaling", "false-alarms"):
+        done = without(code.format(name))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"campaign '{name}' is unknown" in done.stderr
+        assert "campaigns of studies are run in a clone, by python -m sstep_verify" in done.stderr
+    listed = without(
+        "from sstep_verify.campaign.shipped import shipped; from sstep_verify.campaign.kinds import KINDS; "
+        "print(*shipped(), *KINDS)"
+    ).stdout.split()
+    assert {"embedded", "stability", "family", "certified"} <= set(listed)
+    assert not {"scaling", "sensitivity", "sensitivity-ci", "sensitivity-edits", "false-alarms"} & set(
+        listed
+    )
+
+
+@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
+def test_a_document_of_a_study_is_refused_by_name():
+    done = without(f"from sstep_verify.reporting import load; load({str(REPORT)!r})")
+    assert done.returncode != 0
+    assert (
+        "sensitivity is what a study adds, which no installed package has; do this in a clone"
+        in done.stderr
+    )
