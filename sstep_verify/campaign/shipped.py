@@ -18,11 +18,13 @@ def in_clone() -> bool:
 
 def shipped() -> dict[str, Traversable]:
     """Files of the campaigns that come with the package, and with a clone, by their names, in order."""
-    holders = ["sstep_verify.campaign", *["studies"] * in_clone()]
-    folders = [resources.files(name) / "campaigns" for name in holders]
-    found = (item for folder in folders for item in folder.iterdir() if item.name.endswith(".toml"))
-    files = sorted(found, key=lambda file: file.name)
-    return {item.name.removesuffix(".toml"): item for item in files}
+    found = (
+        item
+        for holder in ("sstep_verify.campaign", *["studies"] * in_clone())
+        for item in (resources.files(holder) / "campaigns").iterdir()
+        if item.name.endswith(".toml")
+    )
+    return {item.name.removesuffix(".toml"): item for item in sorted(found, key=lambda file: file.name)}
 
 
 LEVELS = ("L0", "L1", "L2", "L3")

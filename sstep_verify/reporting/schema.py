@@ -74,8 +74,7 @@ def parse(document: Any, name: str = "document") -> Results:
         )
     studied = {field: _studied(field, document[field], name) for field in STUDIED if field in document}
     rest = {field: value for field, value in document.items() if field not in studied}
-    found = convert(msgspec.to_builtins(convert(rest, DOCUMENT, name)), Results, name)
-    return replace(found, **studied)
+    return replace(convert(msgspec.to_builtins(convert(rest, DOCUMENT, name)), Results, name), **studied)
 
 
 def _studied(field: str, part: Any, name: str) -> Any:

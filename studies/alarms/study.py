@@ -139,8 +139,9 @@ def _elsewhere(unit: AlarmUnit) -> AlarmOutcome:
     given = msgspec.json.encode(unit)
     code = f"import sys; from {__name__} import in_child; in_child(sys.stdin.buffer, sys.stdout.buffer)"
     environment = {name: value for name, value in os.environ.items() if name != CORE}
-    environment |= {CORE: core} if (core := GROUPS[unit.group].core) else {}
-    environment["PYTHONPATH"] = search_path()
+    environment |= {"PYTHONPATH": search_path()} | (
+        {CORE: core} if (core := GROUPS[unit.group].core) else {}
+    )
     made = subprocess.run([sys.executable, "-c", code], input=given, env=environment, stdout=-1, check=True)
     outcome: AlarmOutcome = convert(decode(made.stdout, unit.group), AlarmOutcome, unit.group)
     return outcome

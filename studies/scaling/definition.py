@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sstep_verify.campaign.ranges import WORDS, Range, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen_units
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take, take_several
-from sstep_verify.costs.model.machine import Machine, read
+from sstep_verify.costs.model.machine import read
 from sstep_verify.costs.model.production import Method
 from sstep_verify.costs.model.scaling import RANKS, STEPS
 from sstep_verify.costs.model.timed import KERNELS, Cell
@@ -162,19 +162,13 @@ def read_scaling(table: dict, where: str) -> ScalingFamily:
         raise InputError(f"{where}: b = {list(given['b'])}, but K-SVM makes steps of one coordinate")
     if tuple(sorted(ranks := given.get("ranks", RANKS))) != ranks:
         raise InputError(f"{where}: ranks = {list(ranks)}, but they must ascend")
-    published_machine(machine, where)
-    return ScalingFamily(data, task, kernel, machine=machine, **given)
-
-
-def published_machine(name: str, where: str) -> Machine:
-    """The machine of a family; InputError, with `where`, if it was not fitted to the published programs."""
     try:
-        machine = read(name)
+        published = read(machine).published
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
-    if not machine.published:
-        raise InputError(f"{where}: machine {name!r} was not fitted to the published programs")
-    return machine
+    if not published:
+        raise InputError(f"{where}: machine {machine!r} was not fitted to the published programs")
+    return ScalingFamily(data, task, kernel, machine=machine, **given)
 
 
 def _item(given: object, where: str) -> DataItem:

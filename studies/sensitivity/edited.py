@@ -75,11 +75,16 @@ def judged_edited(
         "OPENBLAS_NUM_THREADS": "1",
     }
     path.write_text(source.replace(edit.before, edit.after), "utf-8")
-    words = [sys.executable, "-m", __spec__.name, campaign, case, str(room)]
-    words += ["whole" if whole else "plain", str(shrink)]
+    asked = [campaign, case, str(room), "whole" if whole else "plain", str(shrink)]
     try:
         done = subprocess.run(
-            words, env=environment, cwd=folder, timeout=SECONDS, capture_output=True, text=True, check=False
+            [sys.executable, "-m", __spec__.name, *asked],
+            env=environment,
+            cwd=folder,
+            timeout=SECONDS,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise HangError(f"no end after {SECONDS} s") from error

@@ -167,8 +167,8 @@ def write(_: Results, part: SensitivityPart, folder: Path) -> None:
     if found.alarms and (crossed := found.alarms.coverage):
         (tables / "coverage.md").write_text(crossed.in_words, encoding="utf-8")
         columns = ("check", "freedom", "value", "largest ratio", *CROSSED)
-        table = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in crossed.rows)
-        write_table(tables / "coverage.csv", columns, table)
+        lines = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in crossed.rows)
+        write_table(tables / "coverage.csv", columns, lines)
 
 
 def _corpus_line(one: Judged, checks: Iterable[str]) -> tuple[object, ...]:
