@@ -54,7 +54,7 @@ def verdicts(folder: Path) -> list[tuple]:
     return [(one["check"], one["s"], one["status"], one["ratio"], one["sentences"]) for one in found]
 
 
-@pytest.mark.parametrize("mistake", ["", "last"])
+@pytest.mark.parametrize("mistake", ["", pytest.param("last", marks=pytest.mark.nightly)])
 def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, mistake):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", "runs", "--exec", line(mistake), *SMALL)

@@ -108,6 +108,7 @@ def plain_file(folder: Path, program: Path, seed: str = "{seed}") -> str:
     return str(path)
 
 
+@pytest.mark.nightly
 def test_the_statement_of_a_program_that_prints_is_read_as_it_was_written(solvers, tmp_path):
     path, stated = plain_file(tmp_path, solvers["plain"]), str(tmp_path / "st.json")
     words = ("--profile", "smoke", "--task", "krr", "--s", "7", "--out", str(tmp_path / "out"))
@@ -258,6 +259,7 @@ def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
     assert right["kernel-entries"].executed > 50
 
 
+@pytest.mark.nightly
 def test_kernel_rows_of_a_probed_program_are_judged(solvers, tmp_path):
     path = tmp_path / "probed.toml"
     command = json.dumps([str(launcher()), "-n", "{np}", str(solvers["probed norms"]), "{dir}"])

@@ -161,6 +161,7 @@ def test_memory_is_said_before_and_refused_by_its_figure(plan, tmp_path):
         run_campaign(Plan(read_definition(str(path))))
 
 
+@pytest.mark.nightly
 def test_the_ranks_of_a_job_certify_what_one_process_does(plan, tmp_path):
     pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpich]")
     done = subprocess.run(

@@ -84,6 +84,7 @@ def test_a_program_with_a_mistake_fails_and_without_passes(task, mistake, word):
     assert word in found["step-replay"].reason
 
 
+@pytest.mark.nightly
 def test_a_fail_prints_commands_that_work(here):
     code, out, err = check("--task", "svm-l1", "--s", "4", "--out", "report", program="labels inside")
     assert code == 1, out + err

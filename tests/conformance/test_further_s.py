@@ -132,6 +132,7 @@ def test_the_seed_is_printed_and_stands_in_report_commands_and_statement(module,
     assert json.loads((module / "asked/results.json").read_text("utf-8"))["cases"][0]["s"] == [3]
 
 
+@pytest.mark.nightly
 def test_a_run_that_is_resumed_keeps_its_seed(module, monkeypatch):
     monkeypatch.setattr(further, "new_seed", lambda: 31)
     keep = Partial.keep

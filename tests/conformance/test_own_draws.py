@@ -50,7 +50,8 @@ def test_it_is_told_by_runs_on_other_indices(printing, tmp_path, seed, own):
         assert seconds_of_a_start(ProgramSolver(read_program(path)), request) > 0
 
 
-@pytest.mark.parametrize("long", [0.0, pytest.param(1e9, marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("long", [0.0, 1e9])
 def test_how_often_and_how_long_a_program_is_started_is_said_first(printing, tmp_path, monkeypatch, long):
     monkeypatch.setattr(runs, "LONG", long)  # seconds from which on it is said where results are
     left = ProgramSolver._left

@@ -124,6 +124,7 @@ def test_a_killed_campaign_goes_on_and_ends_as_if_it_had_not_been(folder, campai
     assert sorted(path.name for path in folder.iterdir()) == ["report", "small.toml", "values.svm", "whole"]
 
 
+@pytest.mark.nightly
 def test_without_an_option_what_was_kept_is_refused_with_both_ways_out(folder):
     (folder / "small.toml").write_text(SCENARIOS, encoding="utf-8")
     kept = _killed(folder)

@@ -48,6 +48,7 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_state
     assert "right for s = 7 on 1 of 1 problem<" in right_statement.with_suffix(".svg").read_text("utf-8")
 
 
+@pytest.mark.nightly
 def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_path):
     path = stated_in(tmp_path, "wrong", 1)
     (tmp_path / "stated_solvers.py").unlink()

@@ -76,6 +76,7 @@ def drawn_runs(precision: str):
     return zip(chain(islice(edges, 0, None, EVERY[precision]), draws), cycle(solvers))
 
 
+@pytest.mark.nightly
 def test_no_correct_run_of_a_drawn_problem_fails(record_property):
     statuses, largest, problems, failed = Counter(), defaultdict(float), set(), []
     for precision in EDGE_SEEDS:

@@ -47,6 +47,7 @@ def test_no_correct_window_and_no_step_of_it_is_failed():
         assert largest[check][0] > 1e-2
 
 
+@pytest.mark.nightly
 def test_no_check_fails_a_run_of_them():
     counts = Counter()
     for seed in range(0, 5 * DRAWS, 10):

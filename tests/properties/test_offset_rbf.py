@@ -96,6 +96,7 @@ class TestEdgeFamily:
             assert judge(check, "difference", declared="norm-expansion").status is Status.PASS
 
 
+@pytest.mark.nightly
 @settings(max_examples=30)
 @given(acting_scenarios(kernels=["rbf"], max_samples=16), st.sampled_from([1e4, 1e6]))
 def test_drawn_scenarios_moved_far_away(scenario, offset):

@@ -71,7 +71,14 @@ def test_correct_steps_from_a_state_pass(loss, name, block, dtype, shapes):
             assert verdicts[16].status is Status.PASS
 
 
-@pytest.mark.parametrize("name", ["gradient", "residual", "weights", "weights of K-RR"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gradient",
+        "residual",
+        *(pytest.param(one, marks=pytest.mark.nightly) for one in ("weights", "weights of K-RR")),
+    ],
+)
 def test_correct_steps_from_a_state_never_exceed_the_bound(name):
     judged_windows = []
 

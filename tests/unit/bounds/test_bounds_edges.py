@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -11,11 +12,21 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.block.factorisation import factorisation_error, solve_lost
+from sstep_verify.bounds.box import may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.largest_number import largest_number
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import largest_normal, length, smallest
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -146,3 +157,25 @@ def test_an_entry_of_two_rows_without_a_common_feature_is_exactly_zero():
     assert (entries.solver[2] == 0.0).all()
     assert (entries.own[2] == 0.0).all()
     assert (entries.solver[:2, :2] > 0.0).all()
+
+
+@pytest.mark.parametrize("products", ["rows", "any"])
+def test_corrections_of_a_long_window_may_overflow_where_the_product_with_a_does_not(products):
+    data = 2.0**59 * np.array([[1.0, 0.5], [0.25, 2.0], [1.5, -1.0]])
+    problem = Problem("long", data, np.array([1.0, -1.0, 1.0]), LinearKernel(), Hinge(1.0))
+    declared = Declaration("long", precision="float32", products=products)
+    assert not may_overflow(problem, declared, 1, 1000)
+    assert may_overflow(problem, declared, 1000, 1000)
+    assert not may_overflow(problem, declared, 1000, 1)
+
+
+@pytest.mark.parametrize(
+    ("rbf", "clamped", "promised"),
+    [("norm-expansion", False, False), ("norm-expansion", True, True), ("difference", False, True)],
+)
+def test_a_distance_below_0_by_rounding_may_make_an_entry_infinite(rbf, clamped, promised):
+    problem = Problem("apart", np.full((2, 1), 1e-11), np.ones(2), RBFKernel(1e166), SquaredHinge(1.0))
+    declared = Declaration("mine", rbf=rbf, clamped=clamped)
+    assert np.isfinite(largest_number(problem, declared, 4, 1, 1.0)) == promised
+    of_blocks = replace(problem, loss=Ridge(1.0))
+    assert promised or np.isinf(largest_number(of_blocks, declared, 4, 1, 1.0))

@@ -99,6 +99,7 @@ def test_a_row_is_read_back_from_the_solver_and_the_case_made_for_it():
         )  # a start drawn as zeros; a claim not to be had
 
 
+@pytest.mark.nightly
 def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document):
     assert document.made == RUNS * len(PLACES) + 9
     assert [(one.unit.first, one.check, one.reason) for one in document.alarms] == []
@@ -109,6 +110,7 @@ def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document)
     assert len(defects) > len(CHECKS) // 2
 
 
+@pytest.mark.nightly
 def test_cells_are_counted_by_decided_runs_alone(document):
     table = {(row.check, row.freedom, row.value): row for row in document.coverage.rows}
     assert len(table) == len(CHECKS) * sum(len(VALUES[name]) for name in cells.FREEDOMS)
@@ -134,6 +136,7 @@ def test_vacuous_and_inconclusive_verdicts_decide_nothing():
     assert told == {Status.PASS: {True}, Status.VACUOUS: {False}}
 
 
+@pytest.mark.nightly
 def test_no_reason_is_given_for_a_cell_that_has_decided_runs(document):
     found = [
         (row.check, row.freedom, row.value, place)

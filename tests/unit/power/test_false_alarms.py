@@ -45,6 +45,7 @@ def document(outcomes):
     return study.summary(outcomes)
 
 
+@pytest.mark.nightly
 def test_no_correct_run_fails_and_what_was_judged_is_counted(document):
     assert document.made == sum(SMALL.values())
     assert document.failed == 0 == len(document.alarms)
@@ -93,6 +94,7 @@ def test_a_cache_holds_the_rows_of_a_window():
         assert [told.decided for told in made.comparisons] == [True]
 
 
+@pytest.mark.nightly
 def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
     (wrong,) = (one for one in WRONG if one.id == "CorrectionOff")
     planted = Variant("planted", wrong.make, ("svm-l2",), ("linear",))
@@ -107,6 +109,7 @@ def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
     assert (again.problem, again.comparisons[0].reason) == (alarm.problem, alarm.reason)
 
 
+@pytest.mark.nightly
 def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
     assert outcomes[0].alarms == ()
     for name in ("svm_step_constants", "ridge_step_constants"):
@@ -156,6 +159,7 @@ def test_tightness_leaves_out_runs_in_which_nothing_acted():
     assert (row.median, row.length, row.product, row.wanted, row.most) == (None, None, None, False, 0.5)
 
 
+@pytest.mark.nightly
 def test_records_are_read_back_as_they_were_written(outcomes, document):
     kept = json.dumps(asdict(outcomes[-1]), default=float)  # as an interrupted campaign keeps it
     assert convert(decode(kept.encode(), "kept"), AlarmOutcome, "kept") == outcomes[-1]
