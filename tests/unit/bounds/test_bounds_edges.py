@@ -12,9 +12,9 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.block.factorisation import factorisation_error, solve_lost
-from sstep_verify.bounds.box import may_overflow
+from sstep_verify.bounds.box import may_overflow, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.largest_number import largest_number
+from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import largest_normal, length, smallest
@@ -179,3 +179,29 @@ def test_a_distance_below_0_by_rounding_may_make_an_entry_infinite(rbf, clamped,
     assert np.isfinite(largest_number(problem, declared, 4, 1, 1.0)) == promised
     of_blocks = replace(problem, loss=Ridge(1.0))
     assert promised or np.isinf(largest_number(of_blocks, declared, 4, 1, 1.0))
+
+
+def test_the_corrections_of_a_window_count_in_what_rounding_gains():
+    """Their sizes are summed, not only their roundings: a window of 500 steps gains by 500 times as much."""
+    problem = Problem("four", np.eye(4), np.array([1.0, -1.0, 1.0, 1.0]), LinearKernel(), SquaredHinge(1.0))
+
+    def most(s: int) -> int:
+        """Iterations, as a power of two, for which a stays within its size."""
+        holds = (stays_within(problem, Declaration("any"), s, 2**power, 12.0, 0.0) for power in range(70))
+        return sum(holds)
+
+    assert most(1) - most(512) >= 7 + 5, "2^7 for the sizes, 2^5 for the roundings"
+
+
+@pytest.mark.parametrize("start", [[0.5, 0.25, 0.0], [-0.5, 0.25, -2.0]])
+def test_an_l2_run_that_begins_outside_the_box_may_grow_by_its_first_steps_on_negative_entries(start):
+    m, loss = 3, SquaredHinge(2.0)
+    problem = Problem("outside", np.eye(m), np.array([1.0, -1.0, 1.0]), LinearKernel(), loss)
+    found = largest_value(problem, Declaration("any"), 4, 1, 10, np.array(start))
+    # The equation of the docstring, with k = 1: what the objective is at the start, and what the first step on
+    # each negative entry may gain, of which the gradient's share of a grows with A.
+    omega, negative = loss.shift, [-one for one in start if one < 0]
+    rise = (m + omega) / 2 * sum(one**2 for one in start) + sum(negative)
+    rise += sum(one * (1 + omega * one) + (1 + omega) / 2 * one**2 for one in negative)
+    left = omega / 2 * found**2 - m**0.5 * found
+    assert left == pytest.approx(rise + 3 * m / (2 * omega) + sum(negative) * m**0.5 * found, rel=1e-6)
