@@ -118,6 +118,7 @@ def test_the_statement_of_a_program_that_prints_is_read_as_it_was_written(solver
     assert out.startswith("plain: passed by specification")
 
 
+@pytest.mark.nightly
 def test_other_draws_than_those_stated_fail(solvers, tmp_path):
     report = verify(plain_file(tmp_path, solvers["plain"], seed="12"), "smoke", tasks=["krr"], s=[7])
     assert {one["check"] for one in report.failures} == {"trajectory"}
@@ -141,6 +142,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.nightly
 def test_a_hang_names_the_last_collective_of_every_rank(tmp_path):
     source, program = tmp_path / "hangs.c", tmp_path / "hangs"
     source.write_text(HANGS)
@@ -178,6 +180,7 @@ def test_a_right_solver_keeps_its_verdict_when_sums_are_reordered(solvers, tmp_p
     assert [one["status"] for one in coherent] == ["PASS"]
 
 
+@pytest.mark.nightly
 def test_one_ulp_on_one_rank_is_seen(solvers, tmp_path):
     (digests,) = on_ranks(solvers, 3, "ulp").fingerprints.values()
     assert [digest == digests[0] for digest in digests] == [True, True, False]
@@ -247,6 +250,7 @@ def test_the_first_quantity_out_of_its_bound_names_the_phase(solvers, task):
     assert wrong.sentences[0] == "S-3.5"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("labels", [True, False])
 def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
     program, told, other = ("probed labels", "Q", "K") if labels else ("probed", "K", "Q")

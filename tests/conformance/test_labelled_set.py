@@ -21,6 +21,7 @@ QUICK = (
 )  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", QUICK)
 def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
     found = judged(Asked(ENTRIES[name]))
@@ -29,6 +30,7 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
     assert found.mistaken == found.class_right == found.place_right
 
 
+@pytest.mark.nightly
 def test_a_smaller_problem_is_told_on_which_a_mistake_is_found_alike():
     found = judged(Asked(ENTRIES["CorrectionOff"], shrink=5))
     (samples,) = map(int, re.findall(r"^m = (\d+), n = \d+, H = \d+, s = \d+$", found.smaller))

@@ -70,7 +70,7 @@ def test_without_a_fault_nothing_is_said(tmp_path):
             "rank 1 did not come to where MPI begins: it ended or is stopped",
             marks=pytest.mark.nightly,
         ),
-        ("stopped late", "rank 1 is stopped"),
+        pytest.param("stopped late", "rank 1 is stopped", marks=pytest.mark.nightly),
         ("left late", "rank 1 ended before MPI began"),
     ],
 )

@@ -100,6 +100,7 @@ def statuses(check, case, tested):
     return {verdict.status for verdict in judged(check, case, tested).values()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_edit_of_each_kind_fails_where_the_unedited_solver_passes(kind):
     name, loss, kernel, parts, options = KINDS[kind]
