@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 
 
@@ -97,8 +99,6 @@ def require(module: str, extra: str) -> ModuleType:
     MissingExtraError
         If the module cannot be imported.
     """
-    import importlib
-
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -106,6 +106,12 @@ def require(module: str, extra: str) -> ModuleType:
             f"{module!r} is not installed: it comes with the extra [{extra}]. "
             f"Install it with: python -m pip install 'sstep-verify[{extra}]'"
         ) from error
+
+
+def has_studies() -> bool:
+    """Whether the studies of a clone are at hand; many a user has another folder ``studies`` at hand."""
+    found = importlib.util.find_spec("studies")
+    return found is not None and (Path(found.origin or "").parent / "campaigns/false-alarms.toml").is_file()
 
 
 def closest(name: object, known: Iterable[str]) -> str:

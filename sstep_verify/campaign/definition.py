@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.kinds import KINDS
-from sstep_verify.campaign.shipped import in_clone, shipped
+from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, closest, has_studies
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 """Names of campaigns: the default folder of the report is named after them."""
@@ -95,7 +95,7 @@ def read_definition(name_or_path: str) -> Definition:
                 f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
                 f"{', '.join(known)}; any other must be the path of a .toml file"
                 + "; campaigns of studies are run in a clone, by python -m sstep_verify"
-                * (not in_clone())
+                * (not has_studies())
             )
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: is no regular file, which a campaign file must be")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from sstep_verify.campaign.kind import Kind
-from sstep_verify.campaign.shipped import in_clone
+from sstep_verify.errors import has_studies
 
 PACKAGES = (
     "sstep_verify.campaign.verdicts",
@@ -17,6 +17,6 @@ STUDIES = ("studies.scaling", "studies.sensitivity")
 
 KINDS: dict[str, Kind] = {
     kind.table: kind
-    for kind in (import_module(f"{package}.kind").KIND for package in PACKAGES + STUDIES * in_clone())
+    for kind in (import_module(f"{package}.kind").KIND for package in PACKAGES + STUDIES * has_studies())
 }
 """All kinds by the name of their table."""

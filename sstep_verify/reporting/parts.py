@@ -7,10 +7,10 @@ and tables show of a document; and ``write``, which writes figures and tables. I
 
 from __future__ import annotations
 
-from importlib import import_module, util
+from importlib import import_module
 from types import ModuleType
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, has_studies
 
 
 def part_of(name: str) -> ModuleType:
@@ -21,6 +21,6 @@ def part_of(name: str) -> ModuleType:
     InputError
         Where there are no studies.
     """
-    if util.find_spec("studies") is None:
+    if not has_studies():
         raise InputError(f"{name} is what a study adds, which no installed package has; do this in a clone")
     return import_module(f"studies.reporting.{name}.part")

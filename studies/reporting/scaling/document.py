@@ -137,5 +137,7 @@ class Scaling:
     @property
     def named(self) -> list[tuple[str, str]]:
         """Who names which case."""
-        curves = [("a predicted curve", curve.case) for curve in self.curves]
-        return curves + [("a claim", claim.case) for claim in self.claims]
+        return [
+            *(("a predicted curve", curve.case) for curve in self.curves),
+            *(("a claim", claim.case) for claim in self.claims),
+        ]

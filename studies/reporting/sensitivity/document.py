@@ -52,8 +52,10 @@ class Sensitivity:
         if self.alarms:
             # Reports made before runs were crossed with freedoms count VACUOUS ones too.
             runs = "decided runs of correct solvers" if self.alarms.coverage else "correct runs"
-            failed = f"{self.alarms.failed} false alarm" + "s" * (self.alarms.failed != 1)
-            yield f"{failed} in {self.alarms.judged:,} {runs}"
+            yield (
+                f"{self.alarms.failed} false alarm{'s' * (self.alarms.failed != 1)} in "
+                f"{self.alarms.judged:,} {runs}"
+            )
         if self.alarms and self.alarms.coverage:
             yield self.alarms.coverage.sentence
         if self.adversary and not (self.corpus or self.limits or self.alarms):

@@ -47,3 +47,20 @@ def test_a_document_of_a_study_is_refused_by_name():
         "sensitivity is what a study adds, which no installed package has; do this in a clone"
         in done.stderr
     )
+
+
+def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
+    (tmp_path / "studies").mkdir()
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from sstep_verify.campaign.shipped import shipped; "
+        "from sstep_verify.campaign.kinds import KINDS; import studies; print(*shipped(), *KINDS, studies.__path__)"
+    )
+    for text in (None, "x = 1"):  # A folder, which a package of the clone comes before, and a package.
+        if text:
+            (tmp_path / "studies" / "__init__.py").write_text(text)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100
+        )
+        assert done.returncode == 0, done.stderr
+        assert ("false-alarms" in done.stdout) == (str(tmp_path) not in done.stdout)
+    assert str(tmp_path) in done.stdout
