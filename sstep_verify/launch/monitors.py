@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import os
 import subprocess
@@ -61,7 +62,7 @@ class FirstExitMonitor:
         from mpi4py import MPI
 
         machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
-        processes = machine.gather(f"{comm.rank}:{os.getpid()}")
+        processes = machine.gather(f"{comm.rank}:{os.getpid()}:{_sign_of_life()}")
         machine.Free()
         kept = processes is not None
         self._monitor = Monitor("first_exit_monitor.py", processes, voice) if kept else None
@@ -70,6 +71,20 @@ class FirstExitMonitor:
         """The end that follows is intended."""
         if self._monitor:
             self._monitor.dismiss()
+
+
+@functools.cache
+def _sign_of_life() -> int:
+    """Open a pipe that closes as the first of what closes when this process ends; its reading end.
+
+    Its writing end gets the lowest number that is free: call this before MPI, and so the launcher's
+    connection, begins.
+    """
+    lowest, writing = os.pipe()
+    reading = os.dup(lowest)
+    os.dup2(writing, lowest, inheritable=False)
+    os.close(writing)
+    return reading
 
 
 @contextlib.contextmanager
@@ -91,6 +106,7 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     if not 0 < limit < math.inf or promised_size() == 1:
         yield
         return
+    _sign_of_life()
     place = [promised_rank(), promised_size(), promised_local_size(), rank_variable()]
     told = [str(max(limit, SETTLED)), *map(str, place), advice]
     monitor = Monitor("start_monitor.py", told, voice or sys.stderr)
