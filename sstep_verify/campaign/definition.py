@@ -94,8 +94,7 @@ def read_definition(name_or_path: str) -> Definition:
             raise InputError(
                 f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
                 f"{', '.join(known)}; any other must be the path of a .toml file"
-                + "; campaigns of studies are run in a clone, by python -m sstep_verify"
-                * (not has_studies())
+                f"{_elsewhere()}"
             )
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: is no regular file, which a campaign file must be")
@@ -135,7 +134,7 @@ def _definition(table: dict, source: str) -> Definition:
     held = [name for name, items in tables.items() if items]
     if not held:
         listed = ", ".join(f"[[{name}]]" for name in KINDS)
-        raise InputError(f"{source}: holds none of {listed}, so there is nothing to run")
+        raise InputError(f"{source}: holds none of {listed}, so there is nothing to run{_elsewhere()}")
     if len(held) > 1:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     refuse_rest(table, source, "top level")
@@ -175,6 +174,11 @@ def _definition(table: dict, source: str) -> Definition:
         source=source,
         kind=held[0],
     )
+
+
+def _elsewhere() -> str:
+    """Where campaigns of studies are run, if not here."""
+    return "" if has_studies() else "; campaigns of studies are run in a clone, by python -m sstep_verify"
 
 
 def _by_check(table, where: str) -> dict[str, tuple[str, ...]]:

@@ -7,12 +7,8 @@ from importlib import import_module
 from sstep_verify.campaign.kind import Kind
 from sstep_verify.errors import has_studies
 
-PACKAGES = (
-    "sstep_verify.campaign.verdicts",
-    "sstep_verify.campaign.stability",
-    "sstep_verify.campaign.certified",
-)
-STUDIES = ("studies.scaling", "studies.sensitivity")
+PACKAGES = ("sstep_verify.campaign.verdicts", "sstep_verify.campaign.certified")
+STUDIES = ("studies.stability", "studies.scaling", "studies.sensitivity")
 """Packages of the kinds, and those of a clone; module ``kind`` of each holds its `Kind`, ``KIND``."""
 
 KINDS: dict[str, Kind] = {

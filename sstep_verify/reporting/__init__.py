@@ -14,7 +14,6 @@ from sstep_verify.reporting.results import (
     Summary,
 )
 from sstep_verify.reporting.schema import load
-from sstep_verify.reporting.stability_document import Stability, StabilityRun
 from sstep_verify.reporting.tally import tally
 from sstep_verify.reporting.write import Written, check_destination, write_report
 
@@ -30,8 +29,6 @@ __all__ = [
     "Results",
     "Run",
     "Series",
-    "Stability",
-    "StabilityRun",
     "Summary",
     "Written",
     "check_destination",

@@ -15,7 +15,6 @@ from sstep_verify.records import convert, strict
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
-from sstep_verify.reporting.stability_document import Stability
 from sstep_verify.verdict import Verdict
 
 __all__ = [
@@ -138,7 +137,7 @@ class Summary:
         )
 
 
-STUDIED = ("scaling", "sensitivity")
+STUDIED = ("stability", "scaling", "sensitivity")
 """Fields that hold what studies add."""
 
 
@@ -160,11 +159,9 @@ class Results:
         `Verdict.as_dict()` of each; a Verdict may be given and is converted.
     schema : int
         Version of the schema, always 2.
-    stability : Stability, optional
-        What a stability campaign adds; left out of the file where there is none.
     certified : Certified, optional
-        What a campaign of certified optima adds; likewise.
-    scaling, sensitivity : object, optional
+        What a campaign of certified optima adds; left out of the file where there is none.
+    stability, scaling, sensitivity : object, optional
         What studies add (`sstep_verify.reporting.parts`); likewise.
 
     Raises
@@ -179,8 +176,8 @@ class Results:
     cases: tuple[Case, ...] = ()
     verdicts: tuple[Stored, ...] = ()
     schema: Literal[2] = SCHEMA
-    stability: Stability | None = None
     certified: Certified | None = None
+    stability: Any = None
     scaling: Any = None
     sensitivity: Any = None
 
@@ -207,7 +204,7 @@ class Results:
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        for name in ("stability", "certified", *STUDIED):
+        for name in ("certified", *STUDIED):
             if document[name] is None:
                 del document[name]
         return document
@@ -226,9 +223,6 @@ class Results:
         for place, verdict in enumerate(self.verdicts):
             convert(verdict, VERDICT, f"verdicts[{place}]")
         named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
-        if self.stability is not None:
-            named += [("a stability run", run.case) for run in self.stability.runs]
-            named += [("a worse run", run.case) for each in self.stability.answers for run in each.worse]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
         for part in self.studies.values():
             named += part.named

@@ -19,7 +19,6 @@ from sstep_verify.reporting.page.certified import write_certified
 from sstep_verify.reporting.page.html import write_html
 from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability.part import stability_part, write_stability
 from sstep_verify.reporting.tables import write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
@@ -134,9 +133,6 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     messages: list[str] = []
     write_json(results, folder / "results.json")
     write_tables(results, groups, folder / "tables")
-    stability = stability_part(results)
-    if stability is not None:
-        write_stability(results, stability, folder)
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for name, study in studies.items():
         part_of(name).write(results, study, folder)
@@ -148,7 +144,7 @@ def _write_all(results: Results, folder: Path) -> list[str]:
     _attempt(
         messages,
         "index.html",
-        lambda: write_html(results, groups, drawn, folder / "index.html", missing, stability, studies),
+        lambda: write_html(results, groups, drawn, folder / "index.html", missing, studies),
     )
     return messages
 

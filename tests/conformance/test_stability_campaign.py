@@ -18,7 +18,6 @@ pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [repor
 
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.loop.run import Plan, run_campaign
-from sstep_verify.campaign.stability import units as stability_units
 from sstep_verify.measures.error import relative_error
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
@@ -27,6 +26,7 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
+from studies.stability import units as stability_units
 
 CAMPAIGN = """
 [campaign]

@@ -22,8 +22,6 @@ from sstep_verify.reporting.page.verdicts import (
 )
 from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability.part import StabilityPart
-from sstep_verify.reporting.stability_answers import TENFOLD
 from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -66,7 +64,6 @@ def write_html(
     figures: Mapping[str, str],
     path: Path,
     warnings: Sequence[str] = (),
-    stability: StabilityPart | None = None,
     studies: Mapping[str, Any] | None = None,
 ) -> Path:
     """Render the page.
@@ -83,8 +80,6 @@ def write_html(
         File to write.
     warnings : sequence of str
         Shown at the top: what is missing from the report, and why.
-    stability : StabilityPart, optional
-        Sentences, figures and table of a stability campaign.
     studies : mapping of str to object, optional
         What the parts of studies have drawn.
 
@@ -141,10 +136,9 @@ def write_html(
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         warnings=warnings,
-        stability=stability,
-        tenfold=TENFOLD,
         tasks=TASK_WORDS,
         certified=certified_rows(results),
+        stability=studied.get("stability"),
         scaling=studied.get("scaling"),
         sensitivity=studied.get("sensitivity"),
     )

@@ -12,9 +12,9 @@ from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.panels import slug
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability.part import Figure
 from studies.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
 from studies.reporting.scaling.document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
+from studies.reporting.stability.part import Figure
 
 RECORD = Scaling
 

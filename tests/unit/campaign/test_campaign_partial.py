@@ -13,13 +13,13 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.loop.kept import CAMPAIGN, identity
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.stability.units import UnitOutcome
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.paths import hidden_path
 from sstep_verify.reporting import results as report
-from sstep_verify.reporting.stability_document import StabilityRun
 from sstep_verify.verdict import Status, Term, Verdict
+from studies.reporting.stability.document import StabilityRun
+from studies.stability.units import UnitOutcome
 
 DATA = {"first": "aa", "second": "bb"}
 COMMON = {"version of sstep-verify": {"version": "1"}}

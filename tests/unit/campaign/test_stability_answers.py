@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.stability.answers import answers
-from sstep_verify.reporting import Case, StabilityRun
-from sstep_verify.reporting.stability.frontier import draw_frontier, frontier_text
-from sstep_verify.reporting.stability_document import SecondLook
+from sstep_verify.reporting import Case
+from studies.reporting.stability.document import SecondLook, StabilityRun
+from studies.reporting.stability.frontier import draw_frontier, frontier_text
+from studies.stability.answers import answers
 
 U = 2.0**-53
 S = (1, 2, 4, 8, 16)

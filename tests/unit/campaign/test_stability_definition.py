@@ -3,8 +3,8 @@
 import pytest
 
 from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.stability.definition import scenario_units as units
 from sstep_verify.errors import InputError
+from studies.stability.definition import scenario_units as units
 
 GOOD = """
 [campaign]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sstep_verify.campaign.stability.verdicts import merged
 from sstep_verify.verdict import Status, Term, Verdict
+from studies.stability.verdicts import merged
 
 PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
+from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.trajectory import Trajectory
+from studies.stability.noise import noise_factor
 
 U = 2.0**-53
 

@@ -11,7 +11,7 @@ from studies import ROOT
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
-REPORT = ROOT / "reports" / "sensitivity" / "results.json"
+REPORTS = ROOT / "reports"
 BEFORE = "import sys; sys.modules['studies'] = None; "
 """As if there were none."""
 
@@ -24,7 +24,7 @@ def without(code: str) -> subprocess.CompletedProcess:
 
 def test_no_campaign_of_a_study_is_shipped_and_one_that_is_asked_for_is_said_to_be_in_a_clone():
     code = "from sstep_verify.cli.main import main; sys.argv = ['sstep-verify', 'run', {0!r}]; main()"
-    for name in ("scaling", "false-alarms"):
+    for name in ("scaling", "stability", "false-alarms"):
         done = without(code.format(name))
         assert (done.returncode, done.stdout) == (2, "")
         assert f"campaign '{name}' is unknown" in done.stderr
@@ -33,19 +33,27 @@ def test_no_campaign_of_a_study_is_shipped_and_one_that_is_asked_for_is_said_to_
         "from sstep_verify.campaign.shipped import shipped; from sstep_verify.campaign.kinds import KINDS; "
         "print(*shipped(), *KINDS)"
     ).stdout.split()
-    assert {"embedded", "stability", "family", "certified"} <= set(listed)
-    assert not {"scaling", "sensitivity", "sensitivity-ci", "sensitivity-edits", "false-alarms"} & set(
-        listed
-    )
+    assert {"embedded", "family", "certified"} <= set(listed)
+    studied = {"stability", "scenario", "scaling", "sensitivity", "sensitivity-ci", "false-alarms"}
+    assert not studied & set(listed)
 
 
-@pytest.mark.skipif(not REPORT.is_file(), reason="reports/ is absent: this is no clone of the repository")
-def test_a_document_of_a_study_is_refused_by_name():
-    done = without(f"from sstep_verify.reporting import load; load({str(REPORT)!r})")
+def test_a_campaign_file_of_a_study_is_said_to_be_run_in_a_clone():
+    file = str(ROOT / "studies" / "campaigns" / "stability.toml")
+    done = without(f"from sstep_verify.cli.main import main; sys.argv = ['x', 'run', {file!r}]; main()")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "holds none of [[family]], [[optimum]]" in done.stderr
+    assert "campaigns of studies are run in a clone" in done.stderr
+
+
+@pytest.mark.skipif(not REPORTS.is_dir(), reason="reports/ is absent: this is no clone of the repository")
+@pytest.mark.parametrize("study", ["sensitivity", "stability"])
+def test_a_document_of_a_study_is_refused_by_name(study):
+    document = str(REPORTS / study / "results.json")
+    done = without(f"from sstep_verify.reporting import load; load({document!r})")
     assert done.returncode != 0
     assert (
-        "sensitivity is what a study adds, which no installed package has; do this in a clone"
-        in done.stderr
+        f"{study} is what a study adds, which no installed package has; do this in a clone" in done.stderr
     )
 
 

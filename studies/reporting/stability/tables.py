@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sstep_verify.outputs import write_table
-from sstep_verify.reporting.stability.summary import cells
-from sstep_verify.reporting.stability_document import Stability
+from studies.reporting.stability.document import Stability
+from studies.reporting.stability.summary import cells
 
 RUN_COLUMNS = (
     "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",

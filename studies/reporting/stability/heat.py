@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sstep_verify.reporting.figures.svg import document, group, moved, text
-from sstep_verify.reporting.stability.summary import Cell, brief, condition_of
+from studies.reporting.stability.summary import Cell, brief, condition_of
 
 WIDTH, HEIGHT = 40, 25  # of one cell
 LEFT, TOP, BOTTOM, GAP = 44, 24, 40, 18  # around one map

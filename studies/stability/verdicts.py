@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sstep_verify.reporting.stability.summary import power
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
+from studies.reporting.stability.summary import power
 
 
 def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.kind import Assembled, Kind, Setting, Unit
 from sstep_verify.campaign.loop.messages import State
-from sstep_verify.campaign.stability.answers import answers
-from sstep_verify.campaign.stability.definition import (
+from sstep_verify.campaign.summary.summary import roll_up, summarise
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.problems import kernels, loss_from, losses
+from sstep_verify.reporting import results as report
+from sstep_verify.verdict import Verdict
+from studies.reporting.stability.document import Stability, StabilityRun
+from studies.stability.answers import answers
+from studies.stability.definition import (
     ScenarioFamily,
     ScenarioUnit,
     read_scenario,
     scenario_units,
 )
-from sstep_verify.campaign.stability.sentences import sentences
-from sstep_verify.campaign.stability.units import UnitOutcome, execute_unit
-from sstep_verify.campaign.stability.verdicts import merged
-from sstep_verify.campaign.summary.summary import roll_up, summarise
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.problems import kernels, loss_from, losses
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.stability_document import Stability, StabilityRun
-from sstep_verify.verdict import Verdict
+from studies.stability.sentences import sentences
+from studies.stability.units import UnitOutcome, execute_unit
+from studies.stability.verdicts import merged
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition

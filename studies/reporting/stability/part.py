@@ -7,11 +7,14 @@ from pathlib import Path
 
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
+from sstep_verify.reporting.page import html
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
-from sstep_verify.reporting.stability.frontier import draw_frontier, frontier_text
-from sstep_verify.reporting.stability.heat import HeatMap, HeatMaps, draw_heat, full_factor, heat_text
-from sstep_verify.reporting.stability.summary import (
+from studies.reporting.stability.answers import TENFOLD, Answer
+from studies.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
+from studies.reporting.stability.document import Stability
+from studies.reporting.stability.frontier import draw_frontier, frontier_text
+from studies.reporting.stability.heat import HeatMap, HeatMaps, draw_heat, full_factor, heat_text
+from studies.reporting.stability.summary import (
     TASK_WORDS,
     Row,
     cells,
@@ -21,9 +24,12 @@ from sstep_verify.reporting.stability.summary import (
     rows,
     short_name,
 )
-from sstep_verify.reporting.stability.tables import write_tables
-from sstep_verify.reporting.stability_answers import Answer
-from sstep_verify.reporting.stability_document import Stability
+from studies.reporting.stability.tables import write_tables
+
+RECORD = Stability
+
+OUTCOMES = html.OUTCOMES
+"""Its runs are judged as those of any solver."""
 
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
 
@@ -54,6 +60,8 @@ class StabilityPart:
         Loss factor against s and condition; error against s.
     rows : tuple of Row
         Summary table.
+    tenfold : float
+        Loss factor above which a run is called much worse.
     """
 
     sentences: tuple[str, ...]
@@ -62,13 +70,12 @@ class StabilityPart:
     heat: tuple[Figure, ...]
     curves: tuple[Figure, ...]
     rows: tuple[Row, ...]
+    tenfold: float = TENFOLD
 
 
-def stability_part(results: Results) -> StabilityPart | None:
-    """Draw everything; None if the document is not one of a stability campaign."""
-    stability = results.stability
-    if stability is None:
-        return None
+def drawn(results: Results) -> StabilityPart:
+    """Draw everything."""
+    stability: Stability = results.stability
     known = cells(stability)
     cases = [case for case in results.cases if any(key[0] == case.id for key in known)]
     full = full_factor(known)
@@ -120,14 +127,13 @@ def _overview(stability: Stability, cases: list[Case], full: float) -> list[Figu
     return [Figure(figure.slug, figure.title, heat_text(figure, pooled), draw_heat(figure, pooled))]
 
 
-def write_stability(results: Results, part: StabilityPart, folder: Path) -> None:
+def write(results: Results, part: StabilityPart, folder: Path) -> None:
     """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
     for name in ("figures", "tables"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for figure in (*part.frontier, *part.heat, *part.curves):
         (folder / "figures" / f"{figure.slug}.svg").write_text(svg.standalone(figure.svg), encoding="utf-8")
-    if results.stability is not None:
-        write_tables(results.stability, folder / "tables")
+    write_tables(results.stability, folder / "tables")
 
 
 def _heat_maps(cases: list[Case], full: float) -> list[HeatMaps]:

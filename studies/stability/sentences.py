@@ -14,17 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.campaign.stability.answers import (
-    above_rounding,
-    by_task,
-    compared_runs,
-    growth,
-    worse_runs,
-)
-from sstep_verify.campaign.stability.exponents import Exponent
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures.panels import TASK_WORDS
-from sstep_verify.reporting.stability.summary import (
+from studies.reporting.stability.answers import TENFOLD, Growth, WorseRun
+from studies.reporting.stability.document import StabilityRun
+from studies.reporting.stability.summary import (
     ROUNDOFF,
     form_of,
     middle,
@@ -32,8 +26,14 @@ from sstep_verify.reporting.stability.summary import (
     precision_of,
     short_name,
 )
-from sstep_verify.reporting.stability_answers import TENFOLD, Growth, WorseRun
-from sstep_verify.reporting.stability_document import StabilityRun
+from studies.stability.answers import (
+    above_rounding,
+    by_task,
+    compared_runs,
+    growth,
+    worse_runs,
+)
+from studies.stability.exponents import Exponent
 
 Losses = list[float | None]
 

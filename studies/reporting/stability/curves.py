@@ -19,8 +19,8 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
-from sstep_verify.reporting.stability.heat import Cells
-from sstep_verify.reporting.stability.summary import ROUNDOFF, condition_of, form_of, short_name
+from studies.reporting.stability.heat import Cells
+from studies.reporting.stability.summary import ROUNDOFF, condition_of, form_of, short_name
 
 WIDTH, HEIGHT = 300, 170  # of the plot inside one panel
 LEFT, TOP, BOTTOM, GAP = 58, 24, 40, 20

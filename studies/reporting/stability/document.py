@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import set_fields
 from sstep_verify.reporting.plain import finite, plain
-from sstep_verify.reporting.stability_answers import Answer, rounded
+from studies.reporting.stability.answers import Answer, rounded
 
 Values = tuple[float | None, ...]
 
@@ -127,11 +128,21 @@ class Stability:
         For each precision and task: growth with s, where s-step is much worse, which s is safe.
     """
 
-    sentences: tuple[str, ...]
-    runs: tuple[StabilityRun, ...]
+    sentences: tuple[str, ...] = ()
+    runs: tuple[StabilityRun, ...] = ()
     answers: tuple[Answer, ...] = ()
+    broken: ClassVar[tuple[str, ...]] = ()
+    """A loss is no fault: what is wrong, verdicts say."""
 
     def __post_init__(self):
         set_fields(
             self, sentences=tuple(self.sentences), runs=tuple(self.runs), answers=tuple(self.answers)
         )
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Who names which case."""
+        return [
+            *(("a stability run", run.case) for run in self.runs),
+            *(("a worse run", run.case) for answer in self.answers for run in answer.worse),
+        ]

@@ -9,7 +9,7 @@ from statistics import median
 
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures.panels import TASK_WORDS
-from sstep_verify.reporting.stability_document import Stability, StabilityRun
+from studies.reporting.stability.document import Stability, StabilityRun
 
 ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
 """Unit roundoff (u) by precision."""

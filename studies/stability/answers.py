@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.campaign.stability.exponents import finite_losses, fitted_exponent, mean_exponent
 from sstep_verify.measures.stability import loss_factor
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.stability.summary import ROUNDOFF, middle, precision_of
-from sstep_verify.reporting.stability_answers import DIGITS, TENFOLD, Answer, Growth, SafeBand, WorseRun
-from sstep_verify.reporting.stability_document import StabilityRun
+from studies.reporting.stability.answers import DIGITS, TENFOLD, Answer, Growth, SafeBand, WorseRun
+from studies.reporting.stability.document import StabilityRun
+from studies.reporting.stability.summary import ROUNDOFF, middle, precision_of
+from studies.stability.exponents import finite_losses, fitted_exponent, mean_exponent
 
 BAND = 2
 """Width of a band of u * condition, in decades."""

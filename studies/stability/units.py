@@ -11,7 +11,6 @@ import numpy as np
 from sstep_verify.campaign.artefact_keep import keep_artefacts
 from sstep_verify.campaign.loop.messages import tell
 from sstep_verify.campaign.selection import command_for
-from sstep_verify.campaign.stability.definition import ScenarioUnit
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -20,20 +19,22 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
-from sstep_verify.measures.stability import errors_at, loss_factor, noise_factor
+from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
-from sstep_verify.reporting.stability.summary import middle
-from sstep_verify.reporting.stability_answers import TENFOLD
-from sstep_verify.reporting.stability_document import SecondLook, StabilityRun
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
+from studies.reporting.stability.answers import TENFOLD
+from studies.reporting.stability.document import SecondLook, StabilityRun
+from studies.reporting.stability.summary import middle
+from studies.stability.definition import ScenarioUnit
+from studies.stability.noise import noise_factor
 
 REPLAY_POINTS = 8
 """Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.reporting.stability_document import StabilityRun
+from studies.reporting.stability.document import StabilityRun
 
 CONFIDENCE = 0.95
 """Of the intervals that are quoted."""

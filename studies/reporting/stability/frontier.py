@@ -18,8 +18,8 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
-from sstep_verify.reporting.stability.summary import brief
-from sstep_verify.reporting.stability_answers import TENFOLD, Answer, SafeBand
+from studies.reporting.stability.answers import TENFOLD, Answer, SafeBand
+from studies.reporting.stability.summary import brief
 
 WIDTH, HEIGHT = 300, 190  # of the plot inside one panel
 LEFT, TOP, BOTTOM, GAP = 44, 40, 42, 20
