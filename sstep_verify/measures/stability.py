@@ -6,7 +6,8 @@ Series for figures, never verdicts.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,3 +62,64 @@ def loss_factor(error: float, classical: float, roundoff: float) -> float:
     if not math.isfinite(classical):
         return math.nan
     return max(error, roundoff) / max(classical, roundoff) if math.isfinite(error) else math.inf
+
+
+class StabilityLoss(NamedTuple):
+    """An s-step run beside the classical one.
+
+    Parameters
+    ----------
+    iteration : int
+        The last iteration at which both were recorded.
+    error, classical : float
+        Their relative errors there.
+    loss : float
+        `loss_factor` of these.
+    largest, largest_loss : float
+        Largest s-step error over all iterations at which both were recorded; its factor over the largest
+        classical one at the same iterations.
+    """
+
+    iteration: int
+    error: float
+    classical: float
+    loss: float
+    largest: float
+    largest_loss: float
+
+
+def against_classical(
+    errors: Mapping[int, float], classical: Mapping[int, float], roundoff: float
+) -> StabilityLoss | None:
+    """What an s-step run loses on the classical one.
+
+    Parameters
+    ----------
+    errors, classical : mapping of int to float
+        Relative errors of the two runs by iteration, >= 0; infinite or undefined where one broke down.
+    roundoff : float
+        Unit roundoff (u) of the precision of both runs.
+
+    Returns
+    -------
+    StabilityLoss or None
+        None if the runs were nowhere recorded at the same iteration.
+    """
+    common = [iteration for iteration in errors if iteration in classical]
+    if not common:
+        return None
+    last = max(common)
+    largest, same = (max(own[iteration] for iteration in common) for own in (errors, classical))
+    return StabilityLoss(
+        last,
+        errors[last],
+        classical[last],
+        loss_factor(errors[last], classical[last], roundoff),
+        largest,
+        loss_factor(largest, same, roundoff),
+    )
+
+
+def significant_bits(error: float, roundoff: float) -> float:
+    """Bits of a that a relative error leaves right, ``-log2(error)``: at least 0, at most those of u."""
+    return max(0.0, -math.log2(max(error, roundoff)))

@@ -9,6 +9,9 @@ import msgspec
 
 from sstep_verify.errors import InputError
 
+DIGITS = 3
+"""Significant digits of measured errors and of their factors: more would say nothing."""
+
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -55,6 +58,12 @@ def finite(value, where: str = "value") -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{where}: {value!r} is not a number")
     return float(value)
+
+
+def rounded(value: object, where: str) -> float | None:
+    """A finite number in `DIGITS` significant digits; None for any other."""
+    number = finite(value, where)
+    return None if number is None else float(f"{number:.{DIGITS}g}")
 
 
 def xml_text(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from sstep_verify.errors import InputError
 from sstep_verify.records import convert, strict
+from sstep_verify.reporting.against_classical import AgainstClassical
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified
 from sstep_verify.reporting.plain import finite, plain
@@ -161,6 +162,8 @@ class Results:
         Version of the schema, always 2.
     certified : Certified, optional
         What a campaign of certified optima adds; left out of the file where there is none.
+    against_classical : tuple of AgainstClassical
+        What ``check --stability`` adds; likewise.
     stability, scaling, sensitivity : object, optional
         What studies add (`sstep_verify.reporting.parts`); likewise.
 
@@ -177,6 +180,7 @@ class Results:
     verdicts: tuple[Stored, ...] = ()
     schema: Literal[2] = SCHEMA
     certified: Certified | None = None
+    against_classical: tuple[AgainstClassical, ...] = ()
     stability: Any = None
     scaling: Any = None
     sensitivity: Any = None
@@ -187,6 +191,7 @@ class Results:
             self,
             provenance=plain(self.provenance, "provenance"),
             cases=tuple(self.cases),
+            against_classical=tuple(self.against_classical),
             verdicts=verdicts,
         )
         self._refuse_inconsistent()
@@ -204,8 +209,8 @@ class Results:
     def as_dict(self) -> dict:
         """Plain values for strict JSON."""
         document = plain(self)
-        for name in ("certified", *STUDIED):
-            if document[name] is None:
+        for name in ("certified", "against_classical", *STUDIED):
+            if not document[name]:
                 del document[name]
         return document
 
@@ -224,6 +229,7 @@ class Results:
             convert(verdict, VERDICT, f"verdicts[{place}]")
         named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
         named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
+        named += [("a run beside the classical one", row.case) for row in self.against_classical]
         for part in self.studies.values():
             named += part.named
         for who, case_id in named:

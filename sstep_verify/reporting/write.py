@@ -15,6 +15,7 @@ from sstep_verify.reporting import schema
 from sstep_verify.reporting.figures import panels
 from sstep_verify.reporting.figures.convergence import write_figures
 from sstep_verify.reporting.junit import write_junit
+from sstep_verify.reporting.page.against_classical import stability_figures, write_stability
 from sstep_verify.reporting.page.certified import write_certified
 from sstep_verify.reporting.page.html import write_html
 from sstep_verify.reporting.parts import part_of
@@ -138,6 +139,8 @@ def _write_all(results: Results, folder: Path) -> list[str]:
         part_of(name).write(results, study, folder)
     if results.certified is not None:
         write_certified(results, results.certified, folder)
+    if results.against_classical:
+        write_stability(results, stability_figures(results), folder)
     _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
     drawn = write_figures(groups, folder / "figures")
     missing = tuple(messages)

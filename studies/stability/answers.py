@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from sstep_verify.measures.stability import loss_factor
 from sstep_verify.reporting.case import Case
-from studies.reporting.stability.answers import DIGITS, TENFOLD, Answer, Growth, SafeBand, WorseRun
+from sstep_verify.reporting.plain import DIGITS
+from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import ROUNDOFF, middle, precision_of
 from studies.stability.exponents import finite_losses, fitted_exponent, mean_exponent

@@ -19,7 +19,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.made import make_run
 from sstep_verify.measures.error import relative_error
-from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.measures.stability import against_classical, errors_at
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.exact import ExactTrajectory
@@ -210,25 +210,20 @@ class _FormRuns:
     ) -> StabilityRun:
         """Errors and loss factors of all runs made."""
         unit = self._unit
-        roundoff, last = unit_roundoff(unit.family.precision), unit.family.iterations
-        classical = self._errors[1]
-        errors, largest, losses, largest_losses = [], [], [], []
-        for found in self._errors.values():
-            errors.append(found[last])
-            largest.append(max(found.values()))
-            losses.append(loss_factor(found[last], classical[last], roundoff))
-            same = max(classical[point] for point in found)
-            largest_losses.append(loss_factor(largest[-1], same, roundoff))
+        roundoff = unit_roundoff(unit.family.precision)
+        runs = [against_classical(errors, self._errors[1], roundoff) for errors in self._errors.values()]
+        compared = [run for run in runs if run is not None]  # All are: every run is recorded at its end.
+        losses = tuple(run.loss for run in compared)
         return StabilityRun(
             case=case_id,
             condition=unit.condition,
             attained=attained,
             seed=unit.seed,
             s=tuple(self._errors),
-            error=tuple(errors),
-            largest=tuple(largest),
-            loss=tuple(losses),
-            largest_loss=tuple(largest_losses),
+            error=tuple(run.error for run in compared),
+            largest=tuple(run.largest for run in compared),
+            loss=losses,
+            largest_loss=tuple(run.largest_loss for run in compared),
             ratio=tuple(ratios.get(s) for s in self._errors),
             noise=noise,
             again=self._second_looks(dict(zip(self._errors, losses, strict=True))),

@@ -10,6 +10,7 @@ from pathlib import Path
 from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
+from sstep_verify.campaign.stability import exact_iterations
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
@@ -163,7 +164,7 @@ def _execute_case(
         reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
     sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
     whole = with_draws(case, sound.values())
-    drifts = drift_series(whole, sound, oracle, family.drift // spec.block) if whole else []
+    drifts = drift_series(whole, sound, oracle, exact_iterations(family, case)) if whole else []
     lines = [report.Line("target", family.tolerance)]
     if made.attainable:
         lines.append(report.Line("attainable gap of float64", made.attainable))

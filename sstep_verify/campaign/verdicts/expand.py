@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import scipy.sparse as sp
 
 from sstep_verify.campaign.selection import chosen, command_for
+from sstep_verify.campaign.stability import common_points
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
@@ -160,14 +161,23 @@ def make_case(
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
     loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
-    values = with_constant_feature(_stored(data.data, family.storage), family.bias)
-    problem = Problem(spec.data, values, data.targets, spec.kernel, loss)
+    stored = with_constant_feature(_stored(data.data, family.storage), family.bias)
+    problem = Problem(spec.data, stored, data.targets, spec.kernel, loss)
     stream, iterations, unit = _run(spec, problem.samples)
+    values = tuple(sorted({*family.s, *family.further}))
+    # Training keeps a at the ends of its intervals only, the command its last one. Of a program judged
+    # by its ends alone, each point would be a run of its own.
+    points = {
+        s: (iterations,)
+        if family.solver == "solve" or (family.is_program and not set(PRIMARY) & set(family.checks))
+        else _points(iterations, s * max(family.interval, 1), unit)
+        for s in values
+    }
     return Case(
         id=spec.id,
         problem=problem,
         stream=stream,
-        s_values=(values := tuple(sorted({*family.s, *family.further}))),
+        s_values=values,
         further=family.further,
         iterations=iterations,
         declaration=declarations[""],
@@ -179,14 +189,7 @@ def make_case(
             for name, item in declarations.items()
             if name and offered(name, problem.samples, family.memory_bytes)
         },
-        # Training keeps a at the ends of its intervals only, the command its last one. Of a program judged
-        # by its ends alone, each point would be a run of its own.
-        points={
-            s: (iterations,)
-            if family.solver == "solve" or (family.is_program and not set(PRIMARY) & set(family.checks))
-            else _points(iterations, s * max(family.interval, 1), unit)
-            for s in values
-        },
+        points=common_points(points) if family.stability else points,
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,
         windows=family.windows,

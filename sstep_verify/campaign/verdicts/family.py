@@ -114,6 +114,8 @@ class Family:
         Seconds that a smaller problem which fails alike is looked for, of a case that failed; 0 for none.
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
+    stability : bool
+        Whether runs are compared with those of s = 1 against the exact trajectory (`campaign.stability`).
     further : tuple of int
         Further iterations per window, drawn from the seed of the run (`campaign.further`).
     source : Source or None
@@ -161,6 +163,7 @@ class Family:
     level: int | None = None
     shrink: float = 0.0
     given: ProgramFile | Solver | None = None
+    stability: bool = False
     further: tuple[int, ...] = ()
     source: Source | None = None
 

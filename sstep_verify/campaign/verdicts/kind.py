@@ -10,6 +10,7 @@ from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.loop.messages import Finished, State
+from sstep_verify.campaign.stability import beside_classical
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
@@ -128,6 +129,7 @@ class Verdicts(Kind):
                 "planned": [key for unit in units for key in unit.keys],
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
+            documents={"against_classical": beside_classical(cases, _compared(units))},
             seeds=({} if definition.seed is None else {"further s": definition.seed})
             | {
                 f"streams, seed {seed}": seed
@@ -150,6 +152,16 @@ def _code(units: list[Unit]) -> dict[str, str]:
         elif is_foreign(family.solver) and family.given is None:
             found[f"code of {family.solver}"] = digest_of_code(family.solver)
     return found
+
+
+def _compared(units: Sequence[Unit]) -> dict[str, str]:
+    """Precisions by the ids of the cases whose runs are compared with those of s = 1."""
+    compared = [unit for unit in units if unit.work.specs[0].family.stability]
+    return {
+        key: unit.work.specs[0].family.solvers()[""].declaration.precision
+        for unit in compared
+        for key in unit.keys
+    }
 
 
 def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:

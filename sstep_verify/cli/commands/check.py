@@ -75,6 +75,10 @@ from sstep_verify.launch.interposer import NEMESES
     help="Look so long, per failing problem, for a smaller one that fails alike.",
 )  # fmt: skip
 @click.option(
+    "--stability", is_flag=True,
+    help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
+)  # fmt: skip
+@click.option(
     "--profile",
     type=click.Choice(list(PROFILES)),
     default="ci",
@@ -173,5 +177,6 @@ def _definition(solver, command_line, given):
         return definition_of_solver(solver, command_line, given)
     ranks = given["ranks"] if given["ranks"] != (1,) else ()
     runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
-            "--seed": given["seed"], "--level": given["level"], "--shrink": given["shrink"]}  # fmt: skip
+            "--seed": given["seed"], "--level": given["level"], "--shrink": given["shrink"],
+            "--stability": given["stability"]}  # fmt: skip
     return definition_of_vector(given, {**runs, **options_of_a_program(given)}, command_again())

@@ -32,7 +32,7 @@ def definition_of_solver(solver, command_line, given):
     command_line : str or None
         A program's command instead.
     given : dict
-        Values of the other options of ``check``; nemesis, level and shrink may be absent.
+        Values of the other options of ``check``; nemesis, level, shrink and stability may be absent.
 
     Raises
     ------
@@ -40,6 +40,7 @@ def definition_of_solver(solver, command_line, given):
         If there is no solver or two of them, or the options do not go together.
     """
     from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.campaign.stability import with_stability
     from sstep_verify.errors import InputError
 
     if (solver is None) == (command_line is None):
@@ -51,12 +52,15 @@ def definition_of_solver(solver, command_line, given):
         solver = _program(command_line, given)
     elif unused := [name for name, value in options_of_a_program(given).items() if value]:
         raise InputError(f"{unused[0]} is for --exec; {_said_by(solver, unused[0])}")
-    level = given.get("level")
+    level, s_values, stability = given.get("level"), given["s_values"] or (), given.get("stability")
+    if s_values and stability:
+        s_values = tuple(sorted({1, *s_values}))
     chosen = Selection(
-        given["ranks"], given["s_values"] or (), given["data"] or "", given["tasks"], given["kernels"],
+        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
         level=int(level[1]) if level else None, shrink=given.get("shrink") or 0.0,
     )  # fmt: skip
-    return profile_of(given["profile"], solver, chosen, command_again())
+    definition = profile_of(given["profile"], solver, chosen, command_again())
+    return with_stability(definition) if stability else definition
 
 
 def _said_by(solver: str, option: str) -> str:

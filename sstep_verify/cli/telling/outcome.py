@@ -22,6 +22,7 @@ def finish(results, written, named: str | Path) -> None:
         The report's folder as its user named it, for commands that work where the user stands.
     """
     from sstep_verify.reporting.case import PREDICTED
+    from sstep_verify.reporting.page.against_classical import stability_sentence
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
@@ -41,6 +42,8 @@ def finish(results, written, named: str | Path) -> None:
         click.echo(message, err=True)
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
+    if told := stability_sentence(results):
+        click.echo(told)
     if summary.power:
         click.echo(summary.power)
     click.echo(str(written.folder))

@@ -22,6 +22,8 @@ from sstep_verify.reporting.figures.svg import (
 
 WIDTH, HEIGHT = 420, 240  # of the plot
 LEFT, TOP, LINE = 66, 26, 16
+APART = 8
+"""Least distance of two labels of s, for each digit."""
 
 
 class AgainstS(NamedTuple):
@@ -56,10 +58,14 @@ def draw_against_s(title: str, unit: str, series: Sequence[AgainstS], largest: i
     steps = sorted({s for curve in series for s in curve.s})
     axis = log_axis([value for curve in series for value in (*curve.values, *curve.predicted)])
     across = {s: _across(s, steps[-1]) for s in [*steps, *([largest] if largest else [])]}
+    told: list[int] = []
+    for s in steps:
+        if not told or across[s] - across[told[-1]] >= APART * len(str(s)):
+            told.append(s)
     parts = [
         text(2, 14, title, font_weight="bold"),
         rules(axis.ticks(), LEFT, LEFT + WIDTH, lambda value: _height(value, axis)),
-        group([text(across[s], TOP + HEIGHT + LINE, str(s)) for s in steps], text_anchor="middle"),
+        group([text(across[s], TOP + HEIGHT + LINE, str(s)) for s in told], text_anchor="middle"),
         text(LEFT + WIDTH / 2, TOP + HEIGHT + 2 * LINE, "s", text_anchor="middle", font_style="italic"),
         text(
             0, 0, unit, text_anchor="middle", transform=f"translate(12 {TOP + HEIGHT / 2:.0f}) rotate(-90)"

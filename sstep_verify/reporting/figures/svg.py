@@ -7,7 +7,9 @@ with the printed colour as the fallback.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
 from sstep_verify.reporting.plain import xml_text
 
@@ -89,6 +91,23 @@ def standalone(figure: str) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + figure.replace(
         "<svg ", '<svg style="background:#fff;color:#111" ', 1
     )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One drawn figure of a page: stem of its file, title, text alternative, and SVG."""
+
+    slug: str
+    title: str
+    text: str
+    svg: str
+
+
+def write_files(figures: Iterable[Figure], folder: Path) -> None:
+    """Write each figure as a file of its own; the folder is made if absent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        (folder / f"{figure.slug}.svg").write_text(standalone(figure.svg), encoding="utf-8")
 
 
 def _written(attributes: dict[str, str]) -> str:

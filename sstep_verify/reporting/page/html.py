@@ -10,6 +10,7 @@ from sstep_verify.errors import require
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
+from sstep_verify.reporting.page.against_classical import stability_figures, stability_sentence
 from sstep_verify.reporting.page.certified import certified_rows
 from sstep_verify.reporting.page.verdicts import (
     CHECKS,
@@ -138,6 +139,8 @@ def write_html(
         warnings=warnings,
         tasks=TASK_WORDS,
         certified=certified_rows(results),
+        stability_sentence=stability_sentence(results),
+        stability_figures=stability_figures(results),
         stability=studied.get("stability"),
         scaling=studied.get("scaling"),
         sensitivity=studied.get("sensitivity"),

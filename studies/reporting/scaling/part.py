@@ -11,10 +11,10 @@ from sstep_verify.outputs import write_table
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.panels import slug
+from sstep_verify.reporting.figures.svg import Figure
 from sstep_verify.reporting.results import Results
 from studies.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
 from studies.reporting.scaling.document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
-from studies.reporting.stability.part import Figure
 
 RECORD = Scaling
 
@@ -125,11 +125,8 @@ def _figures(scaling: Scaling, cases: dict[str, Case]) -> Iterable[ScalingFigure
 
 def write(results: Results, part: ScalingPart, folder: Path) -> None:
     """Write figures to ``figures/``, ``scaling.csv`` and ``claims.csv`` to ``tables/`` of a report."""
-    for name in ("figures", "tables"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    for figure in part.figures:
-        path = folder / "figures" / f"{figure.slug}.svg"
-        path.write_text(svg.standalone(figure.svg), encoding="utf-8")
+    (folder / "tables").mkdir(parents=True, exist_ok=True)
+    svg.write_files(part.figures, folder / "figures")
     scaling: Scaling = results.scaling
     cases = {case.id: case for case in results.cases}
     points = (

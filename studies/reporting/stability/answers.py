@@ -6,19 +6,10 @@ from dataclasses import dataclass
 
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import set_fields
-from sstep_verify.reporting.plain import finite, plain
-
-DIGITS = 3
-"""Significant digits of errors and factors: more would say nothing."""
+from sstep_verify.reporting.plain import plain, rounded
 
 TENFOLD = 10.0
 """Loss factor above which an s-step run is called more than ten times worse."""
-
-
-def rounded(value: object, where: str) -> float | None:
-    """A finite number in `DIGITS` significant digits; None for any other."""
-    number = finite(value, where)
-    return None if number is None else float(f"{number:.{DIGITS}g}")
 
 
 @dataclass(frozen=True)

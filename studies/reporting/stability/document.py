@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.case import set_fields
-from sstep_verify.reporting.plain import finite, plain
-from studies.reporting.stability.answers import Answer, rounded
+from sstep_verify.reporting.plain import finite, plain, rounded
+from studies.reporting.stability.answers import Answer
 
 Values = tuple[float | None, ...]
 
@@ -76,7 +76,7 @@ class StabilityRun:
 
     Notes
     -----
-    Real numbers are rounded as in `stability_answers`: more digits would say nothing about an error.
+    Real numbers are rounded as by `plain.rounded`: more digits would say nothing about an error.
     """
 
     case: str

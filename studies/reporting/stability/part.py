@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
+from sstep_verify.reporting.figures.svg import Figure
 from sstep_verify.reporting.page import html
 from sstep_verify.reporting.results import Results
 from studies.reporting.stability.answers import TENFOLD, Answer
@@ -32,16 +33,6 @@ OUTCOMES = html.OUTCOMES
 """Its runs are judged as those of any solver."""
 
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One drawn figure of the page."""
-
-    slug: str
-    title: str
-    text: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -129,10 +120,8 @@ def _overview(stability: Stability, cases: list[Case], full: float) -> list[Figu
 
 def write(results: Results, part: StabilityPart, folder: Path) -> None:
     """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
-    for name in ("figures", "tables"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    for figure in (*part.frontier, *part.heat, *part.curves):
-        (folder / "figures" / f"{figure.slug}.svg").write_text(svg.standalone(figure.svg), encoding="utf-8")
+    (folder / "tables").mkdir(parents=True, exist_ok=True)
+    svg.write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
     write_tables(results.stability, folder / "tables")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.measures.stability import against_classical, errors_at, loss_factor, significant_bits
 from sstep_verify.trajectory import Trajectory
 from studies.stability.noise import noise_factor
 
@@ -62,3 +62,17 @@ def test_noise_is_the_spread_of_errors_no_smaller_than_one_roundoff(errors, fact
 
 def test_a_classical_run_that_broke_down_leaves_no_factor():
     assert math.isnan(loss_factor(1.0, math.inf, U))
+
+
+def test_runs_are_compared_where_both_were_recorded_and_at_the_last_such_iteration():
+    classical = {1: 4 * U, 7: 8 * U, 14: 2 * U, 15: 1e-3}
+    found = against_classical({7: 4 * U, 14: 8 * U, 21: 1.0}, classical, U)
+    assert (found.iteration, found.error, found.classical, found.loss) == (14, 8 * U, 2 * U, 4.0)
+    assert (found.largest, found.largest_loss) == (8 * U, 1.0)
+    assert against_classical({3: U}, classical, U) is None
+    assert against_classical({7: math.inf}, classical, U).loss == math.inf
+
+
+@pytest.mark.parametrize(("error", "bits"), [(0.0, 53), (U, 53), (2.0**-10, 10), (2.0, 0), (math.inf, 0)])
+def test_significant_bits_end_at_those_of_the_roundoff(error, bits):
+    assert significant_bits(error, U) == bits

@@ -20,7 +20,7 @@ from sstep_verify.reporting import (
     schema,
     write_report,
 )
-from studies.reporting.stability.answers import DIGITS
+from sstep_verify.reporting.plain import DIGITS
 from studies.reporting.stability.document import Stability, StabilityRun
 from studies.reporting.stability.heat import full_factor
 from studies.reporting.stability.part import drawn as stability_part
