@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -26,14 +25,14 @@ def stability_sentence(results: Results) -> str:
     rows = results.against_classical
     if not rows:
         return ""
-    factors = [row for row in rows if row.loss is not None]
+    factors = [(row.loss, row) for row in rows if row.loss is not None]
     without = len(rows) - len(factors)
-    rest = f"; {without} of {len(rows)} runs have none" if without else ""
+    rest = f"; {without} of {len(rows)} runs have none (not compared, or broken down)" if without else ""
     if not factors:
         return f"stability: no s-step run has a factor over s = 1{rest}"
-    by_s = {s: [_factor(row) for row in factors if row.s == s] for s in sorted({row.s for row in factors})}
+    by_s = {s: [loss for loss, row in factors if row.s == s] for s in sorted({row.s for _, row in factors})}
     told = ", ".join(f"{_brief(median(own))} and {_brief(max(own))} at s = {s}" for s, own in by_s.items())
-    worst = max(factors, key=_factor)
+    _, worst = max(factors, key=lambda factor: factor[0])
     return (
         f"stability (a diagnostic, no verdict): error over that of s = 1, median and largest: {told}; "
         f"the largest on {worst.case}, s = {worst.s}{rest}"
@@ -67,10 +66,6 @@ def write_stability(results: Results, figures: Sequence[Figure], folder: Path) -
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     columns = (*names, "final", "classical final", "measure")
     write_table(folder / "tables" / "stability.csv", columns, rows)
-
-
-def _factor(row: AgainstClassical) -> float:
-    return math.inf if row.loss is None else row.loss
 
 
 def _brief(factor: float) -> str:

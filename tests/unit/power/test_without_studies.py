@@ -72,3 +72,12 @@ def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
         assert done.returncode == 0, done.stderr
         assert ("false-alarms" in done.stdout) == (str(tmp_path) not in done.stdout)
     assert str(tmp_path) in done.stdout
+
+
+def test_the_stability_report_of_a_solver_needs_no_studies(tmp_path):
+    words = ["x", "check", "reference", "--profile", "smoke", "--task", "krr", "--s", "8", "--stability"]
+    words += ["--out", str(tmp_path / "report")]
+    done = without(f"from sstep_verify.cli.main import main; sys.argv = {words}; main()")
+    assert done.returncode == 0, done.stderr
+    assert "at s = 8; the largest on" in done.stdout
+    assert (tmp_path / "report" / "tables" / "stability.csv").is_file()
