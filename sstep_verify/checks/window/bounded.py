@@ -47,15 +47,17 @@ class WindowBounds:
         self._case = case
         self._all: KernelEntries | None = None
 
-    def of(self, replay: Replay, start: Start, panel: Panel | None) -> tuple[Replay, np.ndarray]:
-        """The replay with its bound, shape (k,).
+    def of(
+        self, replay: Replay, start: Start, panel: Panel | None, carried: CarriedTerms | None = None
+    ) -> tuple[Replay, np.ndarray]:
+        """The replay with its bound, shape (k,); with the terms of a state that it does not start from.
 
         K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
         the coordinates where the window is small enough to propagate its errors one by one.
         """
         problem, declaration, places = self._case.problem, self._case.declaration, replay.places
         rows = self._rows(places) if panel is None else panel_entries(_rows_of(panel, places), places)
-        carried = self._carried_terms(start, places)
+        carried = carried or self._carried_terms(start, places)
         if isinstance(replay.steps, SvmSteps):
             loss = problem.hinge
             bound = svm_window_bound(

@@ -44,11 +44,25 @@ def test_a_correct_solver_stays_within_the_sum_of_two_bounds(loss, block, kernel
         assert verdict.status is Status.PASS, verdict.reason
         assert verdict.ratio <= 1
         assert verdict.executed == verdict.planned > 0
+        assert ("M-norm" in verdict.units) == isinstance(loss, Ridge)
         assert set(verdict.evidence["ratios"]) == {
             "relabelling", "zero-columns", "features", "variant-gram", "variant-frozen",
         }  # fmt: skip
         assert set(statuses(verdict).values()) == {Status.PASS}
         assert all(term.detectable < 1 for term in verdict.terms)
+
+
+def test_a_window_of_krr_is_compared_coordinate_by_coordinate_as_window_replay_does():
+    # An error in a single coordinate: half of the bound in the M-norm, four times that of the coordinate.
+    case = make_case(Ridge(0.05), RBFKernel(0.13), 3)
+    runs, key = make_runs(metamorphic_bounded, case), metamorphic_key(4, "zero-columns", 0)
+    right = {v.s: v for v in metamorphic_bounded.judge(case, runs, Oracle(case.problem))}[4]
+    spoiled, coordinate = runs[key].alphas.copy(), int(case.stream.blocks(0, 1)[0, 0])
+    spoiled[-1, coordinate] += 2.0**-47
+    runs[key] = dataclasses.replace(runs[key], alphas=spoiled)
+    verdict = {v.s: v for v in metamorphic_bounded.judge(case, runs, Oracle(case.problem))}[4]
+    assert (right.status, verdict.status) == (Status.PASS, Status.FAIL)
+    assert verdict.evidence["failed"] == ["zero-columns"]
 
 
 def test_the_relations_are_not_bitwise():
