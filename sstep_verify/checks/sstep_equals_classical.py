@@ -1,31 +1,27 @@
 """Check sstep-equals-classical: s-step and classical runs differ by no more than both may round.
 
 In exact arithmetic the two methods have the same iterates. Each run may leave them by bound C, so the
-difference of the two is at most the sum. No oracle enters the measured value: both sides come from the
-solver. The bound is nevertheless that of either form against the exact trajectory, so a mistake that
-both runs share is left to the check trajectory.
+difference of the two is at most the sum: this is the check trajectory at s, with the run of s = 1 and its
+bound in the place of the exact one. No oracle enters the measured value: both sides come from the solver.
+The bound is nevertheless that of either form against the exact trajectory, so a mistake that both runs
+share is left to the check trajectory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import (
-    ShortTruth,
     short_key,
     short_length,
     short_points,
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, verdict_of
-from sstep_verify.oracle.balls.enclosure import DOWN, UP
+from sstep_verify.checks.short.verdict import told_of, verdict_of
+from sstep_verify.checks.trajectory import compared_at, known_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -75,38 +71,10 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     for s in case.s_values:
         if s > 1:
             both = trajectories[short_key(s)], trajectories[short_key(1)]
-            points = [_point(case, truth, s, *both, at) for at in short_points(case, s)]
-            told = compared + told_of(_known(*both))
+            points = [compared_at(case, truth, oracle, at, s, *both) for at in short_points(case, s)]
+            told = compared + told_of(known_of(*both))
             verdicts.append(verdict_of(CHECK, case, s, points, told, origin, CAUSES))
     return verdicts
-
-
-def _point(
-    case: Case, truth: ShortTruth, s: int, sstep: Trajectory, classical: Trajectory, iteration: int
-) -> Finding:
-    one, other, known = sstep.at(iteration), classical.at(iteration), _known(sstep, classical)
-    bounds: list[TrajectoryBound] = [
-        truth.widened(truth.bounds(steps)[iteration], run.rounding_at(iteration), known)
-        for steps, run in ((s, sstep), (1, classical))
-    ]
-    for state in (one, other):
-        note, size = unfit(truth, iteration, state)
-        if note:
-            return spoiled(iteration, note, size, bounds)
-    # One subtraction, one conversion to float64: within 4u, which the interval holds.
-    signed = np.where(truth.seen(known), (one - other)[truth.places], 0.0).astype(np.float64)
-    if case.problem.is_svm:
-        distance = np.abs(signed) * DOWN, np.abs(signed) * UP
-    else:
-        distance = truth.norm(signed, known)
-    return judged(case, truth, s, iteration, one, distance, bounds, known)
-
-
-def _known(one: Trajectory, other: Trajectory) -> np.ndarray | None:
-    """Coordinates that both runs wrote down; None for all."""
-    if one.known is None or other.known is None:
-        return other.known if one.known is None else one.known
-    return one.known & other.known
 
 
 DECLARED = Check(
