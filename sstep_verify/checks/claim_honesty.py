@@ -19,13 +19,14 @@ from sstep_verify.bounds.optimum.overflow import may_overflow
 from sstep_verify.bounds.optimum.predictions import predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.finding import Finding, unknown
+from sstep_verify.checks.shared.outcome import planted_term
+from sstep_verify.checks.shared.several import executed, most_visible, record_of
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -43,36 +44,24 @@ RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
 ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
 
 
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+runs = plain_runs
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare what every run reports with the truth.
+    """Compare what every run reports with the truth; the oracle is not used, for that needs no optimum.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used: the truth about a vector needs no optimum.
-
-    Returns
-    -------
-    list of Verdict
-        One per run that reports anything. Known are objective, primal, dual, gap, residual (K-RR),
-        iterations, and "prediction N" of training sample N; a claim of another name is INCONCLUSIVE.
+    Parameters and the list returned are those of `judge_every_s`: one verdict per run that reports
+    anything. Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of
+    training sample N; a claim of another name is INCONCLUSIVE.
     """
-    reported = {s: trajectories[run_key(s)] for s in case.s_values}
-    return [_judge(case, s, trajectory) for s, trajectory in reported.items() if trajectory.claims]
+    return judge_every_s(case, trajectories, _judge)
 
 
-def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
+def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
+    if not trajectory.claims:
+        return None
     true = _True(case, trajectory)
-    findings, effects, false = [], [], []
+    findings, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
             off = abs(claim.value - trajectory.length)
@@ -84,30 +73,27 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
                 finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
             effects.append((true.change(name), finding.bound))
         findings.append(finding)
-        if finding.status is Status.FAIL:
-            false.append(name)
-    worst = decisive(findings)
-    effect, bound = max(effects, key=lambda pair: pair[0] - pair[1], default=(math.inf, 0.0))
+    effect, bound = most_visible(effects, (math.inf, 0.0))
     still = f"the same value at the run's start differs by {effect:.2g} only"
-    decided = sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
-    return record(
+    counts = len(findings), executed(findings)
+    return record_of(
         CHECK,
         case,
         s,
-        worst,
+        findings,
         units="absolute",
-        planned=len(findings),
-        executed=decided,
         origin=ORIGIN,
         causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
-        terms=(planted_term("value of an earlier a", effect, bound, len(findings), decided, still),),
+        terms=(planted_term("value of an earlier a", effect, bound, *counts, still),),
         evidence={
             "claims": [
                 {"what": one.what, "lower": one.lower, "upper": one.upper, "bound": one.bound}
                 for one in findings
             ]
         },
-        signs=false,
+        signs=[
+            name for name, one in zip(trajectory.claims, findings, strict=True) if one.status is Status.FAIL
+        ],
         each=True,
     )
 
@@ -176,7 +162,7 @@ def _finding(
     """Enclosure of the distance between what is reported and what is true."""
     who = f"{case.declaration.name} reports {name} = {claim.value!r}"
     if known is None:
-        return Finding(f"{who}, of which nothing is known", 0.0, math.inf, math.inf)
+        return unknown(f"{who}, of which nothing is known")
     low, high = true
     bound = known.solver + claim.rounding
     what = f"{who}, true is [{low!r}, {high!r}]; difference"

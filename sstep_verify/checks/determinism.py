@@ -17,7 +17,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import AGAIN, Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -122,7 +122,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
         CHECK,
         case,
         s,
-        Finding(f"{'; '.join(told)}: values with other bits", differing, differing, 0.0),
+        wrong(f"{'; '.join(told)}: values with other bits", differing),
         units="values",
         planned=compared,
         executed=compared,

@@ -18,8 +18,9 @@ from sstep_verify.checks.panel.defects import differs, shown
 from sstep_verify.checks.panel.rows import PanelRows
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.finding import unknown
+from sstep_verify.checks.shared.outcome import planted_term
+from sstep_verify.checks.shared.several import record_of
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -82,15 +83,15 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
     findings = [finding for rows in judged for finding in rows.findings()]
     if not findings:
         what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
-        findings = [Finding(what, 0.0, np.inf, np.inf)]
+        findings = [unknown(what)]
     suspects = _suspects(judged)
     planned = sum(rows.compared for rows in judged) or case.problem.samples
     executed = sum(rows.compared for rows in judged)
-    return record(
+    return record_of(
         CHECK,
         case,
         s,
-        decisive(findings),
+        findings,
         units="absolute",
         planned=planned,
         executed=executed,

@@ -25,8 +25,9 @@ from sstep_verify.checks.shared.exchange_counts import (
     distinct_columns,
     expected_counts,
 )
-from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.several import record_of
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -77,8 +78,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     """
     if case.declaration.exchange == PER_WINDOW:
         several = [s for s in case.s_values if _half(s) in trajectories]
-        pairs = {s: (trajectories[run_key(s)], trajectories[_half(s)]) for s in several}
-        return [_judge_per_window(case, s, *pair) for s, pair in pairs.items()]
+        counted = replace(case, s_values=tuple(several))
+        return judge_every_s(counted, trajectories, _judge_per_window, lambda s: (run_key(s), _half(s)))
     return judge_every_s(case, trajectories, _judge) if case.declaration.exchange else []
 
 
@@ -93,7 +94,7 @@ def _judge_per_window(case: Case, s: int, whole: Trajectory, half: Trajectory) -
             f"{name}: {known[0]} collectives in {whole.length} iterations, {known[1]} in {half.length}, so "
             f"{made} in {due} windows; difference"
         )
-        finding = Finding(what, abs(made - due), abs(made - due), 0.0)
+        finding = wrong(what, abs(made - due))
     else:
         finding = Finding(f"{name}: its collectives are not counted", 0.0, math.inf, 0.0)
     steps = whole.length - half.length
@@ -107,7 +108,7 @@ def _judge_per_window(case: Case, s: int, whole: Trajectory, half: Trajectory) -
         CHECK,
         case,
         s,
-        decisive([finding]),
+        finding,
         units="messages",
         planned=1,
         executed=int(len(known) == 2),
@@ -129,26 +130,15 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     known = [name for name in COUNTED if name in counts and name in expected[0]]
     # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
     best = min(expected, key=lambda wanted: sum(counts[name] != wanted[name] for name in known))
-    findings = [
-        Finding(
-            f"{case.declaration.name}, exchange {case.declaration.exchange}, {trajectory.length} "
-            f"iterations: {name} counted {counts[name]}, expected {best[name]}; difference",
-            abs(counts[name] - best[name]),
-            abs(counts[name] - best[name]),
-            0.0,
-        )
-        for name in known
-    ]
     seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
-    findings += [
-        Finding(
-            f"{case.declaration.name}, exchange {case.declaration.exchange}, {trajectory.length} "
-            f"iterations: {name} that the MPI library saw {made}, expected {best[name]}; difference",
-            abs(made - best[name]),
-            abs(made - best[name]),
-            0.0,
+    who = f"{case.declaration.name}, exchange {case.declaration.exchange}, {trajectory.length} iterations"
+    findings = [
+        wrong(f"{who}: {name} {how} {made}, expected {best[name]}; difference", abs(made - best[name]))
+        for how, of_one in (
+            ("counted", {name: counts[name] for name in known}),
+            ("that the MPI library saw", seen),
         )
-        for name, made in seen.items()
+        for name, made in of_one.items()
     ]
     findings += _others(case, trajectory)
     if len(known) < len(COUNTED):
@@ -161,11 +151,11 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
                 0.0,
             )
         )
-    return record(
+    return record_of(
         CHECK,
         case,
         s,
-        decisive(findings),
+        findings,
         units="messages or words",
         planned=len(COUNTED) + len(seen),
         executed=len(known) + len(seen),
@@ -196,7 +186,7 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
         f"{case.declaration.name}: {counts[AFTER_OTHERS]} of its reductions follow another collective that "
         f"the MPI library saw, but a is recorded {recorded} times; more than that"
     )
-    return [Finding(what, over, over, 0.0)]
+    return [wrong(what, over)]
 
 
 def _told(case: Case, counts: Mapping[str, int]) -> str:

@@ -42,8 +42,9 @@ from sstep_verify.checks.metamorphic.shared import (
 from sstep_verify.checks.metamorphic.window import LOST, ExactWindow
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, decisive
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.outcome import planted_term
+from sstep_verify.checks.shared.several import executed, record_of
 from sstep_verify.checks.window.bounded import WindowBounds
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.oracle.facade import Oracle
@@ -170,14 +171,12 @@ def _judge_run(
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             compared[relation.name].append(exact.compare(relation, ended))
     findings = [finding for of_one in compared.values() for finding in of_one]
-    return record(
+    return record_of(
         CHECK,
         case,
         s,
-        decisive(findings),
+        findings,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
-        planned=len(findings),
-        executed=sum(finding.status is not Status.INCONCLUSIVE for finding in findings),
         origin="sum of the window bounds of both runs, bounds/window/svm.py and bounds/window/ridge.py",
         causes=CAUSES,
         terms=seen_first([_term(relation, compared[relation.name]) for relation in pairs]),
@@ -197,13 +196,12 @@ def _judge_run(
 def _term(relation: Relation, findings: list[Finding]) -> Term:
     """What the planted defect would have shown in the windows of a relation."""
     share = max(finding.dropped.get(LOST, 0.0) for finding in findings)
-    executed = sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
     reason = relation.blind or (
         f"lost contributions to the gradients change a by at most {share:.2g} of what is allowed, in "
         f"{len(findings)} windows"
     )
     effect = 0.0 if relation.blind else share
-    return planted_term(relation.name, effect, 1.0, len(findings), executed, reason)
+    return planted_term(relation.name, effect, 1.0, len(findings), executed(findings), reason)
 
 
 DECLARED = Check(

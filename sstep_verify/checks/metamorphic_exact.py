@@ -30,7 +30,7 @@ from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.finding import Window, wrong
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
@@ -168,22 +168,20 @@ def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
 
 
 def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison]) -> Verdict:
-    wrong = [item for item in outcomes if item.note]
+    failed = [item for item in outcomes if item.note]
     # The steps of a run that goes on from another are none of a plain run's.
-    plain = wrong and all(item.relation != "restart" for item in wrong)
-    until = Window(0, wrong[0].first if plain else 0)
-    told = [f"{item.relation} ({item.claim}) {item.note}".rstrip() for item in wrong or outcomes]
-    largest = max((item.difference for item in wrong), default=0.0)
+    plain = failed and all(item.relation != "restart" for item in failed)
+    until = Window(0, failed[0].first if plain else 0)
+    told = [f"{item.relation} ({item.claim}) {item.note}".rstrip() for item in failed or outcomes]
+    largest = max((item.difference for item in failed), default=0.0)
     return record(
         CHECK,
         case,
         s,
-        Finding(
+        wrong(
             f"runs of the {case.declaration.name} solver that must agree in every bit: {'; '.join(told)}",
             largest,
-            largest,
-            0.0,
-            until,
+            window=until,
         ),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
@@ -193,9 +191,9 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison
         terms=seen_first(terms),
         evidence={
             "relations": {item.relation: item.claim for item in outcomes},
-            "failed": [item.relation for item in wrong],
+            "failed": [item.relation for item in failed],
         },
-        signs=[item.relation for item in wrong],
+        signs=[item.relation for item in failed],
         each=True,
     )
 

@@ -14,8 +14,8 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -24,15 +24,15 @@ from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
 from sstep_verify.checks.answer.achieved import relative_to, violation_of, written_with
 from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, out_of_range, reached
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, raised, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -54,9 +54,7 @@ RIDGE_ORIGIN = (
 )
 
 
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+runs = plain_runs
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -85,13 +83,12 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     known = ("tolerance", "gap") if case.problem.is_svm else ("tolerance", "residual")
     if not any(name in case.claims for name in known):
         return []
+    return judge_every_s(case, trajectories, partial(_judge, oracle=oracle))
+
+
+def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict | None:
     judge_run = _judge_svm if case.problem.is_svm else _judge_ridge
-    ended = {s: trajectories[run_key(s)] for s in case.s_values}
-    return [
-        judge_run(case, s, trajectory, oracle)
-        for s, trajectory in ended.items()
-        if trajectory.stopped != "iterations"
-    ]
+    return None if trajectory.stopped == "iterations" else judge_run(case, s, trajectory, oracle)
 
 
 def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
@@ -248,9 +245,9 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
 
 def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     what = f"the final a of {case.declaration.name} is not finite, or of a size that no optimum has"
-    finding = Finding(what, math.inf, math.inf, 0.0)
     return record(
-        CHECK, case, s, finding, units="absolute", planned=1, executed=1, origin="a is a vector of numbers",
+        CHECK, case, s, wrong(what), units="absolute", planned=1, executed=1,
+        origin="a is a vector of numbers",
         causes="a division by 0, a number out of range, an increment that was not formed",
         evidence={"iterations": trajectory.length, **notes(trajectory, [])},
     )  # fmt: skip

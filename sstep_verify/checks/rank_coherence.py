@@ -13,12 +13,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, decisive
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.finding import Finding, Window, wrong
+from sstep_verify.checks.shared.outcome import planted_term
+from sstep_verify.checks.shared.several import record_of
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory, fingerprint
 from sstep_verify.verdict import Term, Verdict
 
@@ -30,45 +31,36 @@ CAUSES = (
 )
 
 
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+runs = plain_runs
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare the digests of all ranks.
+    """Compare the digests of all ranks, whose number the case declares; the oracle is not used.
 
-    Parameters
-    ----------
-    case : Case
-        The case; its declaration's `ranks` is the number of processes.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used.
-
-    Returns
-    -------
-    list of Verdict
-        One per run on more than one rank that left digests of a, or of which a witness saw that ranks were
-        given other bits; INCONCLUSIVE if a run left none, and its solver is one that has them to show
-        (level 3).
+    Parameters and the list returned are those of `judge_every_s`: one verdict per run on more than one
+    rank that left digests of a, or of which a witness saw that ranks were given other bits; INCONCLUSIVE if
+    a run left none, and its solver is one that has them to show (level 3).
     """
-    ranks = case.declaration.ranks
-    found = {s: trajectories[run_key(s)] for s in case.s_values}
-    return [
-        _judge(case, s, ranks, trajectory)
-        for s, trajectory in found.items()
-        if (ranks > 1 and case.declaration.level >= 3)
+    return judge_every_s(case, trajectories, _judge)
+
+
+def _shows(case: Case, trajectory: Trajectory) -> bool:
+    """Whether a run has digests to show, or shows without them that ranks differ."""
+    received = trajectory.received
+    return (
+        (case.declaration.ranks > 1 and case.declaration.level >= 3)
         or any(
             digests != (fingerprint(trajectory.at(iteration)),)
             for iteration, digests in trajectory.fingerprints.items()
         )
-        or (trajectory.received is not None and bool((trajectory.received != trajectory.received[0]).any()))
-    ]
+        or (received is not None and bool((received != received[0]).any()))
+    )
 
 
-def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
+def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
+    if not _shows(case, trajectory):
+        return None
+    ranks = case.declaration.ranks
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
     planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
     findings = [_compare(case, ranks, trajectory, iteration) for iteration in known]
@@ -81,11 +73,11 @@ def _judge(case: Case, s: int, ranks: int, trajectory: Trajectory) -> Verdict:
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
-    return record(
+    return record_of(
         CHECK,
         case,
         s,
-        decisive(findings),
+        findings,
         units="ranks",
         planned=planned + collectives,
         executed=len(known) + collectives,
@@ -118,21 +110,20 @@ def _received(case: Case, received: np.ndarray) -> Finding:
     first = int(np.argmax(differ.any(axis=0))) if differ.any() else None
     if first is None:
         what = f"{case.declaration.name}: ranks that received other bits than rank 0 in a collective"
-        return Finding(what, 0.0, 0.0, 0.0)
+        return wrong(what, 0.0)
     ranks = np.nonzero(differ[:, first])[0].tolist()
     what = (
         f"{case.declaration.name}: ranks that received other bits than rank 0 in number {first + 1} of "
         f"{received.shape[1]} collectives that give all the same (ranks {', '.join(map(str, ranks))})"
     )
-    return Finding(what, len(ranks), len(ranks), 0.0)
+    return wrong(what, len(ranks))
 
 
 def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
     digests = trajectory.fingerprints[iteration]
     if len(digests) != ranks:
-        off = abs(ranks - len(digests))
         what = f"{len(digests)} ranks gave a digest at iteration {iteration}, {ranks} are declared: off by"
-        return Finding(what, off, off, 0.0, Window(0, iteration))
+        return wrong(what, abs(ranks - len(digests)), window=Window(0, iteration))
     own = fingerprint(trajectory.at(iteration))
     differ = [rank for rank, digest in enumerate(digests) if digest != own]
     named = f" (ranks {', '.join(map(str, differ))})" if differ else ""
@@ -140,7 +131,7 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
         f"{case.declaration.name} on {ranks} ranks at iteration {iteration}: ranks whose a has other bits "
         f"than the recorded one{named}"
     )
-    return Finding(what, len(differ), len(differ), 0.0, Window(0, iteration))
+    return wrong(what, len(differ), window=Window(0, iteration))
 
 
 DECLARED = Check(

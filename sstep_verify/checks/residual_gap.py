@@ -9,22 +9,25 @@ segments, and the plain run to its end, in larger ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.contract import finite_promised
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, decisive
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, unknown, wrong
+from sstep_verify.checks.shared.outcome import planted_term
+from sstep_verify.checks.shared.several import most_visible, record_of
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Verdict
 
 CHECK = "residual-gap"
 
@@ -55,26 +58,14 @@ def runs(case: Case) -> dict[str, RunRequest]:
         step = max(-(-iterations // (SEGMENTS * s)), 1) * s
         record_at = tuple(range(step, iterations, step))
         requests[key(s)] = RunRequest(case.problem, case.stream, s, iterations, record=record_at)
-        requests[run_key(s)] = plain_request(case, s)
-    return requests
+    return plain_runs(case) | requests
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare every declared state with what it stands for.
+    """Compare every declared state with what it stands for; the oracle is not used, for that needs no run.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Not used: the truth about a state needs no run.
-
-    Returns
-    -------
-    list of Verdict
-        One per run and state; INCONCLUSIVE where a declared state was not recorded.
+    Parameters and the list returned are those of `judge_every_s`: one verdict per s and state, INCONCLUSIVE
+    where a declared state was not recorded.
 
     Raises
     ------
@@ -86,9 +77,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     verdicts = []
     for name in case.declaration.state:
         bound = DriftBound(case.problem, case.declaration, name)
-        for s in case.s_values:
-            made = (trajectories[key(s)], sparse(trajectories[run_key(s)], name))
-            verdicts.append(_judge(case, s, name, made, bound))
+        judged = partial(_judge, name=name, bound=bound)
+        verdicts += judge_every_s(case, trajectories, judged, lambda s: (key(s), run_key(s)))
     return verdicts
 
 
@@ -107,70 +97,62 @@ def sparse(trajectory: Trajectory, name: str) -> Trajectory:
     )
 
 
-def _judge(case: Case, s: int, name: str, made: tuple[Trajectory, ...], bound: DriftBound) -> Verdict:
-    planned = sum(int(trajectory.iterations.size) for trajectory in made)
-    findings: list[Finding] = []
-    best, allowed = 0.0, 1.0
-    for trajectory in made:
-        found, effect, against = _segments(case, name, trajectory, bound)
-        # Over long segments of the plain run nothing may be promised; what is known of the others stands.
-        findings += found if trajectory is made[0] else [one for one in found if one.bound < np.inf]
-        if effect * allowed > best * against:
-            best, allowed = effect, against
+def _judge(
+    case: Case, s: int, short: Trajectory, plain: Trajectory, name: str, bound: DriftBound
+) -> Verdict:
+    findings, effects = _segments(case, name, short, bound)
+    plain = sparse(plain, name)
+    others, further = _segments(case, name, plain, bound)
+    # Over long segments of the plain run nothing may be promised; what is known of the others stands.
+    findings += [finding for finding in others if finding.bound < np.inf]
+    effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
     still = (
         "a does not move between any two recorded iterations, so no update of the state could be missing"
     )
-    executed = sum(finding.bound < np.inf for finding in findings)
-    terms = (planted_term("an update left out", best, allowed if best else 0.0, planned, executed, still),)
-    return _record(case, s, decisive(findings), planned, executed, terms, name, findings)
-
-
-def _segments(
-    case: Case, name: str, trajectory: Trajectory, bound: DriftBound
-) -> tuple[list[Finding], float, float]:
-    """Findings at recorded iterations; effect of an update left out where it shows most, its bound."""
-    planned = int(trajectory.iterations.size)
-    recorded = trajectory.state.get(name)
-    if recorded is None:
-        what = f"{case.declaration.name} declares the state {name!r}, but the run did not record it"
-        return [Finding(what, 0.0, np.inf, np.inf)], 0.0, 1.0
-    if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
-        what = f"{name} or a of {case.declaration.name} is not finite"
-        if finite_promised(case, trajectory):
-            return [Finding(what, np.inf, np.inf, 0.0)], 0.0, 1.0
-        return [Finding(f"{what}, as those of a correct run may be", 0.0, np.inf, np.inf)], 0.0, 1.0
-    drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
-    findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
-    best, allowed = 0.0, 1.0
-    for place in range(1, planned):
-        limit = bound.after(segment := _segment(case, trajectory, recorded, place, drifts[place - 1][1]))
-        findings.append(_finding(case, name, trajectory, place, drifts[place], limit))
-        effect, against = bound.skipped(segment, _float(trajectory.alphas[place]), limit)
-        if effect * allowed > best * against:
-            best, allowed = effect, against
-    return findings, best, allowed
-
-
-def _record(
-    case: Case, s: int, finding: Finding, planned: int, executed: int, terms: tuple[Term, ...], name: str,
-    findings: Sequence[Finding] = (),
-) -> Verdict:  # fmt: skip
-    return record(
+    planned = int(short.iterations.size + plain.iterations.size)
+    decided = sum(finding.bound < np.inf for finding in findings)
+    return record_of(
         CHECK,
         case,
         s,
-        finding,
+        findings,
         units="absolute, largest entry",
         planned=planned,
-        executed=executed,
+        executed=decided,
         origin=ORIGIN,
         causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
-        terms=terms,
+        terms=(
+            planted_term("an update left out", effect, allowed if effect else 0.0, planned, decided, still),
+        ),
         evidence={
             "state": name,
             "drift": [{"lower": one.lower, "upper": one.upper, "bound": one.bound} for one in findings],
         },
     )
+
+
+def _segments(
+    case: Case, name: str, trajectory: Trajectory, bound: DriftBound
+) -> tuple[list[Finding], list[tuple[float, float]]]:
+    """Findings at recorded iterations; for each segment the effect of an update left out, and its bound."""
+    planned = int(trajectory.iterations.size)
+    recorded = trajectory.state.get(name)
+    if recorded is None:
+        what = f"{case.declaration.name} declares the state {name!r}, but the run did not record it"
+        return [unknown(what)], []
+    if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
+        what = f"{name} or a of {case.declaration.name} is not finite"
+        if finite_promised(case, trajectory):
+            return [wrong(what)], []
+        return [unknown(f"{what}, as those of a correct run may be")], []
+    drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
+    findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
+    effects = []
+    for place in range(1, planned):
+        limit = bound.after(segment := _segment(case, trajectory, recorded, place, drifts[place - 1][1]))
+        findings.append(_finding(case, name, trajectory, place, drifts[place], limit))
+        effects.append(bound.skipped(segment, _float(trajectory.alphas[place]), limit))
+    return findings, effects
 
 
 def _segment(case: Case, trajectory: Trajectory, recorded, place: int, drift: np.ndarray) -> Segment:

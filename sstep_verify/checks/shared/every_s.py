@@ -18,7 +18,7 @@ def plain_runs(case: Case) -> dict[str, RunRequest]:
 def judge_every_s(
     case: Case,
     trajectories: Mapping[str, Trajectory],
-    judge_runs: Callable[..., Verdict],
+    judge_runs: Callable[..., Verdict | None],
     keys: Callable[[int], tuple[str, ...]] = lambda s: (run_key(s),),
 ) -> list[Verdict]:
     """Judge the runs of every s by themselves.
@@ -30,13 +30,14 @@ def judge_every_s(
     trajectories : mapping of str to Trajectory
         The runs that the check asked for, by key.
     judge_runs : callable
-        ``judge_runs(case, s, *runs)`` returns the verdict on the runs of one s.
+        ``judge_runs(case, s, *runs)`` returns the verdict on the runs of one s; None if there is none.
     keys : callable, optional
         ``keys(s)`` returns the keys of these runs; the key of the plain run if absent.
 
     Returns
     -------
     list of Verdict
-        One per s.
+        One per s that has a verdict.
     """
-    return [judge_runs(case, s, *(trajectories[key] for key in keys(s))) for s in case.s_values]
+    judged = [judge_runs(case, s, *(trajectories[key] for key in keys(s))) for s in case.s_values]
+    return [verdict for verdict in judged if verdict is not None]
