@@ -1,7 +1,7 @@
 """Reading LIBSVM / svmlight text, plain or compressed, with errors that name file, line and value.
 
-Lines that are plainly right are parsed many at once (`svmlight_numbers`); among others, line by line, the
-first one at fault is found.
+Lines of a large file that are plainly right are parsed many at once (`svmlight_scan`); others line by line,
+where the first one at fault is found.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from sstep_verify.problems.data.svmlight_lines import (
     FORM,
     LARGEST_INDEX,
     LineError,
+    Samples,
+    joined,
     line_fault,
     line_samples,
 )
-from sstep_verify.problems.data.svmlight_numbers import Samples, joined, parsed
 from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
@@ -36,7 +37,7 @@ SUFFIXES = ("", ".bz2", ".xz", ".gz")
 _OPENERS = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 19  # bytes read at once
-_LARGE = 1 << 23  # bytes of a file for which a compiled pass is loaded
+_LARGE = 1 << 20  # bytes of a file for which a compiled pass is loaded
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
@@ -112,20 +113,8 @@ def read_block(
         As for `read_svmlight`, but a block may be without samples or features; a `LineError`, its
         lines counted from the block's first, wherever a line is at fault.
     """
-    path, lines, found = Path(path), 0, []
-    damage: BaseException | None = None
-    large = os.path.exists(path) and os.path.getsize(path) > _LARGE
-    with _opened(path) as handle:
-        try:
-            for text in _texts(handle, begin, end, at_once=_CHUNK):
-                found.append(_samples(path, lines, text, features or LARGEST_INDEX, large))
-                lines += text.count(b"\n") + (not text.endswith(b"\n"))
-        except _UNREADABLE as error:
-            damage = error
-    if damage is not None:
-        # A line before the damage may be at fault itself.
-        _raise_first_fault(path, begin, end, features or LARGEST_INDEX)
-        raise _unreadable(path, lines + 1, damage) from damage
+    path = Path(path)
+    found, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
     samples = joined(found)
     starts = np.concatenate([[0], np.cumsum(samples.counts)])
     width = features or int(samples.indices.max(initial=-1)) + 1
@@ -200,35 +189,42 @@ def _texts(handle: BinaryIO, begin: int, end: int | None, at_once: int) -> Itera
         yield text
 
 
-def _samples(path: Path, before: int, text: bytes, largest: int, large: bool = False) -> Samples:
+def _parsed(
+    path: Path, begin: int, end: int | None, largest: int, at_once: int
+) -> tuple[list[Samples], int]:
+    """The samples of a block, and its lines; LineError for the first one at fault or unreadable."""
+    found, lines = [], 0
+    with _opened(path) as handle:
+        large = os.path.getsize(path) > _LARGE
+        try:
+            for text in _texts(handle, begin, end, at_once):
+                found.append(_samples(path, lines, text, largest, large))
+                lines += text.count(b"\n") + (not text.endswith(b"\n"))
+        except _UNREADABLE as error:
+            if at_once > 1:
+                # A line before the damage may be at fault itself.
+                return _parsed(path, begin, end, largest, 1)
+            kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
+            fault = f"cannot be read {kind}: {error}; the file is damaged or incomplete"
+            raise LineError(path, lines + 1, fault) from error
+    return found, lines
+
+
+def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) -> Samples:
     """The samples of some lines, which come after `before` others; LineError if one is at fault."""
-    found = None
     if large:
         # Only here, since it loads a compiler.
         from sstep_verify.problems.data.svmlight_scan import scanned
 
         found = scanned(text, largest)
-    found = found or parsed(text, largest)
-    if found is not None:
-        return found
+        if found is not None:
+            return found
     rows = []
     for number, line in enumerate(text.split(b"\n"), before + 1):
         if fault := line_fault(line, largest):
             raise LineError(path, number, f"{fault}; {FORM}")
         rows += line_samples(line)
     return joined(rows)
-
-
-def _raise_first_fault(path: Path, begin: int, end: int | None, largest: int) -> None:
-    """LineError for the first line of a block that is at fault or cannot be read."""
-    number = 1
-    with _opened(path) as handle:
-        try:
-            for line in _texts(handle, begin, end, at_once=1):
-                _samples(path, number - 1, line, largest)
-                number += 1
-        except _UNREADABLE as error:
-            raise _unreadable(path, number, error) from error
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -238,8 +234,3 @@ def _opened(path: Path) -> BinaryIO:
         return _OPENERS.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
     except OSError as error:
         raise DataError(f"{short_name(path)}: cannot be opened: {error.strerror or error}") from error
-
-
-def _unreadable(path: Path, line: int, error: BaseException) -> LineError:
-    kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
-    return LineError(path, line, f"cannot be read {kind}: {error}; the file is damaged or incomplete")

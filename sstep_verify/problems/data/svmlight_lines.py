@@ -1,15 +1,15 @@
-"""Rules of one line of LIBSVM / svmlight text, and the error that names a line at fault."""
+"""Rules of one line of LIBSVM / svmlight text, the error that names a line at fault, what lines hold."""
 
 from __future__ import annotations
 
 import math
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.errors import DataError
-from sstep_verify.problems.data.svmlight_numbers import Samples
 
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""
@@ -24,6 +24,35 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
 splits at others as well."""
 
 _SHOWN = 60
+
+
+class Samples(NamedTuple):
+    """Samples of some lines.
+
+    Parameters
+    ----------
+    targets : ndarray of float64, shape (rows,)
+        First number of each line that is neither empty nor a comment.
+    counts : ndarray of int64, shape (rows,)
+        Values of each.
+    indices : ndarray of int32, shape (values,)
+        Their features, from 0, ascending within a row.
+    values : ndarray of float64, shape (values,)
+        The values, all finite.
+    """
+
+    targets: np.ndarray
+    counts: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+
+NONE = Samples(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """The samples of consecutive lines, together."""
+    return Samples(*map(np.concatenate, zip(NONE, *parts, strict=True)))
 
 
 class LineError(DataError):

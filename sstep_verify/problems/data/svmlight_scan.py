@@ -1,24 +1,29 @@
 """Parsing LIBSVM / svmlight text in one compiled pass: for large files, which are worth its loading.
 
-As `svmlight_numbers.parsed`, and for the same lines: what is not plainly right is left to that. A value of
-at most 15 digits and a power of ten up to 22 is a quotient or product of two exact numbers, and so rounded
-correctly by one operation (Clinger, "How to read floating point numbers accurately", 1990, section 3);
-others are left to Python.
+Only what is plainly right is taken: bytes of numbers, one number to a token, ``index:value`` with digits
+for an index, indices ascending. All else is left to `svmlight_lines`, which takes it line by line or says
+what is wrong. A value of at most 15 digits and a power of ten up to 22 is a quotient or product of two
+exact numbers, and so rounded correctly by one operation (Clinger, "How to read floating point numbers
+accurately", 1990, section 3); others are left to Python.
 """
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from sstep_verify.compiled import AVAILABLE, compiled
-from sstep_verify.problems.data.svmlight_numbers import COMMENT, Samples
+from sstep_verify.problems.data.svmlight_lines import Samples
+
+COMMENT = re.compile(rb"#[^\n]*")
 
 POWERS = 10.0 ** np.arange(23)
 """Powers of ten that float64 holds exactly."""
 
 
 def scanned(text: bytes, largest: int) -> Samples | None:
-    """The samples of some whole lines; None where a line is not plainly right, or most numbers are long.
+    """The samples of some whole lines; None where a line is not plainly right.
 
     Parameters
     ----------
@@ -28,34 +33,26 @@ def scanned(text: bytes, largest: int) -> Samples | None:
         Largest index allowed, below 2^31.
     """
     if not AVAILABLE:
-        return None  # In plain Python array operations are faster.
+        return None  # In plain Python it is faster line by line.
     if b"#" in text:
         text = COMMENT.sub(b"", text)
+    most = text.count(b":") + text.count(b"\n") + 1
+    numbers, indices = np.empty(most), np.empty(most, dtype=np.int32)
+    hard = np.empty((most, 3), dtype=np.int64)
     content = np.frombuffer(text, dtype=np.uint8)
-    pairs, lines = text.count(b":"), text.count(b"\n") + 1
-    targets, counts = np.empty(lines), np.empty(lines, dtype=np.int64)
-    indices, values = np.empty(pairs, dtype=np.int32), np.empty(pairs)
-    hard = np.empty((pairs // 8 + 64, 3), dtype=np.int64)
-    rows, entries, left = scan(content, largest, POWERS, targets, counts, indices, values, hard)
-    if rows < 0:
-        return None
+    count, left = scan(content, largest, POWERS, numbers, indices, hard)
     for place, begin, end in hard[:left].tolist():
-        try:
-            value = float(text[begin:end])
-        except ValueError:
-            return None
-        if place < 0:
-            targets[-place - 1] = value
-        else:
-            values[place] = value
-    found = Samples(targets[:rows], counts[:rows], indices[:entries], values[:entries])
-    finite = np.isfinite(found.targets).all() and np.isfinite(found.values).all()
-    return found if finite else None
+        numbers[place] = float(text[begin:end])
+    if count < 0 or not np.isfinite(numbers[:count]).all():
+        return None
+    numbers, first = numbers[:count], indices[:count] < 0
+    counts = np.diff(np.append(np.flatnonzero(first), count)) - 1
+    return Samples(numbers[first], counts, indices[:count][~first], numbers[~first])
 
 
 @compiled
-def scan(content, largest, powers, targets, counts, indices, values, hard):
-    """Fill targets, counts, indices and values; where values that are `hard` to read stand, too.
+def scan(content, largest, powers, numbers, indices, hard):
+    """Read the numbers of a text with their indices, and where those stand that are `hard` to read.
 
     Parameters
     ----------
@@ -65,68 +62,47 @@ def scan(content, largest, powers, targets, counts, indices, values, hard):
         Largest index allowed.
     powers : ndarray of float64
         `POWERS`.
-    targets, counts, indices, values
-        Out: as in `Samples`, long enough.
-    hard : ndarray of int64, shape (most, 3)
-        Out: place of a value, or -1 - row of a target, and begin and end of its text.
+    numbers, indices : ndarray of float64 and of int32, as long as there can be numbers
+        Out: targets and values in their order; the index of a value, from 0, and -1 of a target.
+    hard : ndarray of int64, as long, 3 columns
+        Out: the place of a number, and begin and end of its text.
 
     Returns
     -------
-    rows, entries, left : int
-        How many of each are filled; all -1 where a line is not plainly right, or `hard` is too short.
+    count, left : int
+        Numbers, and those that are hard; -1 and 0 where a line is not plainly right.
     """
-    size, rows, entries, left, place = content.size, 0, 0, 0, 0
+    size, place, count, left = content.size, 0, 0, 0
+    spaced, previous = True, -1  # Before a line's target, the index is -1.
     while place < size:
-        byte, following = content[place], content[min(place + 1, size - 1)]
-        if byte == 32 or byte == 9 or byte == 10 or (byte == 13 and following == 10):
+        byte, begin = content[place], place
+        if byte == 32 or byte == 9 or byte == 10:
+            if byte == 10:
+                previous = -1
+            spaced, place = True, place + 1
+            continue
+        if byte == 13 and (place + 1 == size or content[place + 1] == 10):
             place += 1
             continue
-        # A line with a sample: its target, then pairs up to the end of the line.
-        value, end = number(content, place, powers)
-        if end < 0 or rows == targets.size:
-            return -1, -1, -1
-        if np.isnan(value):
-            if left == hard.shape[0]:
-                return -1, -1, -1
-            hard[left, 0], hard[left, 1], hard[left, 2] = -1 - rows, place, end
-            left += 1
-        targets[rows] = value
-        place, previous, first = end, 0, entries
-        while True:
-            spaces = 0
-            while place < size and (content[place] == 32 or content[place] == 9):
-                place += 1
-                spaces += 1
-            if place == size or content[place] == 10:
-                break
-            if content[place] == 13:
-                if place + 1 < size and content[place + 1] != 10:
-                    return -1, -1, -1
-                place += 1
-                continue
-            if not spaces:
-                return -1, -1, -1
-            index, begin = 0, place
+        if not spaced:
+            return -1, 0
+        index = 0
+        if previous >= 0:
             while place < size and 48 <= content[place] <= 57 and place - begin < 10:
                 index = 10 * index + (content[place] - 48)
                 place += 1
             if place in (begin, size) or content[place] != 58 or not previous < index <= largest:
-                return -1, -1, -1
+                return -1, 0
             place += 1
-            value, end = number(content, place, powers)
-            if end < 0:
-                return -1, -1, -1
-            if np.isnan(value):
-                if left == hard.shape[0]:
-                    return -1, -1, -1
-                hard[left, 0], hard[left, 1], hard[left, 2] = entries, place, end
-                left += 1
-            indices[entries], values[entries] = index - 1, value
-            entries += 1
-            place, previous = end, index
-        counts[rows] = entries - first
-        rows += 1
-    return rows, entries, left
+        value, end = number(content, place, powers)
+        if end < 0:
+            return -1, 0
+        if np.isnan(value):
+            hard[left, 0], hard[left, 1], hard[left, 2] = count, place, end
+            left += 1
+        numbers[count], indices[count] = value, index - 1
+        spaced, previous, place, count = False, index, end, count + 1
+    return count, left
 
 
 @compiled

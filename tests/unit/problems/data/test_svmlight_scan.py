@@ -8,20 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sstep_verify.compiled import AVAILABLE
-from sstep_verify.problems.data.svmlight_lines import line_fault, line_samples
-from sstep_verify.problems.data.svmlight_numbers import joined, parsed
+from sstep_verify.problems.data.svmlight_lines import joined, line_fault, line_samples
 from sstep_verify.problems.data.svmlight_scan import scanned
 
 LARGEST = 40
 
-EITHER = pytest.mark.parametrize(
-    "parse",
-    [
-        parsed,
-        pytest.param(scanned, marks=pytest.mark.skipif(not AVAILABLE, reason="numba is absent")),
-    ],
-)
-"""Both ways to parse many lines at once."""
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is absent")
 
 PIECES = st.lists(
     st.sampled_from([
@@ -39,11 +31,10 @@ PIECES = st.lists(
 @example(["1", "3:1-2"], " ")
 @example(["1", "2:", "5"], " ")
 @example(["1", "+3:1", "\n", "-1"], " ")
-@EITHER
-def test_what_is_parsed_at_once_is_what_each_line_says(parse, pieces, between):
+def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
     text = between.join(pieces).encode()
     lines = text.split(b"\n")
-    found = parse(text, LARGEST)
+    found = scanned(text, LARGEST)
     if found is None:
         return
     assert [line_fault(line, LARGEST) for line in lines] == [None] * len(lines)
@@ -65,15 +56,12 @@ def test_what_is_parsed_at_once_is_what_each_line_says(parse, pieces, between):
     ),
     st.sampled_from(["\n", "\r\n", " # 3:4\n", "\n\n\t\n"]),
 )
-@EITHER
-def test_right_lines_are_parsed_at_once_to_the_last_bit(parse, rows, end):
+def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
     text = "".join(
         " ".join([repr(target), *(f"{index}:{row[index]!r}" for index in sorted(row))]) + end
         for target, row in rows
     )
-    found = parse(text.encode(), LARGEST)
-    if parse is scanned and found is None:
-        return  # Most numbers are too long for it.
+    found = scanned(text.encode(), LARGEST)
     assert found is not None
     assert found.targets.tolist() == [target for target, _ in rows]
     assert found.counts.tolist() == [len(row) for _, row in rows]
@@ -81,10 +69,9 @@ def test_right_lines_are_parsed_at_once_to_the_last_bit(parse, rows, end):
     np.testing.assert_array_equal(found.values, [row[index] for _, row in rows for index in sorted(row)])
 
 
-@EITHER
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b" \t\r\n"])
-def test_text_without_samples_has_none(text, parse):
-    found = parse(text, LARGEST)
+def test_text_without_samples_has_none(text):
+    found = scanned(text, LARGEST)
     assert found is not None
     assert found.targets.size == found.values.size == 0
 
@@ -94,12 +81,11 @@ def test_decimals_of_any_length_are_correctly_rounded(numbers):
     texts = [f"{number:e}" if abs(number.adjusted()) > 300 else str(number) for number in numbers]
     kept = [text for text in texts if np.isfinite(float(text))]
     text = "".join(f"{word}\n" for word in kept).encode()
-    for parse in (parsed, scanned):
-        found = parse(text, LARGEST)
-        assert found is None or found.targets.tolist() == [float(word) for word in kept]
+    found = scanned(text, LARGEST)
+    assert found is not None
+    assert found.targets.tolist() == [float(word) for word in kept]
 
 
-@pytest.mark.skipif(not AVAILABLE, reason="numba is absent")
 def test_most_numbers_of_data_files_are_read_in_the_compiled_pass():
     generator = np.random.Generator(np.random.PCG64(2))
     values = generator.standard_normal(4000)
