@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from io import BufferedReader
 from pathlib import Path
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, visible
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+}
+_SHOWN = 200
 
 
 def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedReader:
@@ -28,17 +37,24 @@ def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedRe
     InputError
         If it cannot be opened, or is not a regular file.
     """
+    where = f"{short_name(path)}: cannot be read as {what}"
     # Without O_NONBLOCK, opening a FIFO waits for its writer.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags)
     except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", None) == errno.ENXIO:
+            reason = "it is not a regular file but a socket"
         link = not follow and os.path.islink(path)
-        reason = "it is a link" if link else getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path}: cannot be read as {what}: {reason}") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise InputError(f"{where}: {'it is a link' if link else reason}") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise InputError(f"{path}: cannot be read as {what}: it is not a regular file")
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise InputError(
+            f"{where}: it is not a regular file but {kind}; write the data into a file and name that"
+        )
     return open(descriptor, "rb")
 
 
@@ -63,3 +79,9 @@ def read_whole(path: str | Path, most: int, what: str, follow: bool = True) -> b
     if max(size, len(content)) > most:
         raise InputError(f"{path}: has {size} bytes, but {what} of at most {most} bytes is read")
     return content
+
+
+def short_name(path: str | Path) -> str:
+    """The name for a message: unprintable characters escaped, the middle of a long one left out."""
+    name = visible(str(path)) or "''"
+    return name if len(name) <= _SHOWN else f"{name[:80]}...{name[-80:]} ({len(name)} characters)"

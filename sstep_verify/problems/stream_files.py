@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.inputs import open_regular
 from sstep_verify.problems import draws
-from sstep_verify.problems.data.files import require_regular
 
 
 @lru_cache(maxsize=4)
@@ -57,11 +57,8 @@ def require_blocks(drawn: np.ndarray, samples: int, where: str) -> None:
 
 def content_of(path: str) -> bytes:
     """The bytes of a file; InputError if it cannot be read."""
-    require_regular(path, "a file with blocks of indices")
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path!r}: cannot be read as an index stream: {error.strerror}") from error
+    with open_regular(path, "an index stream") as file:
+        return file.read()
 
 
 def _parsed(path: str, content: bytes) -> np.ndarray:

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
+from sstep_verify.inputs import short_name
 from sstep_verify.problems.data import embedded
-from sstep_verify.problems.data.files import short_name
 from sstep_verify.problems.data.generated import ONE_CLASS
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest

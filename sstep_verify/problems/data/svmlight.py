@@ -6,6 +6,7 @@ where the first one at fault is found.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import lzma
 import os
@@ -13,13 +14,13 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import DataError
-from sstep_verify.problems.data.files import require_regular, short_name
+from sstep_verify.errors import DataError, InputError
+from sstep_verify.inputs import open_regular
 from sstep_verify.problems.data.svmlight_lines import (
     FORM,
     LARGEST_INDEX,
@@ -34,7 +35,7 @@ from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
 
-_OPENERS = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
+_OPENERS: dict[str, Any] = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 19  # bytes read at once
 _LARGE = 1 << 20  # bytes of a file for which a compiled pass is loaded
@@ -227,10 +228,12 @@ def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) ->
     return joined(rows)
 
 
-def _opened(path: Path) -> BinaryIO:
-    require_regular(path, "a LIBSVM file")
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The text of a file, unpacked as its name says."""
     try:
-        # The openers of the standard library differ in their declared types, not in what they yield.
-        return _OPENERS.get(path.suffix, open)(path, "rb")  # type: ignore[operator]
-    except OSError as error:
-        raise DataError(f"{short_name(path)}: cannot be opened: {error.strerror or error}") from error
+        file = open_regular(path, "a LIBSVM file")
+    except InputError as error:
+        raise DataError(str(error)) from error
+    with file, _OPENERS.get(path.suffix, contextlib.nullcontext)(file) as text:
+        yield text

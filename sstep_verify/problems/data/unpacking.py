@@ -6,7 +6,6 @@ import bz2
 import io
 import lzma
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 _AT_ONCE = 1 << 16
@@ -66,16 +65,12 @@ class _Unpacking(io.RawIOBase):
             found = self._file.read(_AT_ONCE)
         return found.lstrip(self._padding) if self._padding else found
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+
+def opened_bz2(file: BinaryIO) -> BinaryIO:
+    """The text of a ``.bz2`` file."""
+    return io.BufferedReader(_Unpacking(file, bz2.BZ2Decompressor))
 
 
-def opened_bz2(path: Path, _mode: str) -> BinaryIO:
-    """A ``.bz2`` file."""
-    return io.BufferedReader(_Unpacking(open(path, "rb"), bz2.BZ2Decompressor))
-
-
-def opened_xz(path: Path, _mode: str) -> BinaryIO:
-    """A ``.xz`` file, whose streams zeros may follow (The .xz File Format 1.1.0, section 2.2)."""
-    return io.BufferedReader(_Unpacking(open(path, "rb"), lzma.LZMADecompressor, b"\0"))
+def opened_xz(file: BinaryIO) -> BinaryIO:
+    """The text of a ``.xz`` file; zeros may follow its streams (The .xz File Format 1.1.0, section 2.2)."""
+    return io.BufferedReader(_Unpacking(file, lzma.LZMADecompressor, b"\0"))

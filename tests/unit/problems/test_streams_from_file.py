@@ -87,7 +87,7 @@ def test_a_binary_file_that_is_no_array_of_integers_is_refused(tmp_path):
 
 @pytest.mark.parametrize("path", ["", "/nonexistent/drawn.txt"])
 def test_a_missing_file_is_refused(path):
-    with pytest.raises(InputError, match="cannot be opened: No such file"):
+    with pytest.raises(InputError, match="cannot be read as an index stream: No such file"):
         IndexStream("file", 4, 2, 1, path=path)
 
 

@@ -98,28 +98,28 @@ def test_only_regular_files_are_read(tmp_path, monkeypatch, kind):
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000], ids=["NUL", "long"])
 def test_a_name_no_file_can_have_is_refused_in_one_line(name):
-    with pytest.raises(DataError, match="cannot be opened") as caught:
+    with pytest.raises(DataError, match="cannot be read as a LIBSVM file") as caught:
         read_svmlight(name)
     assert len(str(caught.value)) < 300
     assert str(caught.value).isprintable()
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="absent: cannot be opened: No such file"):
+    with pytest.raises(DataError, match="absent: cannot be read as a LIBSVM file: No such file"):
         read_svmlight(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("suffix", svmlight.SUFFIXES)
 def test_a_file_without_permission_is_refused(tmp_path, monkeypatch, suffix):
-    def forbidden(path, mode):
-        raise PermissionError(13, "Permission denied", str(path))
+    path, opened = write(tmp_path, COMPRESS[suffix](GOOD), "data" + suffix), os.open
 
-    path = write(tmp_path, COMPRESS[suffix](GOOD), "data" + suffix)
-    if suffix:
-        monkeypatch.setitem(svmlight._OPENERS, suffix, forbidden)
-    else:
-        monkeypatch.setattr(svmlight, "open", forbidden, raising=False)
-    with pytest.raises(DataError, match="cannot be opened: Permission denied") as caught:
+    def forbidden(name, *flags):
+        if str(name) == str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(name, *flags)
+
+    monkeypatch.setattr(os, "open", forbidden)
+    with pytest.raises(DataError, match="cannot be read as a LIBSVM file: Permission denied") as caught:
         read_svmlight(path)
     assert str(path) in str(caught.value)
 
