@@ -1,58 +1,92 @@
-"""Relative solution error against a known optimum: a series for figures."""
+"""Errors of a run against a known solution or the exact trajectory.
+
+Series for figures, never verdicts.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import norm
 
 
-class KnownOptimum(Protocol):
-    """What `ErrorMeasure` needs of an optimum: its centre and the proved relative error of that."""
+class Recorded(Protocol):
+    """What a trajectory must have: recorded iterations, shape (k,), and dual vectors, shape (k, m)."""
 
     @property
-    def alpha(self) -> np.ndarray:
-        """Solution, shape (m,)."""
+    def iterations(self) -> np.ndarray:
+        """Recorded iterations, ascending."""
 
     @property
-    def relative(self) -> float:
-        """Bound on its error over its norm."""
+    def alphas(self) -> np.ndarray:
+        """Dual vectors at those iterations."""
 
 
-def relative_error(alpha: np.ndarray, optimum: np.ndarray) -> float:
-    """``||a - a*||_2 / ||a*||_2``; where a* is 0: 0 if a is 0, else infinite.
+class Drift(NamedTuple):
+    """Errors of a trajectory where an exact one was recorded too.
 
     Parameters
     ----------
-    alpha, optimum : ndarray, shape (m,)
-        Dual vector (a) and solution (a*).
+    iterations : ndarray of int64, shape (k,)
+        Common iterations, ascending.
+    relative : ndarray, shape (k,)
+        `relative_error` of a at each of them.
     """
-    distance, size = norm(alpha - optimum), norm(optimum)
+
+    iterations: np.ndarray
+    relative: np.ndarray
+
+
+def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
+    """``||a - a'||_2 / ||a'||_2``; where a' is 0: 0 if a is 0, else infinite.
+
+    Parameters
+    ----------
+    alpha, exact : ndarray, shape (m,)
+        Dual vector (a), and the solution or exact one (a').
+    """
+    distance, size = norm(alpha - exact), norm(exact)
     if size == 0:
-        return 0.0 if distance == 0 else float("inf")
+        return 0.0 if distance == 0 else math.inf
     return distance / size
 
 
-class ErrorMeasure:
-    """Relative solution errors with respect to one optimum.
+def drift(trajectory: Recorded, exact: Recorded) -> Drift:
+    """Compare a trajectory with the exact one wherever both were recorded.
+
+    The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
 
     Parameters
     ----------
-    optimum : RidgeOptimum or another optimum with `alpha` and `relative`
-        The solution.
+    trajectory : Trajectory
+        What a solver left behind, started at the same place of the same stream.
+    exact : ExactTrajectory
+        The exact trajectory.
 
-    Attributes
-    ----------
-    floor : float
-        Relative error of the optimum itself; smaller values of the measure mean nothing.
+    Raises
+    ------
+    InputError
+        If the vectors differ in length or no iteration is common.
     """
+    if trajectory.alphas.shape[1] != exact.alphas.shape[1]:
+        raise InputError(
+            f"drift: the trajectory has vectors of {trajectory.alphas.shape[1]} coordinates, "
+            f"the exact one of {exact.alphas.shape[1]}; they belong to different problems"
+        )
+    common, mine, theirs = np.intersect1d(trajectory.iterations, exact.iterations, return_indices=True)
+    if common.size == 0:
+        raise InputError(
+            f"drift: no common iteration; recorded {_range(trajectory)}, exact {_range(exact)}"
+        )
+    pairs = zip(trajectory.alphas[mine], exact.alphas[theirs], strict=True)
+    return Drift(common, np.array([relative_error(*pair) for pair in pairs]))
 
-    def __init__(self, optimum: KnownOptimum):
-        self._optimum = optimum.alpha
-        self.floor = optimum.relative
 
-    def __call__(self, alpha: np.ndarray) -> float:
-        """Relative error of a dual vector of shape (m,)."""
-        return relative_error(alpha, self._optimum)
+def _range(recorded: Recorded) -> str:
+    if recorded.iterations.size == 0:
+        return "none"
+    return f"{recorded.iterations.size} iterations in {recorded.iterations[0]}..{recorded.iterations[-1]}"

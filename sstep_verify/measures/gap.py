@@ -9,9 +9,8 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Problem
-
-UNIT_ROUNDOFF = 2.0**-53
 
 
 class Gap(NamedTuple):
@@ -20,33 +19,6 @@ class Gap(NamedTuple):
     gap: float
     primal: float
     dual: float
-
-
-def attainable_gap(problem: Problem, alpha: np.ndarray, kernel: KernelSums) -> float:
-    """Gap of a K-SVM that float64 cannot be expected to get below: ``C u sum_ij |Q_ij| |a_j|``.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    alpha : ndarray, shape (m,)
-        Dual vector (a) at or near the optimum.
-    kernel : KernelSums
-        Sums over the kernel matrix.
-
-    Returns
-    -------
-    float
-        In units of the objective: the rounding error of the m margins, times C.
-
-    Raises
-    ------
-    InputError
-        If the problem is a K-RR.
-    """
-    if not problem.is_svm:
-        raise InputError(f"{problem.label}: attainable_gap is defined for K-SVM only")
-    return problem.hinge.C * UNIT_ROUNDOFF * kernel.absolute_product(np.abs(alpha))
 
 
 class GapMeasure:
@@ -79,5 +51,16 @@ class GapMeasure:
         return signs * self._kernel.product(signs * alpha)
 
     def attainable(self, alpha: np.ndarray) -> float:
-        """`attainable_gap` at a dual vector of a K-SVM."""
-        return attainable_gap(self.problem, alpha, self._kernel)
+        """Gap of a K-SVM that float64 cannot be expected to get below: ``C u sum_ij |Q_ij| |a_j|``.
+
+        The rounding error of the m margins at an a of shape (m,) near the optimum, times C.
+
+        Raises
+        ------
+        InputError
+            If the problem is a K-RR.
+        """
+        if not self.problem.is_svm:
+            raise InputError(f"{self.problem.label}: attainable_gap is defined for K-SVM only")
+        sums = self._kernel.absolute_product(np.abs(alpha))
+        return self.problem.hinge.C * unit_roundoff("float64") * sums

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.drift import Recorded, drift
+from sstep_verify.measures.error import Recorded, drift
 
 
 def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) -> np.ndarray:

@@ -84,10 +84,15 @@ def _(kernel: RBFKernel, products: np.ndarray, left: np.ndarray, right: np.ndarr
     return np.exp(products, out=products)
 
 
-def kernel_rows(problem: Problem, places: np.ndarray) -> np.ndarray:
-    """Kernel rows of some samples in float64, shape (c, m)."""
-    data, norms = _points(problem)
-    return entries_of(problem.kernel, data[places] @ data.T, norms[places], norms)
+def kernel_rows(
+    problem: Problem, places: np.ndarray, points: tuple[np.ndarray, np.ndarray] | None = None
+) -> np.ndarray:
+    """Kernel rows of some samples in float64, shape (c, m); `points` where they were made before."""
+    data, norms = points or _points(problem)
+    rows = entries_of(problem.kernel, data[places] @ data.T, norms[places], norms)
+    if problem.kernel.of_distance:
+        rows[np.arange(places.size), places] = 1.0
+    return rows
 
 
 def matrix_bytes(samples: int) -> int:
@@ -111,8 +116,7 @@ class KernelSums:
         self._problem = problem
         self._matrix = kernel_matrix(problem) if whole else None
         self._row_sums = np.full(problem.samples, np.nan)
-        empty: np.ndarray = np.empty(0)
-        self._data, self._norms = (empty, empty) if whole else _points(problem)
+        self._points = None if whole else _points(problem)
 
     def product(self, vector: np.ndarray) -> np.ndarray:
         """``K v``, shape (m,)."""
@@ -144,11 +148,7 @@ class KernelSums:
         """Rows of the matrix at some places, a few at a time."""
         for begin in range(0, places.size, ROWS):
             chunk = places[begin : begin + ROWS]
-            yield chunk, self._rows(chunk) if self._matrix is None else self._matrix[chunk]
-
-    def _rows(self, places: np.ndarray) -> np.ndarray:
-        kernel, products = self._problem.kernel, self._data[places] @ self._data.T
-        rows = entries_of(kernel, products, self._norms[places], self._norms)
-        if kernel.of_distance:
-            rows[np.arange(places.size), places] = 1.0
-        return rows
+            if self._matrix is None:
+                yield chunk, kernel_rows(self._problem, chunk, self._points)
+            else:
+                yield chunk, self._matrix[chunk]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.measures.error import ErrorMeasure
+from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.oracle.facade import Oracle
@@ -82,12 +82,15 @@ class SharedReferences:
 
     def _krr(self, problem: Problem) -> Reference:
         optimum = self._oracle.ridge_optimum(problem)
-        measure = ErrorMeasure(optimum)
         facts = {
             "reference solution": optimum.how,
             "its error, 2-norm, relative (bound)": optimum.relative,
         }
-        return Reference(ERROR, "error", lambda alpha: (measure(alpha), 0.0), self._largest, facts)
+
+        def error(alpha: np.ndarray) -> tuple[float, float]:
+            return relative_error(alpha, optimum.alpha), 0.0
+
+        return Reference(ERROR, "error", error, self._largest, facts)
 
     def _svm(self, problem: Problem) -> Reference:
         optimum = self._oracle.svm_optimum(problem)

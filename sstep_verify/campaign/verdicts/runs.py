@@ -20,7 +20,7 @@ from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.made import asked_of, make_run, unmade
-from sstep_verify.measures.drift import drift
+from sstep_verify.measures.error import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import NOTHING_RUN

@@ -12,7 +12,7 @@ from plant import plant
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.measures.error import ErrorMeasure
+from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
@@ -40,8 +40,8 @@ def _converging(loss, block, claims=None, tolerance=TOLERANCE, **options):
     if case.problem.is_svm:
         measure, scale = GapMeasure(case.problem), oracle.svm_optimum(case.problem).value_lower
         return case, tested, lambda iteration, alpha: measure(alpha).gap <= tolerance * scale
-    error = ErrorMeasure(oracle.ridge_optimum(case.problem))
-    return case, tested, lambda iteration, alpha: error(alpha) <= tolerance
+    exact = oracle.ridge_optimum(case.problem).alpha
+    return case, tested, lambda iteration, alpha: relative_error(alpha, exact) <= tolerance
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
