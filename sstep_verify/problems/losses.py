@@ -18,7 +18,25 @@ LEAST_C, MOST_C = 2.0**-1023, 2.0**1021
 
 
 @dataclass(frozen=True)
-class Hinge:
+class _OfMargin:
+    """What both losses of a K-SVM have: a penalty C and a box."""
+
+    C: float = 1.0
+    boxed: ClassVar[bool] = True
+    symbol: ClassVar[str] = "C"
+    task: ClassVar[str]
+
+    def __post_init__(self):
+        object.__setattr__(self, "C", positive(f"K-{self.task.upper()}", "C", self.C))
+
+    @property
+    def parameter(self) -> float:
+        """The one parameter, C."""
+        return self.C
+
+
+@dataclass(frozen=True)
+class Hinge(_OfMargin):
     """Hinge loss of K-SVM-L1: ``min 1/2 a'Qa - 1'a`` over ``0 <= a <= C``.
 
     Parameters
@@ -27,33 +45,19 @@ class Hinge:
         Penalty, > 0; the box is [0, C] and the diagonal shift is 0.
     """
 
-    C: float = 1.0
-    boxed: ClassVar[bool] = True
-    symbol: ClassVar[str] = "C"
     task: ClassVar[str] = "svm-l1"
     power: ClassVar[int] = 1
-
-    def __post_init__(self):
-        object.__setattr__(self, "C", positive("K-SVM-L1", "C", self.C))
-
-    @property
-    def parameter(self) -> float:
-        """The one parameter, C."""
-        return self.C
+    shift: ClassVar[float] = 0.0
+    """Diagonal shift (omega)."""
 
     @property
     def upper(self) -> float:
         """Upper end of the box (nu)."""
         return self.C
 
-    @property
-    def shift(self) -> float:
-        """Diagonal shift (omega)."""
-        return 0.0
-
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(_OfMargin):
     """Squared hinge loss of K-SVM-L2: ``min 1/2 a'(Q + I/(2C))a - 1'a`` over ``a >= 0``.
 
     Parameters
@@ -62,24 +66,10 @@ class SquaredHinge:
         Penalty, > 0; the box is [0, infinity) and the diagonal shift is 1/(2C).
     """
 
-    C: float = 1.0
-    boxed: ClassVar[bool] = True
-    symbol: ClassVar[str] = "C"
     task: ClassVar[str] = "svm-l2"
     power: ClassVar[int] = 2
-
-    def __post_init__(self):
-        object.__setattr__(self, "C", positive("K-SVM-L2", "C", self.C))
-
-    @property
-    def parameter(self) -> float:
-        """The one parameter, C."""
-        return self.C
-
-    @property
-    def upper(self) -> float:
-        """Upper end of the box (nu)."""
-        return math.inf
+    upper: ClassVar[float] = math.inf
+    """Upper end of the box (nu)."""
 
     @property
     def shift(self) -> float:
@@ -129,8 +119,7 @@ LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Ridge]] = {
 }
 """Losses by the name of their task."""
 
-
-TASKS = (Hinge.task, SquaredHinge.task, Ridge.task)
+TASKS = tuple(LOSSES)
 """Names of the tasks."""
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -51,8 +52,8 @@ class Pinned:
     nonzeros: int
     digest: str
     page: str
-    classes: tuple[int, ...]
-    sha256: dict[str, str]
+    classes: tuple[int, ...] = ()
+    sha256: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -82,17 +83,7 @@ def registry() -> dict[str, Pinned]:
     """All named data sets that are read from files, by name."""
     text = files("sstep_verify.problems.data").joinpath("registry.toml").read_text(encoding="utf-8")
     return {
-        name: Pinned(
-            name=name,
-            task=entry["task"],
-            samples=entry["samples"],
-            features=entry["features"],
-            nonzeros=entry["nonzeros"],
-            digest=entry["digest"],
-            page=entry["page"],
-            classes=tuple(entry.get("classes", ())),
-            sha256=dict(entry.get("sha256", {})),
-        )
+        name: Pinned(name, **{**entry, "classes": tuple(entry.get("classes", ()))})
         for name, entry in tomllib.loads(text).items()
     }
 
