@@ -126,39 +126,34 @@ def write_folder(
     if blocks is None and request.stream.known:
         blocks = request.stream.blocks(request.start, request.start + request.iterations)
     if blocks is not None:
-        np.ascontiguousarray(blocks, dtype="<i8").tofile(folder / "indices.bin")
+        _write_array(folder / "indices.bin", blocks, "<i8")
         _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))
     if initial is None:
         samples = request.problem.samples
         initial = np.zeros(samples) if request.initial is None else request.initial
-    np.asarray(initial, dtype="<f8").tofile(folder / "initial.bin")
+    _write_array(folder / "initial.bin", initial, "<f8")
     _write_lines(folder / "initial.txt", map(repr, np.asarray(initial, dtype=np.float64).tolist()))
-    np.asarray(request.stops, dtype="<i8").tofile(folder / "points.bin")
+    _write_array(folder / "points.bin", request.stops, "<i8")
     _write_lines(folder / "points.txt", map(str, request.stops))
 
 
 def _write_data(problem: Problem, folder: Path) -> None:
     matrix = sp.csr_array(problem.data, copy=True)
     matrix.sum_duplicates()
-    np.asarray(matrix.indptr, dtype="<i8").tofile(folder / "row_starts.bin")
-    np.asarray(matrix.indices, dtype="<i8").tofile(folder / "columns.bin")
-    np.asarray(matrix.data, dtype="<f8").tofile(folder / "values.bin")
-    np.asarray(problem.targets, dtype="<f8").tofile(folder / "targets.bin")
+    starts, columns, values = matrix.indptr, matrix.indices, matrix.data
+    _write_array(folder / "row_starts.bin", starts, "<i8")
+    _write_array(folder / "columns.bin", columns, "<i8")
+    _write_array(folder / "values.bin", values, "<f8")
+    _write_array(folder / "targets.bin", problem.targets, "<f8")
     if problem.samples * problem.features <= DENSE_WORDS:
-        np.ascontiguousarray(problem.dense, dtype="<f8").tofile(folder / "data.bin")
-    starts, columns, values = matrix.indptr.tolist(), (matrix.indices + 1).tolist(), matrix.data.tolist()
-    _write_lines(
-        folder / "data.svm",
-        (
-            " ".join(
-                [
-                    _text(target),
-                    *(f"{j}:{_text(x)}" for j, x in zip(columns[a:b], values[a:b], strict=True)),
-                ]
-            )
-            for target, a, b in zip(problem.targets.tolist(), starts, starts[1:], strict=False)
-        ),
-    )
+        _write_array(folder / "data.bin", problem.dense, "<f8")
+    pairs = [f"{j}:{_text(x)}" for j, x in zip((columns + 1).tolist(), values.tolist(), strict=True)]
+    rows = zip(problem.targets.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    _write_lines(folder / "data.svm", (" ".join([_text(y), *pairs[a:b]]) for y, a, b in rows))
+
+
+def _write_array(path: Path, values: Any, kind: str) -> None:
+    np.ascontiguousarray(values, dtype=kind).tofile(path)
 
 
 def _text(value: object) -> str:

@@ -83,20 +83,14 @@ class Problem(pytest.Item):
         FailedError
             If it fails, or an expected failure is met no more.
         """
-        from threadpoolctl import threadpool_limits
+        from sstep_verify.verifying import reported
 
-        from sstep_verify.campaign.loop.run import Plan, run_campaign
-        from sstep_verify.errors import require
-        from sstep_verify.verifying import Report
-
-        require("flint", "exact")
-        with threadpool_limits(1):
-            results = run_campaign(Plan(self._definition, None, self.name))
-        for one in results.verdicts:
+        report = reported(self._definition, self.name)
+        for one in report.results.verdicts:
             ratio = "infinite" if one["ratio"] is None else one["ratio"]
             self.user_properties.append((f"ratio.{one['check']}.s={one['s']}", ratio))
             self.user_properties.append((f"status.{one['check']}.s={one['s']}", one["status"]))
-        Report(results).raise_for_failures()
+        report.raise_for_failures()
         if known := self._definition.expected:
             pytest.xfail("; ".join(f"{one.kind}: {one.reason}" for one in known))
 

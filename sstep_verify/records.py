@@ -138,50 +138,45 @@ def _worded(message: str, values: Any, kind: Any) -> str:
     """A message of msgspec, place first, with the value that stands there."""
     found = _AT.fullmatch(message)
     fault, place = (found["fault"], found["place"]) if found else (message, "")
+    hint = _hint_at(kind, place)
     if fault.startswith("Object contains unknown field"):
-        fault = fault.replace("Object contains", "") + _known_fields(kind, place, fault.split("`")[1])
-        fault = fault.strip()
+        known = [item.name for item in fields(hint)] if is_dataclass(hint) else []
+        fault = fault.replace("Object contains", "").strip() + _known(fault.split("`")[1], known)
     fault = fault.replace("Object missing required field", "missing field")
     if fault.startswith(("Expected", "Invalid", "Number")):
-        fault = f"{_at(values, place)}{fault[0].lower()}{fault[1:]}{_allowed(values, kind, place)}"
+        literal = typing.get_origin(hint) is typing.Literal
+        known = [str(value) for value in typing.get_args(hint)] if literal else []
+        value, told = _at(values, place)
+        fault = f"{told}{fault[0].lower()}{fault[1:]}{_known(value, known)}"
     return f"{place}: {fault}" if place else fault
 
 
-def _known_fields(kind: Any, place: str, name: str) -> str:
-    """The fields of the record at a place, after the one most like a name; empty where there is none."""
+def _known(name: object, known: list[str]) -> str:
+    """What may stand in the place of a name, the one most like it first; empty where that is not known."""
+    return f"{closest(name, known)}; known: {', '.join(known)}" if known else ""
+
+
+def _hint_at(kind: Any, place: str) -> Any:
+    """The type hint of a place in a record, as a dataclass where it is one; None if none is found."""
     try:
         for step in ("", *filter(None, place.split("."))):
-            hints = typing.get_type_hints(getattr(kind, "stands_for", kind)) if step else {}
-            kind = hints[step] if step else kind
-            options = [one for one in typing.get_args(kind) if one is not type(None)]
-            kind = options[0] if len(options) == 1 else kind
-        known = [item.name for item in fields(getattr(kind, "stands_for", kind))]
+            kind = typing.get_type_hints(getattr(kind, "stands_for", kind))[step] if step else kind
+            if typing.get_origin(kind) in (types.UnionType, typing.Union):
+                options = [option for option in typing.get_args(kind) if option is not type(None)]
+                kind = options[0] if len(options) == 1 else kind
     except (TypeError, NameError, KeyError):
-        return ""
-    return f"{closest(name, known)}; known: {', '.join(known)}"
+        return None
+    return getattr(kind, "stands_for", kind)
 
 
-def _allowed(values: Any, kind: Any, place: str) -> str:
-    """The values that a field of a record may have, where these are a list; empty elsewhere."""
-    try:
-        hint = typing.get_type_hints(getattr(kind, "stands_for", kind)).get(place)
-    except (TypeError, NameError):
-        return ""
-    if typing.get_origin(hint) is not typing.Literal:
-        return ""
-    known = [str(one) for one in typing.get_args(hint)]
-    value = values.get(place) if isinstance(values, dict) else None
-    return f"{closest(value, known)}; known: {', '.join(known)}"
-
-
-def _at(values: Any, place: str) -> str:
-    """The value at a place such as ``cases[0].samples``; empty where msgspec does not say which it is."""
+def _at(values: Any, place: str) -> tuple[Any, str]:
+    """The value at a place such as ``cases[0].samples``, and what is said of it; nothing if none is."""
     for key, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place.replace("[...]", "[0].?")):
         try:
             values = values[int(number)] if number else values[key]
         except (LookupError, TypeError):
-            return ""
+            return None, ""
     try:
-        return f"{values!r:.60} is refused: "
+        return values, f"{values!r:.60} is refused: "
     except ValueError:  # an integer of more digits than Python prints
-        return "a number of thousands of digits is refused: "
+        return values, "a number of thousands of digits is refused: "

@@ -235,21 +235,23 @@ class Trajectory:
         KeyError
             If a was not recorded there.
         """
-        position = int(np.searchsorted(self.iterations, iteration))
-        if position == self.iterations.size or self.iterations[position] != iteration:
-            raise KeyError(f"a was not recorded at iteration {iteration}")
-        return self.alphas[position]
+        return self.alphas[self._place(iteration)]
 
     def state_at(self, name: str, iteration: int) -> np.ndarray | None:
         """What is carried beside a at a recorded iteration; None if that was not recorded."""
         recorded = self.state.get(name)
-        return None if recorded is None else recorded[int(np.searchsorted(self.iterations, iteration))]
+        return None if recorded is None else recorded[self._place(iteration)]
 
     def rounding_at(self, iteration: int) -> np.ndarray | None:
         """Largest error of writing down the dual vector at a recorded iteration; None if there is none."""
-        if self.rounding is None:
-            return None
-        return self.rounding[int(np.searchsorted(self.iterations, iteration))]
+        return None if self.rounding is None else self.rounding[self._place(iteration)]
+
+    def _place(self, iteration: int) -> int:
+        """Place of a recorded iteration among all of them."""
+        place = int(np.searchsorted(self.iterations, iteration))
+        if place == self.iterations.size or self.iterations[place] != iteration:
+            raise KeyError(f"a was not recorded at iteration {iteration}")
+        return place
 
     def windows(self) -> list[tuple[int, int]]:
         """Pairs (begin, end) of consecutive recorded iterations that span exactly one window."""

@@ -143,12 +143,8 @@ def verify(
     MissingExtraError
         If exact arithmetic (extra ``exact``) is not installed.
     """
-    require("flint", "exact")
-    from threadpoolctl import threadpool_limits
-
     from sstep_verify.campaign import further
-    from sstep_verify.campaign.loop.run import Plan, run_campaign
-    from sstep_verify.reporting import check_destination, write_report
+    from sstep_verify.reporting import check_destination
 
     given: Sequence[Any] = s
     for one in given:
@@ -161,6 +157,17 @@ def verify(
         definition = further.with_further_s(definition, further.new_seed() if seed is None else seed)
     if out is not None:
         check_destination(out)
+    return reported(definition, only, out)
+
+
+def reported(definition: Definition, only: str, out: str | Path | None = None) -> Report:
+    """Run a profile, or the cases of it that are selected, on one thread of every library."""
+    require("flint", "exact")
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.loop.run import Plan, run_campaign
+    from sstep_verify.reporting import write_report
+
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
         results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))
         return Report(results, write_report(results, out, Path(held)).folder if out else None)
