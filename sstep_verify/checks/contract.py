@@ -53,15 +53,9 @@ COHERENCE, INCOHERENT = "coherence", "IncoherenceError"
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Hold every run against what it was asked for.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        Runs by key. What each was asked for is what `Trajectory.asked` says; a plain run without it is
-        held against the plain request, any other is left out.
-    oracle : Oracle
-        Not used.
+    Parameters are those of `Check.judge`; the oracle is not used. What each run was asked for is what
+    `Trajectory.asked` says; a plain run without it is held against the plain request, any other is left
+    out.
 
     Returns
     -------

@@ -82,14 +82,7 @@ def _ways(case: Case) -> list[str]:
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare the runs of every s, bit for bit.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs` and `continued`, by key.
-    oracle : Oracle
-        Not used.
+    Parameters are those of `Check.judge`; the oracle is not used.
 
     Returns
     -------

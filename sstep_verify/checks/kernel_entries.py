@@ -59,14 +59,7 @@ def _request(case: Case, s: int) -> RunRequest:
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare exposed panels with exact kernel values.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Gives exact kernel values.
+    Parameters are those of `Check.judge`; the oracle gives exact kernel values.
 
     Returns
     -------

@@ -100,14 +100,7 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare the ends of every window.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs` and `continued`, by key.
-    oracle : Oracle
-        Gives the exact steps, which the bounds are computed for.
+    Parameters are those of `Check.judge`; the oracle gives the exact steps that bounds are made of.
 
     Returns
     -------

@@ -25,12 +25,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sstep_verify.checks.metamorphic.bitwise import BitComparison, blind, compare_bits, still
+import numpy as np
+
+from sstep_verify.checks.metamorphic.bitwise import blind, compare_bits, still
 from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Window, wrong
+from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
@@ -104,14 +106,7 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare bit by bit.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs` and `continued`, by key.
-    oracle : Oracle
-        Not asked: the runs are compared with each other.
+    Parameters are those of `Check.judge`; the oracle is not asked: the runs are compared with each other.
 
     Returns
     -------
@@ -127,7 +122,16 @@ def _judge_run(
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     terms: list[Term] = []
-    outcomes: list[BitComparison] = []
+    outcomes: dict[str, Finding] = {}
+    claims: dict[str, str] = {}
+
+    def compare(
+        name: str, claim: str, iterations: np.ndarray, states: list[np.ndarray], blind: str
+    ) -> None:
+        claims[name] = claim
+        outcomes[name] = compare_bits(f"{name} ({claim})", original, iterations, states)
+        terms.append(_term(case, name, len(states) - 1, blind))
+
     for relation in wanted:
         changed = relation.transformed
         reason = relation.reason or relation.no_room_for_states(case, original.alphas)
@@ -136,28 +140,26 @@ def _judge_run(
             continue
         other = trajectories[metamorphic_key(s, relation.name)]
         states = [changed.back(state) for state in other.alphas]
-        outcomes.append(compare_bits(relation.name, relation.claim, original, other.iterations, states))
-        terms.append(_term(case, outcomes[-1], blind(case, relation.name, original)))
+        hidden = blind(case, relation.name, original)
+        compare(relation.name, relation.claim, other.iterations, states, hidden)
     begin, reason = restart_point(case, original_request(case, s))
     if reason:
         terms.append(_not_applicable("restart", original, reason))
     else:
         other = trajectories[metamorphic_key(s, "restart")]
-        claim = f"continued from a at iteration {begin}"
-        states = list(other.alphas)
-        outcomes.append(compare_bits("restart", claim, original, other.iterations + begin, states))
-        terms.append(_term(case, outcomes[-1], still(original, begin)))
-    return _verdict(case, s, terms, outcomes)
+        claim, iterations = f"continued from a at iteration {begin}", other.iterations + begin
+        compare("restart", claim, iterations, list(other.alphas), still(original, begin))
+    return _verdict(case, s, terms, outcomes, claims)
 
 
-def _term(case: Case, comparison: BitComparison, blind: str) -> Term:
+def _term(case: Case, name: str, compared: int, blind: str) -> Term:
     return Term(
-        name=comparison.relation,
+        name=name,
         status=Status.VACUOUS if blind else Status.PASS,
         detectable=math.inf if blind else unit_roundoff(case.declaration.precision),
-        planned=comparison.compared,
-        decided=comparison.compared,
-        seen=0 if blind else comparison.compared,
+        planned=compared,
+        decided=compared,
+        seen=0 if blind else compared,
         reason=blind,
     )
 
@@ -167,19 +169,21 @@ def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
     return Term(name, Status.VACUOUS, math.inf, planned, 0, 0, f"not applicable: {reason}")
 
 
-def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison]) -> Verdict:
-    failed = [item for item in outcomes if item.note]
+def _verdict(
+    case: Case, s: int, terms: list[Term], outcomes: Mapping[str, Finding], claims: Mapping[str, str]
+) -> Verdict:
+    failed = {name: finding for name, finding in outcomes.items() if finding.note}
     # The steps of a run that goes on from another are none of a plain run's.
-    plain = failed and all(item.relation != "restart" for item in failed)
-    until = Window(0, failed[0].first if plain else 0)
-    told = [f"{item.relation} ({item.claim}) {item.note}".rstrip() for item in failed or outcomes]
-    largest = max((item.difference for item in failed), default=0.0)
+    plain = failed and "restart" not in failed
+    until = next(iter(failed.values())).window if plain else Window(0, 0)
+    told = "; ".join(finding.what for finding in (failed or outcomes).values())
+    largest = max((finding.measured for finding in failed.values()), default=0.0)
     return record(
         CHECK,
         case,
         s,
         wrong(
-            f"runs of the {case.declaration.name} solver that must agree in every bit: {'; '.join(told)}",
+            f"runs of the {case.declaration.name} solver that must agree in every bit: {told}",
             largest,
             window=until,
         ),
@@ -190,10 +194,10 @@ def _verdict(case: Case, s: int, terms: list[Term], outcomes: list[BitComparison
         causes=CAUSES,
         terms=seen_first(terms),
         evidence={
-            "relations": {item.relation: item.claim for item in outcomes},
-            "failed": [item.relation for item in failed],
+            "relations": dict(claims),
+            "failed": list(failed),
         },
-        signs=[item.relation for item in failed],
+        signs=list(failed),
         each=True,
     )
 

@@ -23,18 +23,20 @@ from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
 from sstep_verify.checks.answer.achieved import relative_to, violation_of, written_with
+from sstep_verify.checks.answer.hints import Explained
 from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, out_of_range, reached
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.several import executed
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, raised, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "optimum"
 
@@ -60,14 +62,8 @@ runs = plain_runs
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare the end of every run that claims convergence with the certified optimum.
 
-    Parameters
-    ----------
-    case : Case
-        The case; `claims` holds what a run that ended by its stopping rule claims, see `CLAIMS`.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Certifies optima.
+    Parameters are those of `Check.judge`. `Case.claims` holds what a run that ended by its stopping rule
+    claims, see `CLAIMS`; the oracle certifies optima.
 
     Returns
     -------
@@ -129,19 +125,15 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     reason = (
         f"the start{'' if first.any() else ' a = 0'} has a gap of {start:.3g} at least, within its bound"
     )
-    return record(
-        CHECK,
+    return _verdict(
         case,
         s,
+        trajectory,
         finding,
-        units="gap",
-        planned=1,
-        executed=int(finding.status is not Status.INCONCLUSIVE),
-        origin=SVM_ORIGIN,
-        causes=causes(trajectory, hints, SVM_CAUSES),
-        terms=(planted_term("no step made", start, limit, 1, 1, reason),),
-        evidence={
-            "iterations": trajectory.length,
+        hints,
+        planted_term("no step made", start, limit, 1, 1, reason),
+        written,
+        {
             "claimed gap": claimed,
             "attainable gap": values.attainable,
             "gap by rounding of what was written, at most": written,
@@ -155,10 +147,35 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
             "distance to a*, at most": optimum_svm.distance_bound(problem, gap[1]),
             "Q-seminorm of the distance, at most": optimum_svm.seminorm_bound(gap[1]),
             "solution": optimum_svm.uniqueness(problem, values),
-            **notes(trajectory, hints),
         },
-        signs=[one.sign for one in hints if one.sign],
-        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
+    )
+
+
+def _verdict(
+    case: Case,
+    s: int,
+    trajectory: Trajectory,
+    finding: Finding,
+    hints: list[Explained],
+    planted: Term,
+    written: float,
+    evidence: dict[str, object],
+) -> Verdict:
+    svm = case.problem.is_svm
+    return record(
+        CHECK,
+        case,
+        s,
+        finding,
+        units="gap" if svm else "2-norm",
+        planned=1,
+        executed=executed([finding]),
+        origin=SVM_ORIGIN if svm else RIDGE_ORIGIN,
+        causes=causes(trajectory, hints, SVM_CAUSES if svm else RIDGE_CAUSES),
+        terms=(planted,),
+        evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
+        signs=[hint.sign for hint in hints if hint.sign],
+        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > finding.bound / 2),
     )
 
 
@@ -215,19 +232,15 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     reason = (
         f"the start{'' if first.any() else ' a = 0'} is {start:.3g} at least away from a*, within its bound"
     )
-    return record(
-        CHECK,
+    return _verdict(
         case,
         s,
+        trajectory,
         finding,
-        units="2-norm",
-        planned=1,
-        executed=int(finding.status is not Status.INCONCLUSIVE),
-        origin=RIDGE_ORIGIN,
-        causes=causes(trajectory, hints, RIDGE_CAUSES),
-        terms=(planted_term("no step made", start, limit, 1, 1, reason),),
-        evidence={
-            "iterations": trajectory.length,
+        hints,
+        planted_term("no step made", start, limit, 1, 1, reason),
+        written,
+        {
             "claimed distance": claimed,
             "attainable distance": attainable,
             "distance by rounding of what was written, at most": written,
@@ -236,10 +249,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
             "residual, 2-norm": values.residual.value,
             "distance to a* by the residual, at most": farthest,
             "reference solution": optimum.how,
-            **notes(trajectory, hints),
         },
-        signs=[one.sign for one in hints if one.sign],
-        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
 
 

@@ -47,14 +47,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare every s-step run with the classical one.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Gives the exact kernel.
+    Parameters are those of `Check.judge`; the oracle gives the exact kernel.
 
     Returns
     -------

@@ -67,14 +67,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Compare the short runs with the exact trajectory.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Gives the exact kernel.
+    Parameters are those of `Check.judge`; the oracle gives the exact kernel.
 
     Returns
     -------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.numerics.rounding import smallest, unit_roundoff
 from sstep_verify.trajectory import Trajectory
 
@@ -16,21 +16,9 @@ ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 
-@dataclass(frozen=True)
-class BitComparison:
-    """Two runs that must agree: recorded iterations compared, largest difference, what is wrong, where."""
-
-    relation: str
-    claim: str
-    compared: int
-    difference: float
-    note: str = ""
-    first: int = 0
-
-
 def compare_bits(
-    relation: str, claim: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
-) -> BitComparison:
+    what: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
+) -> Finding:
     """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
     largest, note, first = 0.0, "", 0
     for iteration, state in zip(iterations.tolist(), states, strict=True):
@@ -49,7 +37,7 @@ def compare_bits(
             f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!s} "
             f"and, mapped back, {state[place]!s}; {np.count_nonzero(difference)} coordinates differ"
         )
-    return BitComparison(relation, claim, len(states) - 1, largest, note, first)
+    return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
 
 
 def inside_box(case: Case, trajectory: Trajectory) -> bool:
