@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import signal
 import warnings
 from dataclasses import replace
@@ -15,7 +14,7 @@ from sstep_verify.floating_point import restore, restore_told
 from sstep_verify.problems import Problem
 from sstep_verify.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
-from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
+from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
 
 NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
 """Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
@@ -164,19 +163,15 @@ def _digests(request: RunRequest) -> dict[str, str]:
     """SHA-256 of the bits of every input array of a run, by name."""
     last = request.start + min(request.iterations, DRAWS_LOOKED_AT)
     found = {
-        **{f"data{part}": _digest(array) for part, array in _parts(request.problem)},
-        "targets": _digest(request.problem.targets),
+        **{f"data{part}": fingerprint(array) for part, array in _parts(request.problem)},
+        "targets": fingerprint(request.problem.targets),
     }
     if request.stream.known:
-        found["index stream"] = _digest(request.stream.blocks(request.start, last))
-    return found if request.initial is None else {**found, "a0": _digest(np.asarray(request.initial))}
+        found["index stream"] = fingerprint(request.stream.blocks(request.start, last))
+    return found if request.initial is None else {**found, "a0": fingerprint(np.asarray(request.initial))}
 
 
 def _parts(problem: Problem) -> list[tuple[str, np.ndarray]]:
     if isinstance(problem.data, np.ndarray):
         return [("", problem.data)]
     return [(f".{part}", getattr(problem.data, part)) for part in ("data", "indices", "indptr")]
-
-
-def _digest(array: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()

@@ -267,4 +267,6 @@ class Trajectory:
 def fingerprint(alpha: np.ndarray) -> str:
     """SHA-256 of the bytes of a vector with its type (hexadecimal): equal iff every bit is."""
     content = np.ascontiguousarray(alpha)
-    return hashlib.sha256(f"{content.dtype.str} {content.size} ".encode() + content.tobytes()).hexdigest()
+    digest = hashlib.sha256(f"{content.dtype.str} {content.size} ".encode())
+    digest.update(content.data)
+    return digest.hexdigest()

@@ -11,6 +11,7 @@ from sstep_verify.checks.metamorphic import scaling_range
 from sstep_verify.checks.metamorphic.scaling_range import Span
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
+from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
 
 POWERS = (32, 16, 8, 4, 2, 1)
@@ -93,7 +94,7 @@ def _scaling(
 ) -> Relation:
     """The relation for the largest power that leaves room for everything but a, which is not yet known."""
     problem, declaration = case.problem, case.declaration
-    most = scaling_range.number_range(declaration.precision).most // SHARE_FOR_KERNEL
+    most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
     what = "data times " if transform is scale_data else "targets times -"
     fault = scaling_range.no_room(problem, declaration, kernel)
     if fault:

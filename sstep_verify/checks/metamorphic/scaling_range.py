@@ -45,21 +45,6 @@ class Span:
     high: int
 
 
-@dataclass(frozen=True)
-class NumberRange:
-    """Exponents of the normal numbers of a precision, and its digits (t)."""
-
-    least: int
-    most: int
-    digits: int
-
-
-def number_range(precision: str) -> NumberRange:
-    """The range of float32, float64 or longdouble."""
-    info = np.finfo(TYPES[precision])
-    return NumberRange(int(info.minexp), int(info.maxexp), int(info.nmant) + 1)
-
-
 def span(values: np.ndarray) -> Span:
     """Span of the nonzero values of an array; of 1 if there is none."""
     absolute = np.abs(np.asarray(values))
@@ -97,19 +82,19 @@ def kernel_span(problem: Problem, declaration: Declaration, rows: np.ndarray) ->
 
 def _crude_span(problem: Problem, declaration: Declaration) -> tuple[int, int]:
     """Exponents from the data alone: last bit of a nonzero entry, and one that no entry reaches."""
-    kernel, limits = problem.kernel, number_range(declaration.precision)
+    kernel, limits = problem.kernel, np.finfo(TYPES[declaration.precision])
     data = _data(problem, declaration)
     bits, high = 2 * last_bit(data), _product_top(data)
     if kernel.linear:
         return bits, high
     if kernel.of_distance:
-        return limits.least - limits.digits, 1
+        return int(limits.minexp) - limits.nmant - 1, 1
     if isinstance(kernel, PolynomialKernel):
         offset = np.array([stored(kernel.offset, declaration.precision)])
         bits = min(bits, last_bit(offset)) if offset.any() else bits
         high = max(high, span(offset).high) + 1
         return kernel.degree * bits, kernel.degree * high
-    return limits.least - limits.digits, limits.most
+    return int(limits.minexp) - limits.nmant - 1, int(limits.maxexp)
 
 
 def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> str:
@@ -124,7 +109,7 @@ def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> 
     kernel : Span or None
         Of its kernel entries; None where they are the same numbers before and after the scaling.
     """
-    limits = number_range(declaration.precision)
+    limits = np.finfo(TYPES[declaration.precision])
     data = _data(problem, declaration)
     entries = span(data)
     products = 2 * entries.low
@@ -138,7 +123,7 @@ def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> 
     if kernel is not None:
         needed["kernel entries"] = kernel
     for what, found in needed.items():
-        if found.low < limits.least or found.high >= limits.most:
+        if found.low < limits.minexp or found.high >= limits.maxexp:
             return (
                 f"{what} may lie between 2**{found.low} and 2**{found.high}, "
                 f"beyond the normal numbers of {declaration.precision}"
@@ -162,8 +147,8 @@ def no_room_for_states(
     states : ndarray, shape (k, m)
         Recorded states of the run.
     """
-    limits = number_range(declaration.precision)
-    found, reserve = span(states), 2 * limits.digits
+    limits = np.finfo(TYPES[declaration.precision])
+    found, reserve = span(states), 2 * (limits.nmant + 1)
     if not problem.is_svm and kernel is not None:
         # A step from a = 0 makes y over the system: what underflows there is recorded as 0.
         system = max(kernel.high - math.frexp(problem.ridge.penalty)[1] + 1, 0)
@@ -175,7 +160,7 @@ def no_room_for_states(
     if not problem.is_svm:
         penalty = math.frexp(problem.ridge.penalty)[1]
         low, high = low - max(penalty, 0), high - min(penalty - 1, 0)
-    if low >= limits.least and high < limits.most:
+    if low >= limits.minexp and high < limits.maxexp:
         return ""
     return (
         f"products with a may lie between 2**{low} and 2**{high}, beyond the normal numbers of "

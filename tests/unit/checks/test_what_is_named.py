@@ -14,7 +14,7 @@ from sstep_verify.checks.answer.conventions import scaled
 from sstep_verify.checks.answer.other_problems import other_kernel
 from sstep_verify.checks.answer.reading import Answer
 from sstep_verify.checks.metamorphic import exact_relations
-from sstep_verify.checks.metamorphic.scaling_range import NumberRange, kernel_span, number_range
+from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.uncertain import MOST
 from sstep_verify.checks.window import mistaken
@@ -70,11 +70,6 @@ def test_conventions_of_a_power_are_told():
     kernels = [one.problem.kernel for one in other_kernel(answer)]
     assert {(one.degree, one.offset) for one in kernels[:-1]} == {(2, 0.5), (4, 0.5), (3, 0.0), (3, 1.0)}
     assert kernels[-1] == PolynomialKernel(3, 0.5)
-
-
-def test_digits_and_exponents_of_a_precision():
-    assert number_range("float32") == NumberRange(-126, 128, 24)
-    assert number_range("float64") == NumberRange(-1022, 1024, 53)
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
