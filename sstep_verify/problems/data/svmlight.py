@@ -27,7 +27,6 @@ from sstep_verify.problems.data.svmlight_lines import (
     LineError,
     Samples,
     joined,
-    line_fault,
     line_samples,
 )
 from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
@@ -222,9 +221,10 @@ def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) ->
             return found
     rows = []
     for number, line in enumerate(text.split(b"\n"), before + 1):
-        if fault := line_fault(line, largest):
-            raise LineError(path, number, f"{fault}; {FORM}")
-        rows += line_samples(line)
+        try:
+            rows += line_samples(line, largest)
+        except ValueError as fault:
+            raise LineError(path, number, f"{fault}; {FORM}") from fault
     return joined(rows)
 
 

@@ -73,8 +73,8 @@ class LineError(DataError):
         super().__init__(f"{path}, line {line}: {fault}")
 
 
-def line_fault(line: bytes, largest: int) -> str | None:
-    """Fault of one line, or None.
+def line_samples(line: bytes, largest: int) -> list[Samples]:
+    """The sample of one line; none of an empty one or a comment.
 
     Parameters
     ----------
@@ -82,55 +82,63 @@ def line_fault(line: bytes, largest: int) -> str | None:
         The line, its end included.
     largest : int
         Largest index allowed.
+
+    Raises
+    ------
+    ValueError
+        Says the fault of a line that has one.
     """
     content = line.split(b"#", 1)[0]
     if content.startswith(BYTE_ORDER_MARK):
-        return "begins with a byte order mark: save the file as plain ASCII or UTF-8 text without one"
+        raise ValueError(
+            "begins with a byte order mark: save the file as plain ASCII or UTF-8 text without one"
+        )
     if control := _CONTROL.search(content):
         near = content[max(control.start() - 20, 0) : control.end() + 20].rstrip(b"\r\n")
-        return (
+        raise ValueError(
             f"holds the control character {_show(control[0][:1])} in {_show(near)}; numbers are "
             "separated by spaces or tabs, and lines end in LF or CR LF"
         )
     tokens = content.split()
     if not tokens:
-        return None
+        return []
     if b":" in tokens[0]:
-        return f"begins with {_show(tokens[0])}, so the target is missing"
-    if fault := _number_fault(tokens[0]):
-        return f"target {_show(tokens[0])} {fault}"
-    previous = 0
+        raise ValueError(f"begins with {_show(tokens[0])}, so the target is missing")
+    target = _number(tokens[0], f"target {_show(tokens[0])}")
+    indices, values, previous = [], [], 0
     for pair in tokens[1:]:
         index, colon, value = pair.partition(b":")
         if not colon:
-            return f"{_show(pair)} is not of the form index:value"
-        if index.startswith(b"qid"):
-            return f"{_show(pair)} is a query id: ranking data cannot be used, remove the qid pairs"
-        if not re.fullmatch(rb"[+-]?[0-9]+", index):
-            return f"index {_show(index)} in {_show(pair)} is not an integer"
-        # Longer than any index allowed; int() itself refuses thousands of digits.
-        number = int(index) if len(index) <= 18 else largest + 1
-        if not 1 <= number <= largest:
-            return f"index {_show(index)} in {_show(pair)} is outside 1..{largest}{_why(number, largest)}"
-        if number == previous:
-            return f"index {number} occurs twice, the second time in {_show(pair)}"
-        if number < previous:
-            return f"index {number} in {_show(pair)} comes after index {previous}: unsorted"
-        if fault := _number_fault(value):
-            return f"value {_show(value)} in {_show(pair)} {fault}"
-        previous = number
-    return None
-
-
-def line_samples(line: bytes) -> list[Samples]:
-    """The sample of a line that is not at fault; none of an empty one or a comment."""
-    tokens = line.split(b"#", 1)[0].split()
-    pairs = [token.partition(b":")[::2] for token in tokens[1:]]
-    indices = np.array([int(index) - 1 for index, _ in pairs], dtype=np.int32)
-    values = np.array([float(value) for _, value in pairs], dtype=np.float64)
+            raise ValueError(f"{_show(pair)} is not of the form index:value")
+        previous = _index(index, pair, previous, largest)
+        values.append(_number(value, f"value {_show(value)} in {_show(pair)}"))
+        indices.append(previous - 1)
     return [
-        Samples(np.array([float(token)]), np.array([len(pairs)]), indices, values) for token in tokens[:1]
+        Samples(
+            np.array([target]),
+            np.array([len(values)]),
+            np.array(indices, np.int32),
+            np.array(values, float),
+        )
     ]
+
+
+def _index(index: bytes, pair: bytes, previous: int, largest: int) -> int:
+    """The index of a pair, above that of the one before."""
+    shown = f"index {_show(index)} in {_show(pair)}"
+    if index.startswith(b"qid"):
+        raise ValueError(f"{_show(pair)} is a query id: ranking data cannot be used, remove the qid pairs")
+    if not re.fullmatch(rb"[+-]?[0-9]+", index):
+        raise ValueError(f"{shown} is not an integer")
+    # Longer than any index allowed; int() itself refuses thousands of digits.
+    number = int(index) if len(index) <= 18 else largest + 1
+    if not 1 <= number <= largest:
+        raise ValueError(f"{shown} is outside 1..{largest}{_why(number, largest)}")
+    if number == previous:
+        raise ValueError(f"index {number} occurs twice, the second time in {_show(pair)}")
+    if number < previous:
+        raise ValueError(f"index {number} in {_show(pair)} comes after index {previous}: unsorted")
+    return number
 
 
 def _why(number: int, largest: int) -> str:
@@ -141,14 +149,14 @@ def _why(number: int, largest: int) -> str:
     return " (one number for each feature would take more than 1 GiB: number the features without gaps)"
 
 
-def _number_fault(token: bytes) -> str | None:
+def _number(token: bytes, what: str) -> float:
     try:
-        value = float(token)
+        value = float(b"?" if b"_" in token else token)  # Python reads 1_0 as ten.
     except ValueError:
-        return "is not a number"
-    if b"_" in token:
-        return "is not a number"
-    return None if math.isfinite(value) else "is not a finite float64"
+        raise ValueError(f"{what} is not a number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{what} is not a finite float64")
+    return value
 
 
 def _show(token: bytes) -> str:

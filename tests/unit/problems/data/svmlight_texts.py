@@ -4,6 +4,8 @@ import bz2
 import gzip
 import lzma
 
+from sstep_verify.problems.data.svmlight_lines import line_samples
+
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
 GOOD = b"+1 1:0.5 3:-2e-3\n-1 2:7\n"
 
@@ -12,3 +14,12 @@ def write(folder, content: bytes, name: str = "data"):
     path = folder / name
     path.write_bytes(content)
     return path
+
+
+def fault_of(line, largest):
+    """What is wrong with a line, in words; empty if nothing is."""
+    try:
+        line_samples(line, largest)
+    except ValueError as fault:
+        return str(fault)
+    return ""

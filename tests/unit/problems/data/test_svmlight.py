@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from svmlight_texts import COMPRESS, GOOD, write
+from svmlight_texts import COMPRESS, GOOD, fault_of, write
 
 from sstep_verify.errors import DataError
 from sstep_verify.problems.data import svmlight
 from sstep_verify.problems.data.svmlight import read_svmlight
-from sstep_verify.problems.data.svmlight_lines import LARGEST_INDEX, line_fault
+from sstep_verify.problems.data.svmlight_lines import LARGEST_INDEX
 
 
 def test_comments_blank_lines_tabs_and_crlf_are_accepted(tmp_path):
@@ -176,7 +176,7 @@ def test_the_slow_pass_finds_a_fault_exactly_where_reading_fails(tmp_path_factor
     faults = [
         number
         for number, line in enumerate(text.encode().splitlines(), start=1)
-        if line_fault(line, LARGEST_INDEX)
+        if fault_of(line, LARGEST_INDEX)
     ]
     message = refusal(path)
     if faults:
