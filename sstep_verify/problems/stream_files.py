@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import warnings
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,32 +13,26 @@ from sstep_verify.inputs import open_regular
 from sstep_verify.problems import draws
 
 
-@lru_cache(maxsize=4)
-def blocks_from_file(path: str, sha256: str, samples: int, block: int) -> np.ndarray:
-    """Blocks of a file that has this SHA-256, shape (count, b); read-only.
+def blocks_from_file(path: str, samples: int, block: int) -> np.ndarray:
+    """Blocks of a file, shape (count, b).
 
     Raises
     ------
     InputError
-        If it was changed, or holds something else than blocks of distinct coordinates in range.
+        If it cannot be read, or holds something else than blocks of distinct coordinates in range.
     """
-    content = content_of(path)
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise InputError(f"{path}: was changed after the index stream was made from it; make it again")
-    drawn = _parsed(path, content)
+    with open_regular(path, "an index stream") as file:
+        drawn = _parsed(path, file.read())
     if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
         raise InputError(
             f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
             f"needed are integers with {block} a line"
         )
-    require_blocks(drawn, samples, path)
-    drawn = np.ascontiguousarray(drawn, dtype=np.int64)
-    drawn.setflags(write=False)
-    return drawn
+    return np.ascontiguousarray(require_blocks(drawn, samples, path), dtype=np.int64)
 
 
-def require_blocks(drawn: np.ndarray, samples: int, where: str) -> None:
-    """Raise InputError unless all indices lie in range and those of a block are distinct."""
+def require_blocks(drawn: np.ndarray, samples: int, where: str) -> np.ndarray:
+    """The blocks, shape (count, b); InputError if an index is out of range or repeated in its block."""
     outside = np.argwhere((drawn < 0) | (drawn >= samples))
     if outside.size:
         row, column = outside[0]
@@ -53,12 +45,7 @@ def require_blocks(drawn: np.ndarray, samples: int, where: str) -> None:
             f"{where}: block {found[0]} (from 0) holds index {found[1]} twice; "
             "a block has distinct coordinates"
         )
-
-
-def content_of(path: str) -> bytes:
-    """The bytes of a file; InputError if it cannot be read."""
-    with open_regular(path, "an index stream") as file:
-        return file.read()
+    return drawn
 
 
 def _parsed(path: str, content: bytes) -> np.ndarray:

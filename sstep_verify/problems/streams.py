@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -11,7 +10,7 @@ import numpy as np
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import draws
 from sstep_verify.problems.stream_chunks import seeded_blocks
-from sstep_verify.problems.stream_files import blocks_from_file, content_of, require_blocks
+from sstep_verify.problems.stream_files import blocks_from_file, require_blocks
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
 
@@ -76,21 +75,21 @@ class IndexStream:
             if seed < 0:
                 raise InputError(f"index stream with seed {seed}; it must be >= 0")
         self._require_generator()
-        if self.kind == "logged" and self.drawn:
-            whole = self._logged().ravel()
+        # What a file or a log holds is read once: the stream is the content that it has now.
+        held = None
+        if self.kind == "file":
+            held = blocks_from_file(self.path, self.samples, self.block)
+            if len(held) < self.length:
+                raise InputError(f"{self.path}: holds {len(held)} blocks, but {self.length} are needed")
+        elif self.kind == "logged" and self.drawn:
+            whole = np.frombuffer(bytes.fromhex(self.drawn), dtype="<i8")
             if whole.size != self.length * self.block:
                 raise InputError(
                     f"index stream of a program: {whole.size} numbers, but {self.length} blocks of "
                     f"{self.block} are needed"
                 )
-            require_blocks(whole.reshape(-1, self.block), self.samples, "index stream of a program")
-        if self.kind == "file":
-            # The stream is the content the file has now; blocks() refuses any other.
-            content = content_of(self.path)
-            object.__setattr__(self, "_sha256", hashlib.sha256(content).hexdigest())
-            available = self._file_blocks().shape[0]
-            if available < self.length:
-                raise InputError(f"{self.path}: holds {available} blocks, but {self.length} are needed")
+            held = require_blocks(whole.reshape(-1, self.block), self.samples, "index stream of a program")
+        object.__setattr__(self, "_held", held)
 
     def _require_generator(self) -> None:
         """Raise unless seed and replacement go with a kind that programs draw."""
@@ -134,27 +133,20 @@ class IndexStream:
 
     def _drawn(self, begin: int, end: int) -> np.ndarray:
         """The blocks before any renumbering."""
-        if self.kind == "file":
-            return self._file_blocks()[begin:end]
+        held: np.ndarray | None = self._held  # type: ignore[attr-defined]
+        if held is not None:
+            return held[begin:end]
+        if not self.known:
+            raise InputError("this index stream is known only after its program ran and logged it")
         if self.kind in draws.GENERATORS:
             return self._generated()[begin:end]
-        if self.kind == "logged":
-            if not self.known:
-                raise InputError("this index stream is known only after its program ran and logged it")
-            return self._logged()[begin:end]
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
         return seeded_blocks(self.kind, self.samples, self.block, self.length, self.seed, begin, end)
 
-    def _logged(self) -> np.ndarray:
-        return np.frombuffer(bytes.fromhex(self.drawn), dtype="<i8").reshape(-1, self.block)
-
     def _generated(self) -> np.ndarray:
         return _by_generator(self.kind, self.seed, self.samples, self.block, self.length, self.replacement)
-
-    def _file_blocks(self) -> np.ndarray:
-        return blocks_from_file(self.path, self._sha256, self.samples, self.block)  # type: ignore[attr-defined]
 
 
 @lru_cache(maxsize=4)
