@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from functools import lru_cache
+from itertools import count, islice
 
 import numpy as np
-
-from sstep_verify.problems import glibc_rand
 
 AT_ONCE = 1 << 12
 """Numbers asked of NumPy in one call; they are those that as many calls would give."""
@@ -24,6 +24,10 @@ SEEDS = 2**32
 """Seeds lie below: what ``srand`` and ``std::mt19937`` take."""
 
 
+_MULTIPLIER, _MODULUS = 16807, 2**31 - 1
+_LAGS, _DISCARDED = (3, 31), 310
+
+
 def numbers(kind: str, seed: int, samples: int) -> Iterator[int]:
     """Numbers in 0..m-1, one after the other.
 
@@ -38,7 +42,7 @@ def numbers(kind: str, seed: int, samples: int) -> Iterator[int]:
         Number of samples (m), >= 1.
     """
     if kind == "glibc-rand":
-        yield from (number % samples for number in glibc_rand.rand(seed))
+        yield from (number % samples for number in _glibc_rand(seed))
     elif kind == "numpy-pcg64":
         generator = np.random.default_rng(seed)
         while True:
@@ -52,25 +56,46 @@ def numbers(kind: str, seed: int, samples: int) -> Iterator[int]:
             yield from legacy.randint(samples, size=AT_ONCE).tolist()
 
 
+def _glibc_rand(seed: int) -> Iterator[int]:
+    """The numbers of ``srand(seed); rand()`` of the GNU C library, in 0..2^31-1.
+
+    The state is 31 numbers of ``16807 x mod 2^31 - 1``; then ``r_i = r_(i-3) + r_(i-31) mod 2^32``, of
+    which the first 310 are dropped and the rest lose their last bit. A seed of 0 is taken as 1.
+
+    Source: the additive feedback generator that glibc documents for ``random`` (TYPE_3, degree 31).
+    """
+    state = [np.int32(np.uint32(seed or 1)).item()]
+    for _ in range(_LAGS[1] - 1):
+        # As C divides: towards zero, and a negative remainder is brought up.
+        state.append(int(np.fmod(_MULTIPLIER * state[-1], _MODULUS)) % _MODULUS)
+    last = deque((state + state[:3])[-_LAGS[1] :], maxlen=_LAGS[1])
+    for made in count():
+        last.append((last[-_LAGS[0]] + last[-_LAGS[1]]) % 2**32)
+        if made >= _DISCARDED:
+            yield last[-1] >> 1
+
+
+@lru_cache(maxsize=4)
 def blocks(
-    kind: str, seed: int, samples: int, block: int, count: int, *, replacement: bool = False
+    kind: str, seed: int, samples: int, block: int, length: int, *, replacement: bool = False
 ) -> np.ndarray:
     """Blocks of coordinates; without replacement a number that its block has already is drawn again.
 
     Returns
     -------
-    ndarray of int64, shape (count, block)
+    ndarray of int64, shape (length, block); read-only
     """
     drawn = numbers(kind, seed, samples)
     if block == 1 or replacement:
-        return np.fromiter(islice(drawn, count * block), np.int64, count * block).reshape(count, block)
-    found = np.empty((count, block), dtype=np.int64)
-    for row in found:
-        own: list[int] = []
-        while len(own) < block:
-            if (one := next(drawn)) not in own:
-                own.append(one)
-        row[:] = own
+        found = np.fromiter(islice(drawn, length * block), np.int64, length * block).reshape(length, block)
+    else:
+        found = np.empty((length, block), dtype=np.int64)
+        for row in found:
+            own: dict[int, None] = {}
+            while len(own) < block:
+                own[next(drawn)] = None
+            row[:] = list(own)
+    found.setflags(write=False)
     return found
 
 

@@ -146,7 +146,8 @@ class IndexStream:
         return seeded_blocks(self.kind, self.samples, self.block, self.length, self.seed, begin, end)
 
     def _generated(self) -> np.ndarray:
-        return _by_generator(self.kind, self.seed, self.samples, self.block, self.length, self.replacement)
+        shape = self.samples, self.block, self.length
+        return draws.blocks(self.kind, self.seed, *shape, replacement=self.replacement)
 
 
 @lru_cache(maxsize=4)
@@ -170,16 +171,6 @@ def relabelling(samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     for part in (order, number):
         part.setflags(write=False)
     return order, number
-
-
-@lru_cache(maxsize=4)
-def _by_generator(
-    kind: str, seed: int, samples: int, block: int, length: int, replacement: bool
-) -> np.ndarray:
-    """All blocks of a stream that a program draws; read-only."""
-    drawn = draws.blocks(kind, seed, samples, block, length, replacement=replacement)
-    drawn.setflags(write=False)
-    return drawn
 
 
 def logged_stream(stream: IndexStream, drawn: np.ndarray) -> IndexStream:
