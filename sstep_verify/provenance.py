@@ -71,7 +71,7 @@ def collect(
         "package": {"name": "sstep-verify", "version": __version__},
         "git": _quietly(_git),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "packages": {name: version for name in PACKAGES if (version := _quietly(_version, name))},
+        "packages": {name: version for name in PACKAGES if (version := _quietly(metadata.version, name))},
         "blas": _quietly(_blas) or [],
         "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
         "machine": {
@@ -117,10 +117,6 @@ def _quietly(function: Callable[..., Made], *arguments: object) -> Made | None:
     with contextlib.suppress(Exception):
         return function(*arguments)
     return None
-
-
-def _version(name: str) -> str:
-    return metadata.version(name)
 
 
 def _command(command: str | Sequence[str]) -> str:

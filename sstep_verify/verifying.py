@@ -15,6 +15,7 @@ from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.profile import Selection
     from sstep_verify.reporting.results import Results
     from sstep_verify.solver import Solver
 
@@ -144,17 +145,16 @@ def verify(
         If exact arithmetic (extra ``exact``) is not installed.
     """
     from sstep_verify.campaign import further
+    from sstep_verify.campaign.profile import Selection
     from sstep_verify.reporting import check_destination
 
     given: Sequence[Any] = s
     for one in given:
         if not is_whole(one):
             raise InputError(f"s = {list(given)!r:.80}: {one!r:.40} is no whole number, as 4 is")
-    definition = _definition(
-        solver, profile, tuple(s), tuple(tasks), tuple(kernels), data, tuple(ranks), level, shrink
-    )
-    if not s:
-        definition = further.with_further_s(definition, further.new_seed() if seed is None else seed)
+    drawn = None if s else further.new_seed() if seed is None else seed
+    chosen = Selection(tuple(ranks), tuple(s), data, tuple(tasks), tuple(kernels), level, shrink, drawn)
+    definition = _definition(solver, profile, chosen)
     if out is not None:
         check_destination(out)
     return reported(definition, only, out)
@@ -200,10 +200,11 @@ def parametrize_with_checks(
     """
     import pytest
 
-    found = []
+    from sstep_verify.campaign.profile import Selection
+
+    found, chosen = [], Selection(tasks=tuple(tasks), kernels=tuple(kernels))
     for solver in solvers:
-        definition = _definition(solver, profile, (), tuple(tasks), tuple(kernels))
-        for unit in cases_of(definition):
+        for unit in cases_of(_definition(solver, profile, chosen)):
             check = functools.partial(_verify_one, profile=profile, only=unit, seed=seed)
             found.append(pytest.param(solver, check, id=unit))
     return pytest.mark.parametrize(("solver", "check"), found)
@@ -220,23 +221,9 @@ def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> Non
     verify(solver, profile, only=only, seed=seed).raise_for_failures()
 
 
-def _definition(
-    solver: Solver | str,
-    profile: str,
-    s: tuple[int, ...] = (),
-    tasks: tuple[str, ...] = (),
-    kernels: tuple[str, ...] = (),
-    data: str = "",
-    ranks: tuple[int, ...] = (1,),
-    level: int | None = None,
-    shrink: float = 0.0,
-) -> Definition:
-    from sstep_verify.campaign.profile import Selection, profile_of
+def _definition(solver: Solver | str, profile: str, chosen: Selection) -> Definition:
+    from sstep_verify.campaign.profile import profile_of
     from sstep_verify.solvers.adapters.foreign import checked_solver
 
-    return profile_of(
-        profile,
-        solver if isinstance(solver, str) else checked_solver(solver, "solver"),
-        Selection(ranks, s, data, tasks, kernels, level, shrink),
-        f"verify(solver, {profile!r})",
-    )
+    given = solver if isinstance(solver, str) else checked_solver(solver, "solver")
+    return profile_of(profile, given, chosen, f"verify(solver, {profile!r})")

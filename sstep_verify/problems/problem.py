@@ -181,21 +181,16 @@ def _frozen_matrix(data, name: str):
 
 
 def _check_finite(name: str, data, targets: np.ndarray) -> None:
-    sparse: bool = sp.issparse(data)
-    values = data.data if sparse else data
     if not np.isfinite(targets).all():
         row = int(np.flatnonzero(~np.isfinite(targets))[0])
         raise InputError(f"{name}: target of sample {row} (from 0) is {targets[row]}; must be finite")
-    if not np.isfinite(values).all():
-        if sparse:
-            # Not data.nonzero(): it leaves out stored zeros, so its positions are not those of values.
-            entries = data.tocoo()
-            position = int(np.flatnonzero(~np.isfinite(values))[0])
-            row, column = int(entries.row[position]), int(entries.col[position])
-        else:
-            row, column = (int(k) for k in np.argwhere(~np.isfinite(data))[0])
+    sparse: bool = sp.issparse(data)
+    if not np.isfinite(data.data if sparse else data).all():
+        entries = sp.coo_array(data)
+        place = int(np.flatnonzero(~np.isfinite(entries.data))[0])
         raise InputError(
-            f"{name}: sample {row}, feature {column} (from 0) is {data[row, column]}; must be finite"
+            f"{name}: sample {entries.row[place]}, feature {entries.col[place]} (from 0) is "
+            f"{entries.data[place]}; must be finite"
         )
 
 
