@@ -1,4 +1,4 @@
-"""Compile an inner loop with numba where it is installed; run it as plain Python where it is not.
+"""Compile an inner loop with numba.
 
 IEEE semantics throughout: no fast-math flag, so the compiler neither reassociates sums nor assumes
 finite values, and every bound derived for IEEE arithmetic holds for the compiled loop. A division by zero
@@ -12,25 +12,22 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numba
+from numba.core import event
+from numba.core.options import DefaultOptions
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-try:
-    import numba
-    from numba.core import event
-    from numba.core.options import DefaultOptions
+AVAILABLE = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+"""Whether inner loops are compiled; under NUMBA_DISABLE_JIT they run as plain Python, far slower."""
 
-    AVAILABLE = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-    COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
-    event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
-except ImportError:
-    AVAILABLE = False
-"""Whether inner loops are compiled: without numba, or under NUMBA_DISABLE_JIT, they are plain Python, about
-a hundred times slower."""
+COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
+event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
 def compile_seconds() -> float:
     """Seconds that this process has spent on compiling: 0 where all was found in the cache."""
-    return float(COMPILING.duration) if AVAILABLE and COMPILING.done else 0.0
+    return float(COMPILING.duration) if COMPILING.done else 0.0
 
 
 def compiled(function: Function) -> Function:

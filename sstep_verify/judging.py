@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from sstep_verify.errors import InputError, require
+from sstep_verify.errors import InputError
 from sstep_verify.floating_point import restore_told
 
 if TYPE_CHECKING:
@@ -65,11 +65,8 @@ def judge(
     InputError
         If a check, s or the number of iterations cannot be used, the solver has no `declaration` or `run`,
         or it refuses the input (``RefusedError``).
-    MissingExtraError
-        If exact arithmetic (extra ``exact``) is not installed.
     """
     restore_told("before a judgement")  # Constants of what is imported here are computed on the way.
-    require("flint", "exact")
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, merge_requests

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, InputError, require
+from sstep_verify.errors import FailedError, InputError
 from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
@@ -141,8 +141,6 @@ def verify(
     ------
     InputError
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
-    MissingExtraError
-        If exact arithmetic (extra ``exact``) is not installed.
     """
     from sstep_verify.campaign import further
     from sstep_verify.campaign.profile import Selection
@@ -162,7 +160,6 @@ def verify(
 
 def reported(definition: Definition, only: str, out: str | Path | None = None) -> Report:
     """Run a profile, or the cases of it that are selected, on one thread of every library."""
-    require("flint", "exact")
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.campaign.loop.run import Plan, run_campaign
@@ -170,7 +167,7 @@ def reported(definition: Definition, only: str, out: str | Path | None = None) -
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
         results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))
-        return Report(results, write_report(results, out, Path(held)).folder if out else None)
+        return Report(results, write_report(results, out, Path(held)) if out else None)
 
 
 def parametrize_with_checks(

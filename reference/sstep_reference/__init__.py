@@ -5,7 +5,6 @@ from sstep_reference.bdcd_krr import bdcd_krr
 from sstep_reference.dcd_ksvm import dcd_ksvm
 from sstep_reference.errors import (
     InvalidInputError,
-    MissingPackageError,
     SingularSystemError,
     SstepReferenceError,
     UnsupportedOperationError,
@@ -21,7 +20,6 @@ __all__ = [
     "Gram",
     "InvalidInputError",
     "Kernel",
-    "MissingPackageError",
     "Mpmath",
     "Rational",
     "SingularSystemError",

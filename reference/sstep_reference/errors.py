@@ -13,9 +13,5 @@ class UnsupportedOperationError(SstepReferenceError, ArithmeticError):
     """The arithmetic cannot perform the operation, such as an exponential in rationals."""
 
 
-class MissingPackageError(SstepReferenceError, ImportError):
-    """A package that one arithmetic needs is not installed; the message names it."""
-
-
 class SingularSystemError(SstepReferenceError, ArithmeticError):
     """A system that should be positive definite is not, or its enclosure is too wide to tell."""

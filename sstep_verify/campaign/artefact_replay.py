@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sstep_verify.campaign.artefact import EVERY, MALFORMED, Artefact
 from sstep_verify.checks.registry import checks_of
-from sstep_verify.errors import InputError, require
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting.plain import plain
 from sstep_verify.verdict import Status, Verdict
@@ -57,10 +57,7 @@ def rejudge(artefact: Artefact) -> Rejudged:
     ------
     InputError
         If its check is unknown to this version, or cannot judge such values.
-    MissingExtraError
-        If exact arithmetic is not installed.
     """
-    require("flint", "exact")
     if artefact.check == EVERY:
         raise InputError(
             "these are the runs of a statement and hold no verdict of their own; prove the statement anew "

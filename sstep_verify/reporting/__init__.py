@@ -15,7 +15,7 @@ from sstep_verify.reporting.results import (
 )
 from sstep_verify.reporting.schema import load
 from sstep_verify.reporting.tally import tally
-from sstep_verify.reporting.write import Written, check_destination, write_report
+from sstep_verify.reporting.write import check_destination, write_report
 
 __all__ = [
     "DRIFT",
@@ -30,7 +30,6 @@ __all__ = [
     "Run",
     "Series",
     "Summary",
-    "Written",
     "check_destination",
     "load",
     "tally",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sstep_verify.errors import require
+import junitparser
+
 from sstep_verify.reporting.plain import xml_text
 from sstep_verify.reporting.results import Results
 from sstep_verify.verdict import Status
@@ -32,13 +33,7 @@ def write_junit(results: Results, path: Path) -> Path:
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
     replay command, the sentences of the specification that it is about, and for each term `detectable` and
     whether it was seen.
-
-    Raises
-    ------
-    MissingExtraError
-        If junitparser is not installed.
     """
-    junitparser = require("junitparser", "report")
     outcomes = {
         Status.FAIL: junitparser.Failure,
         Status.INCONCLUSIVE: junitparser.Error,
@@ -46,21 +41,21 @@ def write_junit(results: Results, path: Path) -> Path:
     }
     expected = _expected(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
-    document.add_testsuite(_campaign(junitparser, results))
+    document.add_testsuite(_campaign(results))
     for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
         suite = junitparser.TestSuite(xml_text(check))
         for name in ("steps_judged", "steps"):
             suite.add_property(name, str(getattr(results.summary, name)))
         for verdict in results.verdicts:
             if verdict["check"] == check:
-                suite.add_testcase(_test_case(junitparser, outcomes, verdict, expected))
+                suite.add_testcase(_test_case(outcomes, verdict, expected))
         document.add_testsuite(suite)
     document.update_statistics()
     document.write(str(path), pretty=True)
     return path
 
 
-def _campaign(junitparser, results: Results):
+def _campaign(results: Results):
     """The suite of the campaign itself: one test, as its exit code; skipped where nothing was shown."""
     summary = results.summary
     suite = junitparser.TestSuite("campaign")
@@ -80,7 +75,7 @@ def _expected(results: Results) -> dict[tuple[str, str], str]:
     return {(one["id"], one["kind"]): one["reason"] for one in listed} if isinstance(listed, list) else {}
 
 
-def _test_case(junitparser, outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
+def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
     name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
     test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), 0.0)
     known = expected.get((verdict["case"], f"{verdict['check']}: {verdict['status']}"))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
 from sstep_verify.reporting import schema
@@ -28,21 +27,12 @@ ARTEFACTS = "artefacts"
 """Folder inside a report with what it takes to judge its unsettled verdicts again."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """Where the report is, and what it lacks and why (empty if complete)."""
-
-    folder: Path
-    messages: tuple[str, ...]
-
-
-def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Written:
+def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Path:
     """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
 
     Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
     of `folder`. An existing report is moved aside first and removed last (two renames: between them
-    a reader finds no report, never a mixed one). JUnit and page need the extra `report`;
-    without it JSON, tables and figures are still written and the messages say what is missing.
+    a reader finds no report, never a mixed one).
 
     Parameters
     ----------
@@ -55,8 +45,8 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
 
     Returns
     -------
-    Written
-        Absolute path of the folder, and messages.
+    Path
+        Absolute path of the folder.
 
     Raises
     ------
@@ -65,9 +55,9 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
     """
     target = check_destination(folder)
     with whole_folder(target) as partial:
-        messages = _write_all(results, partial)
+        _write_all(results, partial)
         _move_artefacts(artefacts, partial / ARTEFACTS)
-    return Written(target, tuple(messages))
+    return target
 
 
 def check_destination(folder: str | Path) -> Path:
@@ -129,9 +119,8 @@ def write_json(results: Results, path: Path) -> Path:
     return path
 
 
-def _write_all(results: Results, folder: Path) -> list[str]:
+def _write_all(results: Results, folder: Path) -> None:
     groups = panels.groups(results)
-    messages: list[str] = []
     write_json(results, folder / "results.json")
     write_tables(results, groups, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
@@ -141,15 +130,9 @@ def _write_all(results: Results, folder: Path) -> list[str]:
         write_certified(results, results.certified, folder)
     if results.against_classical:
         write_stability(results, stability_figures(results), folder)
-    _attempt(messages, "junit.xml", lambda: write_junit(results, folder / "junit.xml"))
+    write_junit(results, folder / "junit.xml")
     drawn = write_figures(groups, folder / "figures")
-    missing = tuple(messages)
-    _attempt(
-        messages,
-        "index.html",
-        lambda: write_html(results, groups, drawn, folder / "index.html", missing, studies),
-    )
-    return messages
+    write_html(results, groups, drawn, folder / "index.html", studies)
 
 
 def _move_artefacts(source: Path | None, target: Path) -> None:
@@ -160,11 +143,3 @@ def _move_artefacts(source: Path | None, target: Path) -> None:
         if not entry.name.startswith("."):
             target.mkdir(exist_ok=True)
             shutil.move(entry, target / entry.name)
-
-
-def _attempt(messages: list[str], what: str, function: Callable):
-    try:
-        return function()
-    except MissingExtraError as error:
-        messages.append(f"{what} could not be written: {error}")
-        return None

@@ -76,8 +76,6 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
         If the classical and the s-step recurrence contradict each other.
     InputError
         If there is no finite bound.
-    MissingExtraError
-        If python-flint is not installed.
     """
     problem, initial = request.problem, initial_of(request)
     kernel = exact_kernel(problem, Balls(bits))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import InputError, SstepVerifyError, require
+from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.oracle.balls.decimals import lower_fraction, upper_fraction
 from sstep_verify.outputs import shortened
 from sstep_verify.solver import RunRequest
@@ -65,10 +65,7 @@ def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda pr
         If the folder is not there, or holds nothing that is of vectors.
     VectorError
         If a file is missing, foreign, malformed or wrong; the first one at fault is named.
-    MissingExtraError
-        If python-flint is not installed.
     """
-    require("flint", "exact")
     place = Path(folder)
     if not os.path.isdir(place):
         raise InputError(f"{shortened(place)}: is no folder; name one that sstep-verify vectors wrote")

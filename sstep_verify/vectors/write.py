@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from sstep_verify.errors import InputError, require
+from sstep_verify.errors import InputError
 from sstep_verify.outputs import Output, claim, shortened, whole_folder
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.choose import choose
@@ -42,12 +42,9 @@ def write_vectors(
     ------
     InputError
         If the number is out of range, or the folder cannot be written or holds anything but vectors.
-    MissingExtraError
-        If python-flint is not installed.
     """
     if not 1 <= count <= MOST_VECTORS:
         raise InputError(f"{count} vectors asked for; there are 1 to {MOST_VECTORS}")
-    require("flint", "exact")
     if os.path.isdir(folder):  # Before --force is advised, which is refused then.
         _refuse_foreign(Path(folder))
     with claim([Output("DIR", folder, replace, folder=True)]) as (target,):

@@ -13,9 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_examples import start
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from exchange_case import (
     CASES,
     SEED,

@@ -8,9 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_examples import EXAMPLES, call, needed
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from exchange_case import CASES, SHORT_LAST_WINDOW, points_of, write_folder
 from octave_bound import FEATURES, ITERATIONS, SAMPLES
 from spoilt_folders import FAILED, REFUSED, line, longer, number, shorter

@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c_examples import call, wrapper
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from command import command
 
 from sstep_verify import verify
@@ -39,7 +36,6 @@ pytestmark = pytest.mark.pool_only
 
 
 def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_counts(solvers, tmp_path):
-    pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
     line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
     words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
     report = tmp_path / "report"

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from sstep_verify import (
     Hinge,
     IndexStream,

@@ -11,9 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge

@@ -24,7 +24,6 @@ WITH_PYTHON = [name for name in DOCUMENTS if "```python\n" in (ROOT / name).read
 
 @pytest.mark.parametrize("name", WITH_PYTHON)
 def test_the_python_of_a_document_runs(name, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(
         r"^```python\n(.*?)^```$", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL

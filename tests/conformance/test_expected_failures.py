@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
-
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.loop.messages import REFUSED, Finished, State
 from sstep_verify.campaign.summary.expected import ExpectedFailure, read_expected

@@ -15,8 +15,6 @@ from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STAL
 from sstep_verify.checks.explanations import explain, known_checks
 from sstep_verify.checks.registry import CHECKS
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def test_every_check_is_explained():
     code, listed, _ = command("explain")

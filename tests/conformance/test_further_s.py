@@ -8,9 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from command import command
 
 from sstep_verify import CallableSolver, Declaration, verify

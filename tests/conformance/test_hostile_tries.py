@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 PROGRAM = Path(__file__).parents[1] / "hostile" / "tries.py"
 
 

@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.specification import specification
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.corpus.listing import corpus

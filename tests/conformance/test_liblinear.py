@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from optional_parts import absent
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import verify
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "liblinear"

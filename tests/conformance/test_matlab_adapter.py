@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import judge, verify
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program

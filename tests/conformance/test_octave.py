@@ -21,7 +21,6 @@ MATLAB = Path(__file__).parents[2] / "reference" / "matlab"
 @pytest.fixture(scope="module")
 def both(octave, tmp_path_factory) -> list[tuple[Case, np.ndarray, np.ndarray]]:
     """Every case with its Python and its Octave trace, shape (windows, m); one call of Octave."""
-    pytest.importorskip("flint")
     folder = tmp_path_factory.mktemp("octave")
     drawn = cases()
     described = [
@@ -92,7 +91,6 @@ def without_corrections(case: Case) -> list[list[Fraction]]:
 
 
 def test_the_bound_would_see_a_dropped_correction():
-    pytest.importorskip("flint")
     for case in cases():
         if case.s < 2:
             continue

@@ -12,8 +12,6 @@ from sstep_verify.cli.commands.oracle import command
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.file import decode, document_digest, read_certificate
 
-pytest.importorskip("flint", reason="certificates need the extra [exact]")
-
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):

@@ -11,8 +11,6 @@ import pytest
 from command import command
 from printing import described, drawn_problem
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.campaign.summary.summary import RIGHT_WITH, roll_up
 from sstep_verify.campaign.verdicts import runs
 from sstep_verify.declaration import Declaration

@@ -11,8 +11,6 @@ import pytest
 from optional_parts import absent
 from stated_tolerance import box_qp_loss, cholesky_distance
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.values import exact_values
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge

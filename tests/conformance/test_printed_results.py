@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from printing import described, drawn_problem
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import judge
 from sstep_verify.checks.shared.uncertain import MOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 PROGRAM = Path(__file__).with_name("plain_program.py").read_text("utf-8")
 CAMPAIGN = """[campaign]
 name = "conduct"

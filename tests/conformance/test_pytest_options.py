@@ -12,8 +12,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import pytest_cases, pytest_plugin
 from sstep_verify.campaign.summary.expected import ExpectedFailure
 from sstep_verify.errors import FailedError, InputError

@@ -38,8 +38,6 @@ from sstep_verify.solver import Declaration
 from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 # Few samples, so that a window of 16 draws coordinates again that were clipped: where such a step is free,
 # its new value does not depend on the old one and a dropped overlap has no effect.
 SAMPLES, ITERATIONS, S_VALUES = 8, 40, (1, 4, 16)

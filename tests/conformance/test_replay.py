@@ -12,8 +12,6 @@ from planted_report import CASE, verdicts_of
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.reporting import load, write_report
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):
     failed = verdicts_of(report, "FAIL", "INCONCLUSIVE")

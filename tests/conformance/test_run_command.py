@@ -15,8 +15,6 @@ from xml.etree import ElementTree
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 COMMAND = [sys.executable, "-m", "sstep_verify", "run", "small.toml", "--jobs", "1"]
 
 CAMPAIGN = """

@@ -56,7 +56,6 @@ def test_the_name_of_a_file_is_shown(name, tmp_path, monkeypatch):
 
 
 def test_the_words_of_a_program_are_shown(tmp_path, monkeypatch):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     monkeypatch.chdir(tmp_path)
     Path("says.py").write_text(
         f"import sys; sys.stderr.buffer.write({SPOILT!r}.encode('utf-8', 'replace')); sys.exit(3)"
@@ -75,7 +74,6 @@ def test_the_words_of_a_program_are_shown(tmp_path, monkeypatch):
 def test_a_certificate_with_a_string_that_is_no_unicode_is_refused_before_a_word_of_it(
     tmp_path, monkeypatch, place, half
 ):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     from sstep_verify.oracle.certificate.file import document_digest
 
     monkeypatch.chdir(tmp_path)

@@ -95,7 +95,6 @@ AT_END = (
 
 def test_a_short_training_on_one_process_waits_for_little(tmp_path):
     """What is loaded, and how often it is looked through for garbage, is most of a short run's time."""
-    pytest.importorskip("numba", reason="numba is absent")
     pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
     done = solve(
         tmp_path, "breast_cancer", "--task", "svm-l1", "--iterations", "100", "--out", "r.npz",
@@ -151,7 +150,6 @@ def test_ranks_share_the_features_and_end_alike(folder, ranks):
 
 def _judge_claims(problem, alpha, iterations, claims, ranks):
     """What the command says of its result, judged like the claims of any other solver."""
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     from sstep_verify.checks import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle

@@ -13,9 +13,6 @@ from pathlib import Path
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.measures.error import relative_error

@@ -6,10 +6,6 @@ import json
 import sys
 
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from command import command
 from stated import mended, stated_in
 

@@ -6,10 +6,6 @@ import copy
 import json
 
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from stated import mended
 
 from sstep_verify.campaign.statement import verify

@@ -8,10 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-
 from stated import mended
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact

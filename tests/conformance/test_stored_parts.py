@@ -14,8 +14,6 @@ import numpy as np
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 _SPEC = importlib.util.spec_from_file_location("nasty", Path(__file__).parents[1] / "hostile" / "nasty.py")
 nasty = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(nasty)

@@ -15,8 +15,6 @@ from c_examples import EXAMPLES, needed, wrapper
 
 from sstep_verify.launch.environment import launch_variables
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
 pytestmark = [pytest.mark.pool_only, pytest.mark.nightly]
 
 PAGE = EXAMPLES.parent / "docs" / "tutorial.md"

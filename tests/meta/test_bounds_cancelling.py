@@ -22,8 +22,6 @@ from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 CHECKS = [
     "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "metamorphic-exact",
     "metamorphic-bounded", "kernel-entries", "box", "optimum", "residual-gap",

@@ -14,8 +14,6 @@ from sstep_verify.campaign.verdicts import family
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.solvers.production import ProductionSolver
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 CAMPAIGN = """
 [campaign]
 name = "small"

@@ -30,8 +30,6 @@ from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def judged(problem, solver, s_values, iterations, checks=(window_replay,), block=1, seed=0):
     """Verdicts of checks on a solver's runs, by (check, s)."""

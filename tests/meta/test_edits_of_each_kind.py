@@ -28,8 +28,6 @@ from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.corpus.production_edits import edits
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 L1, L2, KRR = Hinge(0.5), SquaredHinge(1.0), Ridge(0.1)
 RBF = RBFKernel(0.1)
 KINDS = {

@@ -26,8 +26,6 @@ from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.problems.parameters import positive
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 # ---- 1. The description: name, parameters, facts. --------------------------------------------------------
 
 

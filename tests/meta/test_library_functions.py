@@ -16,7 +16,6 @@ from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.verdict import Status
 
 mpmath = pytest.importorskip("mpmath")
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 U = 2.0**-53
 

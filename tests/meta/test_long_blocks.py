@@ -17,8 +17,6 @@ from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 EDITS = {
     "a row left out of what is pushed": (ridge_steps, "range(count - count % 4, count)", "range(0)"),
     "pushed 1e-9": (ridge_steps, "a * p[place] + b * q[place]", "a * p[place] * (1.0 + 1e-9) + b * q[place]"),

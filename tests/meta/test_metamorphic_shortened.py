@@ -13,8 +13,6 @@ from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.solvers.production import ridge_window
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SAMPLES = 12
 LIMIT = 7 * (SAMPLES + 7)
 """Work of seven drawn coordinates."""

@@ -34,8 +34,6 @@ from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 DOUBLE = Float("float64")
 FROZEN = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
 DROPPED = Fraction(-1)

@@ -12,13 +12,10 @@ import pytest
 from judged import judged, small_case
 
 from sstep_verify.checks import optimum as check
-from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 
 CLAIM = {"tolerance": 2.0**-2}
 MODULES = ("checks.optimum", "oracle.facade")

@@ -30,7 +30,6 @@ from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5

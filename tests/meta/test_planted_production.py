@@ -26,8 +26,6 @@ from sstep_verify.solvers import production
 from sstep_verify.solvers.production import ridge_window, solver, svm_window, windows
 from sstep_verify.solvers.production import run as run_module
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 # Two full windows and a short one, long enough that coordinates drawn again are clipped: where such a
 # step is free, its new value does not depend on the old one and a dropped overlap has no effect.
 SAMPLES, WIDTH, ITERATIONS = 8, 17, 40

@@ -16,8 +16,6 @@ from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers import production
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LOSSES = [Hinge(4.0), SquaredHinge(2.0), Ridge(0.05)]
 EXPANDED = (panel, 'rbf == "difference"', "not rbf")
 PLANTS = {

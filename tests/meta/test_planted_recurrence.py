@@ -15,8 +15,6 @@ from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.solver import Declaration
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 DECLARATION = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
 DOUBLE = Float("float64")
 SOMETIMES = ("upper-end-lost", "upper-end-halved", "lower-end-lost", "off-diagonal-dropped")

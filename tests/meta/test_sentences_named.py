@@ -27,8 +27,6 @@ from sstep_verify.solvers.production import run
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
 INSIDE = ("data, kernel = self._own_columns(), ", "data, kernel = self._own_columns() * self._request.problem.targets[:, None], ")  # fmt: skip
 

@@ -26,7 +26,6 @@ from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
 BAD = (Status.FAIL, Status.INCONCLUSIVE)

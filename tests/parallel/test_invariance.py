@@ -17,7 +17,6 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production.options import Options
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
 S = 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import Phase, find, given, settings
@@ -32,8 +33,6 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-
-flint = pytest.importorskip("flint", reason="certificates need the extra [exact]")
 
 QUICK = settings(max_examples=40)
 DIGITS = 30

@@ -11,9 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="certificates need the extra [exact]")
-
 from exact_optima import exact_values, hessian, is_definite
 from sstep_reference.arithmetic import Balls
 from test_optima_any_scale import drawn

@@ -20,8 +20,6 @@ from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.verify.record import SvmCertificate
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, SquaredHinge
 
-pytest.importorskip("flint", reason="certificates need the extra [exact]")
-
 SAMPLES, DIGITS, BITS = 50, 50, 700
 
 

@@ -17,8 +17,6 @@ from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import CertificateError, Interval, SvmCertificate
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 
-pytest.importorskip("flint", reason="certificates need the extra [exact]")
-
 GENERATOR = np.random.default_rng(8)
 DATA = GENERATOR.standard_normal((14, 3))
 LABELS = np.sign(GENERATOR.standard_normal(14))

@@ -18,8 +18,6 @@ from drawn_cases import judged
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import SEEN, Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 FOLD = 2 if "SSTEP_VERIFY_DRAWS" in os.environ else 1
 
 FEWEST = 60 if FOLD > 1 else 12

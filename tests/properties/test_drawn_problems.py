@@ -24,8 +24,6 @@ from sstep_verify.solvers.adapters.reference import ReferenceSolver, SingularBlo
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 FOLD = 4 if "SSTEP_VERIFY_DRAWS" in os.environ else 1
 
 FEWEST = 1_000 if FOLD > 1 else 80

@@ -20,8 +20,6 @@ from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKe
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 @st.composite
 def kernel_problems(draw):

@@ -23,8 +23,6 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 from studies.legal.draws import case_of, draw
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 
 

@@ -23,8 +23,6 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 FORMS = ("norm-expansion", "difference")
 DIGITS = "significant digits, relative to the largest entry"
 

@@ -14,9 +14,6 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="certificates need the extra [exact]")
-
 from exact_optima import exact_ridge, exact_svm, exact_values, hessian, is_definite
 
 from sstep_verify.bounds.optimum.ridge import ridge_values

@@ -10,7 +10,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from sstep_reference import Rational
@@ -18,8 +17,6 @@ from sstep_reference import Rational
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, Ridge, SquaredHinge
-
-pytest.importorskip("flint", reason="enclosures need the extra [exact]")
 
 TARGET = 2.0**-52
 """Relative error aimed at: rounding a* to float64 already costs up to 2**-53."""

@@ -8,7 +8,6 @@ exceeded by an evaluation in a smaller precision than declared.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +27,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import Declaration
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
 TYPES = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 

@@ -13,8 +13,6 @@ from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
 from studies.legal.draws import draw
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SMALL, LARGE, PENALTY = 1e-14, 9e18, 1e-34
 """K of the two samples over lambda is 9e38, beyond float32; that of the first with itself is 1e6."""
 

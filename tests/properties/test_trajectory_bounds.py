@@ -31,8 +31,6 @@ from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclos
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 TASKS = ("svm-l1", "svm-l2", "krr")
 BITS = 192
 

@@ -25,8 +25,6 @@ from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.solver import Declaration
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 @pytest.mark.parametrize("task", TASKS)
 def test_production_runs_stay_within_the_bound(task):

@@ -27,8 +27,6 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def measured_and_bound(scenario: Scenario, declaration, panel: Panel, window, begin, end):
     """Interval of the error of one window over a panel, and its bound; None if nothing can be said."""

@@ -19,8 +19,6 @@ from sstep_verify.scenarios.scenario import TASKS
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SOLVER = ProductionSolver(update="frozen")
 
 

@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from sstep_verify import compiled as inner
-
-pytest.importorskip("numba")
-from numba.core.errors import NumbaError
 
 ADD = """
 def made(pair, row, total):

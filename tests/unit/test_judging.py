@@ -26,8 +26,6 @@ from sstep_verify import (
     verify,
 )
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 DATA = np.random.Generator(np.random.PCG64(1)).standard_normal((12, 3))
 PROBLEM = Problem("small", DATA, DATA[:, 0].copy(), LinearKernel(), Ridge(0.5))
 STREAM = IndexStream("uniform", samples=12, block=2, length=12, seed=0)

@@ -17,8 +17,6 @@ from sstep_verify import (
     verify,
 )
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 RIGHT = ReferenceSolver("float64")
 
 

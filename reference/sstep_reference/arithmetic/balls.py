@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 
 from sstep_reference.arithmetic.base import Arithmetic, Scalar
 from sstep_reference.arithmetic.conversion import exact_fraction
-from sstep_reference.errors import InvalidInputError, MissingPackageError, SingularSystemError
+from sstep_reference.errors import InvalidInputError, SingularSystemError
 
 
 class BallVector:
@@ -90,41 +90,32 @@ class Balls(Arithmetic):
     ------
     InvalidInputError
         If `bits` is less than 32.
-    MissingPackageError
-        If python-flint is not installed.
     """
 
     def __init__(self, bits: int = 256):
         if bits < 32:
             raise InvalidInputError(f"Balls({bits}): the precision must be at least 32 bits")
-        try:
-            self._flint: Any = importlib.import_module("flint")
-        except ImportError as error:
-            raise MissingPackageError(
-                "ball arithmetic needs python-flint, which comes with the extra [exact]: "
-                "python -m pip install 'sstep-verify[exact]'"
-            ) from error
         self.bits = bits
         self.name = f"balls {bits} bits"
 
     def working(self) -> AbstractContextManager[Any]:
         """Context in which flint works at this object's precision."""
-        return self._flint.ctx.workprec(self.bits)
+        return flint.ctx.workprec(self.bits)
 
     def from_fraction(self, x: Fraction) -> Scalar:
         """Ball of the value: exact if the denominator is a power of two, else of this precision."""
         numerator, denominator = x.numerator, x.denominator
         if denominator & (denominator - 1) == 0:
-            return self._flint.arb((numerator, 1 - denominator.bit_length()))
+            return flint.arb((numerator, 1 - denominator.bit_length()))
         with self.working():
-            return self._flint.arb(self._flint.fmpq(numerator, denominator))
+            return flint.arb(flint.fmpq(numerator, denominator))
 
     def number(self, x: Any) -> Scalar:
         """Ball that contains x, exact for integers and floats; a ball is returned as it is."""
-        if isinstance(x, self._flint.arb):
+        if isinstance(x, flint.arb):
             return x
         if type(x) is int or (isinstance(x, float) and x - x == 0):
-            return self._flint.arb(x)
+            return flint.arb(x)
         return self.from_fraction(exact_fraction(x))
 
     def vector(self, values: Iterable[Any]) -> BallVector:
@@ -132,12 +123,12 @@ class Balls(Arithmetic):
         if isinstance(values, BallVector):
             return values.copy()
         entries = [self.number(x) for x in _plain(values)]
-        return BallVector(column=self._flint.arb_mat(len(entries), 1, entries))
+        return BallVector(column=flint.arb_mat(len(entries), 1, entries))
 
     def left_factor(self, values: Iterable[Scalar]) -> BallVector:
         """Vector of balls in row form."""
         entries = list(values)
-        return BallVector(row=self._flint.arb_mat(1, len(entries), entries))
+        return BallVector(row=flint.arb_mat(1, len(entries), entries))
 
     def dot(self, u: BallVector, v: BallVector) -> Scalar:
         """Sum of the products, as one matrix product."""
@@ -182,7 +173,7 @@ class Balls(Arithmetic):
         """
         b = len(rhs)
         with self.working():
-            system = self._flint.arb_mat(b, b, [x for row in matrix for x in row])
+            system = flint.arb_mat(b, b, [x for row in matrix for x in row])
             try:
                 return BallVector(column=system.solve(rhs.column()))
             except ZeroDivisionError as error:
@@ -192,7 +183,7 @@ class Balls(Arithmetic):
 
     def table(self, data: Iterable[Iterable[Any]]) -> BallTable:
         """Samples as an arb_mat of shape (m, n), with their squared norms."""
-        samples = self._flint.arb_mat([[self.number(x) for x in _plain(row)] for row in data])
+        samples = flint.arb_mat([[self.number(x) for x in _plain(row)] for row in data])
         norms = []
         with self.working():
             for i in range(samples.nrows()):
@@ -211,20 +202,20 @@ class Balls(Arithmetic):
         with self.working():
             products = self.products(table, i)
             distances = [other + norm - 2 * product for other, product in zip(norms, products, strict=True)]
-        distances[i] = self._flint.arb(0)
+        distances[i] = flint.arb(0)
         return distances
 
     def _sample(self, samples: Any, i: int) -> Any:
-        return self._flint.arb_mat(samples.ncols(), 1, [samples[i, j] for j in range(samples.ncols())])
+        return flint.arb_mat(samples.ncols(), 1, [samples[i, j] for j in range(samples.ncols())])
 
     def matrix(self, rows: Sequence[Sequence[Scalar]]) -> Any:
         """Return the rows as an arb_mat."""
-        return self._flint.arb_mat([list(row) for row in rows])
+        return flint.arb_mat([list(row) for row in rows])
 
     def matrix_row(self, matrix: Any, i: int) -> BallVector:
         """Row i of an arb_mat, as a vector in row form."""
         n = matrix.ncols()
-        return BallVector(row=self._flint.arb_mat(1, n, [matrix[i, j] for j in range(n)]))
+        return BallVector(row=flint.arb_mat(1, n, [matrix[i, j] for j in range(n)]))
 
 
 def _plain(values: Iterable[Any]) -> Iterable[Any]:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 from fractions import Fraction
 from typing import Any
+
+import flint
 
 from sstep_reference.arithmetic.base import Arithmetic, Scalar
 from sstep_reference.errors import UnsupportedOperationError
 
 
 class Rational(Arithmetic):
-    """Rational numbers: flint's fmpq where python-flint is installed, else `fractions.Fraction`."""
+    """Rational numbers: flint's fmpq."""
 
     name = "rational"
 
-    def __init__(self) -> None:
-        try:
-            self._type: Any = importlib.import_module("flint").fmpq
-        except ImportError:
-            self._type = Fraction
-
     def from_fraction(self, x: Fraction) -> Scalar:
         """Convert the value; nothing is lost."""
-        return self._type(x.numerator, x.denominator)
+        return flint.fmpq(x.numerator, x.denominator)
 
     def number(self, x: Any) -> Scalar:
         """Convert the value; nothing is lost."""
-        return x if isinstance(x, self._type) else super().number(x)
+        return x if isinstance(x, flint.fmpq) else super().number(x)
 
     def exp(self, x: Scalar) -> Scalar:
         """Raise: the exponential of a rational other than 0 is irrational.

@@ -35,10 +35,9 @@ def command(folder, only, solver, command_line, **options):
 
     from sstep_verify.campaign.batch.collect import export
     from sstep_verify.campaign.batch.manifest import Batch
-    from sstep_verify.errors import InputError, require
+    from sstep_verify.errors import InputError
     from sstep_verify.solvers.adapters.program import ProgramFile
 
-    require("flint", "exact")
     definition = definition_of_solver(solver, command_line, options)
     described = definition.families[0].given
     if not isinstance(described, ProgramFile):

@@ -32,9 +32,7 @@ def command(folder, out, jobs, xfails, write_xfails):
     from sstep_verify.campaign.batch.collect import StoredRuns, collect, unmade
     from sstep_verify.campaign.batch.manifest import RUNS, read_batch
     from sstep_verify.cli.running.campaign import Asked, judge
-    from sstep_verify.errors import require
 
-    require("flint", "exact")
     place = Path(folder)
     before = read_batch(place)
     with threadpool_limits(1):

@@ -31,6 +31,4 @@ def command(results, out):
             names = [name for name in sorted(os.listdir(source / ARTEFACTS)) if not name.startswith(".")]
             copy_artefacts(source / ARTEFACTS, copied, names)
         written = write_report(document, folder, copied)
-    for message in written.messages:
-        click.echo(message, err=True)
-    click.echo(str(written.folder))
+    click.echo(str(written))

@@ -26,11 +26,9 @@ def command(file, verify, directory, jobs, as_json):
     2 usage or input error.
     """
     from sstep_verify.campaign.statement.verify import StatementError, read_statement
-    from sstep_verify.errors import require
 
     try:
         if verify:
-            require("flint", "exact")
             statement, differences = _prove(file, directory, jobs or os.cpu_count() or 1)
         else:
             statement, differences = read_statement(file), []

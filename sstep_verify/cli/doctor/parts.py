@@ -90,8 +90,8 @@ def _root(mpmath: Any) -> str:
 
 
 PACKAGES = (
-    Package("numba", "numba", "compiled", "inner loops run about a hundred times slower", _compile),
-    Package("flint", "python-flint", "exact", "no campaign can run: the oracles need balls", _divide),
+    Package("numba", "numba", "", "inner loops are not compiled", _compile),
+    Package("flint", "python-flint", "", "no campaign can run: the oracles need balls", _divide),
     Package("mpmath", "mpmath", "", "no oracle in high precision", _root),
     Package(
         "sklearn",
@@ -100,8 +100,8 @@ PACKAGES = (
         "no real embedded set can be used; no referee for linear K-SVM and for K-RR",
     ),
     Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
-    Package("jinja2", "jinja2", "report", "no report is written as HTML"),
-    Package("junitparser", "junitparser", "report", "a report has no JUnit file"),
+    Package("jinja2", "jinja2", "", "no report is written as HTML"),
+    Package("junitparser", "junitparser", "", "a report has no JUnit file"),
     Package("piqp", "piqp", "peers", "no first referee for the optima of K-SVM with every kernel"),
     Package("osqp", "osqp", "peers", "no second referee for the optima of K-SVM with every kernel"),
 )

@@ -62,7 +62,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     from sstep_verify.campaign.loop.shards import Shard
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.running.ranks import ended_by
-    from sstep_verify.errors import InputError, require
+    from sstep_verify.errors import InputError
     from sstep_verify.outputs import Output, check
     from sstep_verify.reporting import check_destination
 
@@ -89,7 +89,6 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
-    require("flint", "exact")
     definition = expecting(definition, asked, units)
     plan = replace(plan, definition=definition, runs=state is not None)
     if not executor and any(unit.ranks > 1 for unit in units):

@@ -16,8 +16,8 @@ def finish(results, written, named: str | Path) -> None:
     ----------
     results : Results
         The document.
-    written : Written or None
-        Its report; None if an interruption has left things as they were.
+    written : Path or None
+        Folder of its report; None if an interruption has left things as they were.
     named : str or Path
         The report's folder as its user named it, for commands that work where the user stands.
     """
@@ -38,15 +38,13 @@ def finish(results, written, named: str | Path) -> None:
         kept = "no problem was finished" if results.is_empty else "go on with --resume"
         click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
         sys.exit(summary.exit_code)
-    for message in written.messages:
-        click.echo(message, err=True)
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
     if told := stability_sentence(results):
         click.echo(told)
     if summary.power:
         click.echo(summary.power)
-    click.echo(str(written.folder))
+    click.echo(str(written))
     sys.exit(summary.exit_code)
 
 

@@ -12,9 +12,9 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.balls.feature_map import feature_dimensions, feature_rows
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
 
@@ -33,49 +33,43 @@ class BallKernel:
         Ball arithmetic of every operation.
     keep : bool
         Keep the entries that `product` makes, one triangle, for the next call (50 to 110 bytes an entry).
-
-    Raises
-    ------
-    MissingExtraError
-        If python-flint is not installed.
     """
 
     def __init__(self, problem: Problem, arithmetic: Balls, *, keep: bool = False):
         self.problem, self.arithmetic = problem, arithmetic
-        self._matrix_type = require("flint", "exact").arb_mat
         self._keep = keep
         self._blocks: dict[int, Any] = {}
         self._images: Any = None
         with arithmetic.working():
             left, right = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
             self._left = left
-            self._right = self._matrix_type(right).transpose()
+            self._right = arb_mat(right).transpose()
 
     def column(self, values: Any) -> Any:
         """Vector as an m x 1 arb_mat: of numbers or balls, each taken exactly."""
         entries = [self.arithmetic.number(value) for value in values]
-        return self._matrix_type(len(entries), 1, entries)
+        return arb_mat(len(entries), 1, entries)
 
     def matrix(self) -> Any:
         """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
         m = self.problem.samples
         with self.arithmetic.working():
             if self.problem.kernel.linear:
-                return self._matrix_type(self._left) * self._right
+                return arb_mat(self._left) * self._right
             triangle = []
             for i in range(m):
-                row = (self._matrix_type([self._left[i]]) * self._right).entries()
+                row = (arb_mat([self._left[i]]) * self._right).entries()
                 triangle.append(self._values(row[: i + 1]))
             entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
-            return self._matrix_type(m, m, entries)
+            return arb_mat(m, m, entries)
 
     def rows(self, indices: list[int]) -> list[Any]:
         """Kernel rows of the given samples, each a 1 x m arb_mat."""
         with self.arithmetic.working():
             found = []
             for i in indices:
-                row = (self._matrix_type([self._left[i]]) * self._right).entries()
-                found.append(self._matrix_type(1, len(row), self._values(row)))
+                row = (arb_mat([self._left[i]]) * self._right).entries()
+                found.append(arb_mat(1, len(row), self._values(row)))
             return found
 
     def product(self, vectors: Any) -> Any:
@@ -95,7 +89,7 @@ class BallKernel:
             if feature_dimensions(self.problem) is not None:
                 return self._through_features(vectors)
             if self.problem.kernel.linear:
-                return self._matrix_type(self._left) * (self._right * vectors)
+                return arb_mat(self._left) * (self._right * vectors)
             sums = [[self.arithmetic.number(0)] * vectors.ncols() for _ in range(m)]
             given = vectors.tolist()
             right = self._right.transpose().tolist()
@@ -104,12 +98,12 @@ class BallKernel:
                 end = min(begin + max(ENTRIES_AT_ONCE // (m - begin), 1), m)
                 self._add_block(begin, end, right, given, sums)
                 begin = end
-            return self._matrix_type(sums)
+            return arb_mat(sums)
 
     def images(self) -> tuple[Any, Any]:
         """Images of the samples in a feature space of few dimensions, m x p, and their transpose."""
         if self._images is None:
-            images = self._matrix_type(feature_rows(self.problem, self.arithmetic))
+            images = arb_mat(feature_rows(self.problem, self.arithmetic))
             self._images = (images, images.transpose())
         return self._images
 
@@ -120,11 +114,10 @@ class BallKernel:
 
     def _add_block(self, begin: int, end: int, right, given, sums) -> None:
         """Add what rows begin..end-1 give from the diagonal on, and what symmetry gives below them."""
-        matrix = self._matrix_type
         block = self._block(begin, end, right)
-        own = (block * matrix(given[begin:])).tolist()
+        own = (block * arb_mat(given[begin:])).tolist()
         # The short factor is transposed, not the block.
-        mirrored = (matrix(given[begin:end]).transpose() * block).transpose().tolist()
+        mirrored = (arb_mat(given[begin:end]).transpose() * block).transpose().tolist()
         for row, part in enumerate(own, begin):
             sums[row] = [one + other for one, other in zip(sums[row], part, strict=True)]
         for row, part in enumerate(mirrored[end - begin :], end):
@@ -134,11 +127,10 @@ class BallKernel:
         """Kernel rows begin..end-1 from column `begin` on."""
         if begin in self._blocks:
             return self._blocks[begin]
-        matrix = self._matrix_type
-        products = matrix(self._left[begin:end]) * matrix(right[begin:]).transpose()
+        products = arb_mat(self._left[begin:end]) * arb_mat(right[begin:]).transpose()
         shape, entries = (products.nrows(), products.ncols()), products.entries()
         del products
-        block = matrix(*shape, self._values(entries))
+        block = arb_mat(*shape, self._values(entries))
         if self._keep:
             self._blocks[begin] = block
         return block

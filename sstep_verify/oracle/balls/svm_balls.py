@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
 from sstep_verify.problems import Problem
@@ -60,7 +60,6 @@ class BallDual:
         self.labels = [int(label) for label in problem.targets]
         with arithmetic.working():
             self.upper, self.shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-        self.vector_type = require("flint", "exact").arb_mat
 
     def feasible(self, values: list) -> list:
         """Exact points nearest to balls or numbers, moved into the box."""
@@ -74,7 +73,7 @@ class BallDual:
         """Enclosures of ``Q a``, m balls."""
         with self.arithmetic.working():
             signed = [label * value for label, value in zip(self.labels, alpha, strict=True)]
-            products = (self.matrix * self.vector_type(len(signed), 1, signed)).entries()
+            products = (self.matrix * arb_mat(len(signed), 1, signed)).entries()
             return [label * value for label, value in zip(self.labels, products, strict=True)]
 
     def descents(self, alpha: list) -> list:
@@ -89,7 +88,7 @@ class BallDual:
         """``Q + omega I`` on some coordinates, an arb_mat."""
         with self.arithmetic.working():
             entries = [self.entry(i, j) for i in places for j in places]
-            return self.vector_type(len(places), len(places), entries)
+            return arb_mat(len(places), len(places), entries)
 
     def entry(self, i: int, j: int) -> Any:
         """Entry of ``Q + omega I``; to be called inside `working()`."""
@@ -111,9 +110,7 @@ class BallDual:
             return None
         with self.arithmetic.working():
             images = self.kernel.images()[0]
-            return self.vector_type(
-                [[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places]
-            )
+            return arb_mat([[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places])
 
     def enclosed(self, alpha: list) -> Enclosed:
         """Both objectives at an exact feasible point."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import Problem
@@ -42,20 +42,14 @@ def exact_values(
         Per vector, intervals by name. K-SVM: gap, primal, dual, objective (the dual's negative); K-RR:
         gap, residual (2-norm of ``y - K a / lambda - m a``), primal, dual, objective. Both: "prediction i",
         the value of sample i, ``(K (y a))_i`` or ``(K a)_i / lambda``.
-
-    Raises
-    ------
-    MissingExtraError
-        If python-flint is not installed.
     """
-    flint = require("flint", "exact")
     arithmetic = Balls(bits)
     kernel = BallKernel(problem, arithmetic)
     with arithmetic.working():
         points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
         labels = [int(y) for y in problem.signs]
         columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]
-        products = kernel.product(flint.arb_mat([list(row) for row in zip(*columns, strict=True)]))
+        products = kernel.product(arb_mat([list(row) for row in zip(*columns, strict=True)]))
         found = []
         for place, point in enumerate(points):
             images = [y * products[i, place] for i, y in enumerate(labels)]
@@ -89,16 +83,15 @@ def exact_drift(
     list of (lower, upper)
         Arrays of shape (k,), one pair per vector.
     """
-    flint = require("flint", "exact")
     arithmetic = Balls(BITS)
     kernel = BallKernel(problem, arithmetic)
     labels = [int(y) for y in problem.signs]
     with arithmetic.working():
         points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
         columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]
-        matrix = flint.arb_mat([list(row) for row in zip(*columns, strict=True)])
+        matrix = arb_mat([list(row) for row in zip(*columns, strict=True)])
         if name == "weights":
-            data = flint.arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
+            data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
             products = data * matrix
         else:
             products = kernel.product(matrix)

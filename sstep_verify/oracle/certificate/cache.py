@@ -59,11 +59,6 @@ def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
     """Look a certificate up and prove every statement of it anew from the problem's own data.
 
     Returns as `cached` does; an entry that states anything false is one that cannot be used.
-
-    Raises
-    ------
-    MissingExtraError
-        If there is an entry and python-flint is not installed.
     """
     certificate, note = cached(problem, digits)
     if certificate is None:

@@ -55,8 +55,6 @@ def certify_ridge(
         If the problem is a K-SVM, or a penalty or the number of digits is out of range.
     CertificateError
         If nothing can be proved of a point found.
-    MissingExtraError
-        If python-flint is not installed.
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: certify_ridge needs a K-RR problem; use certify_svm")

@@ -52,8 +52,6 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
         If the problem is a K-RR or the number of digits is out of range.
     CertificateError
         If nothing can be proved of the point found.
-    MissingExtraError
-        If python-flint is not installed.
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: certify_svm needs a K-SVM problem; use certify_ridge")

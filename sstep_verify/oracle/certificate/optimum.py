@@ -81,8 +81,6 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
     ------
     InputError
         If the problem is a K-SVM or a penalty is not positive and finite.
-    MissingExtraError
-        If python-flint is not installed.
 
     Notes
     -----
@@ -178,8 +176,6 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     ------
     InputError
         If the problem is a K-RR.
-    MissingExtraError
-        If python-flint is not installed.
 
     Notes
     -----

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.linalg
+from flint import arb_mat
 
 from sstep_verify.numerics.rounding import length
 from sstep_verify.oracle.balls.svm_balls import BallDual
@@ -122,7 +123,7 @@ class Polisher:
 
         def solve(residual: list) -> list | None:
             with dual.arithmetic.working():
-                right = dual.vector_type(len(places), 1, residual)
+                right = arb_mat(len(places), 1, residual)
                 try:
                     part = core.solve((columns * right).mid(), algorithm="approx").mid()
                 except ZeroDivisionError:
@@ -144,7 +145,7 @@ class Polisher:
                 if system is None:
                     system = dual.system(places)
                 try:
-                    solution = system.solve(dual.vector_type(size, 1, residual), algorithm="approx")
+                    solution = system.solve(arb_mat(size, 1, residual), algorithm="approx")
                 except ZeroDivisionError:
                     return None
                 found = solution.mid().entries()

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.balls.feature_map import feature_rows
 from sstep_verify.problems import Problem
 
@@ -53,14 +53,11 @@ class LowRankSystem:
         ``omega / scale``.
     negligible : float
         Half of the arithmetic's bits, as a size.
-    matrix : type
-        arb_mat.
     """
 
     small = 1e-40
 
     def __init__(self, problem: Problem, arithmetic: Balls):
-        self.matrix: Any = require("flint", "exact").arb_mat
         self.samples = problem.samples
         rows = _signed_features(problem, arithmetic)
         largest = max(float(sum((value * value for value in row), start=row[0] * 0)) for row in rows)
@@ -70,7 +67,7 @@ class LowRankSystem:
         self.scale = 4.0 ** math.ceil(exponent)
         root = math.sqrt(self.scale)
         self._rows = [[(value / root).mid() for value in row] for row in rows]
-        self.features = self.matrix(self._rows)
+        self.features = arb_mat(self._rows)
         self._transposed = self.features.transpose()
         self.shift = shift / arithmetic.number(self.scale)
         self.negligible = 2.0 ** (-arithmetic.bits // 2)
@@ -79,7 +76,7 @@ class LowRankSystem:
 
     def rows(self, places: list[int]) -> Any:
         """Some rows of F, an arb_mat."""
-        return self.matrix([self._rows[i] for i in places])
+        return arb_mat([self._rows[i] for i in places])
 
     def product(self, vector: np.ndarray) -> np.ndarray:
         """``H x``."""
@@ -112,14 +109,14 @@ class LowRankSystem:
 
     def _formed(self, inverse: np.ndarray) -> Callable[[Any], Any] | None:
         """Solver of ``(I + F' W F) c = r``, the matrix formed and inverted in high precision."""
-        scaled = self.matrix(
+        scaled = arb_mat(
             [[value * one for value in row] for row, one in zip(self._rows, inverse, strict=True)]
         )
         core = (self._transposed * scaled).mid()
         p = core.nrows()
         for k in range(p):
             core[k, k] = core[k, k] + 1
-        identity = self.matrix(p, p, [int(k // p == k % p) for k in range(p * p)])
+        identity = arb_mat(p, p, [int(k // p == k % p) for k in range(p * p)])
         try:
             # A search needs no enclosure of the inverse.
             inner = core.solve(identity, algorithm="approx").mid()
@@ -147,7 +144,7 @@ class LowRankSystem:
             first = before = float(np.linalg.norm(scaled))
             for _ in range(MOST_REFINEMENTS):
                 change = scipy.linalg.cho_solve(factor, scaled, check_finite=False) / norms
-                found = (found + self.matrix(len(change), 1, change.tolist())).mid()
+                found = (found + arb_mat(len(change), 1, change.tolist())).mid()
                 image = self._column(self.array(self.features * found) * inverse)
                 residual = (right - found - self._transposed * image).mid()
                 scaled = _floats(residual) / norms
@@ -174,7 +171,7 @@ class LowRankSystem:
         return found
 
     def _column(self, vector: np.ndarray) -> Any:
-        return self.matrix(len(vector), 1, list(vector))
+        return arb_mat(len(vector), 1, list(vector))
 
 
 def _floats(column: Any) -> np.ndarray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 
 from sstep_verify.oracle.search.interior_point import Interior
 from sstep_verify.oracle.search.low_rank import LowRankSystem
@@ -54,17 +55,17 @@ class _Newton:
     def __init__(self, system: LowRankSystem):
         self._system = system
         p = system.features.ncols()
-        self._point = system.matrix(p, 1, [0] * p)
+        self._point = arb_mat(p, 1, [0] * p)
         self.slacks = system.settled(1 - system.array(system.features * self._point))
         self._counted = np.zeros(system.samples, dtype=bool)
-        self._gram = system.matrix(p, p, [0] * (p * p))
-        self._sum = system.matrix(p, 1, [0] * p)
+        self._gram = arb_mat(p, p, [0] * (p * p))
+        self._sum = arb_mat(p, 1, [0] * p)
 
     def step(self) -> bool:
         """One step; whether the minimum is reached."""
         positive = _signs(self.slacks) > 0
         self._count(positive)
-        hessian = self._system.matrix(self._gram)
+        hessian = arb_mat(self._gram)
         for k in range(hessian.nrows()):
             hessian[k, k] = hessian[k, k] + self._system.shift
         try:
@@ -90,7 +91,7 @@ class _Newton:
             if places:
                 rows = self._system.rows(places)
                 columns = rows.transpose()
-                ones = self._system.matrix(len(places), 1, [1] * len(places))
+                ones = arb_mat(len(places), 1, [1] * len(places))
                 self._gram = (self._gram + columns * rows * sign).mid()
                 self._sum = (self._sum + columns * ones * sign).mid()
         self._counted = positive

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.search.float_ridge import FloatRidge
 from sstep_verify.problems import Problem
@@ -99,9 +99,8 @@ class _Round:
     def _residuals(self, points: dict[float, list]) -> dict[float, list]:
         """Enclosures of ``y - K x / lambda - m x`` by penalty, by one product with the kernel."""
         arithmetic, m = self._arithmetic, self._problem.samples
-        matrix = require("flint", "exact").arb_mat
         with arithmetic.working():
-            together = matrix([list(row) for row in zip(*points.values(), strict=True)])
+            together = arb_mat([list(row) for row in zip(*points.values(), strict=True)])
             columns = self._kernel.product(together).transpose().tolist()
             return {
                 p: [

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.errors import InputError, OracleDisagreementError, require
+from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 
@@ -80,8 +81,6 @@ def exact_trajectory(
         If the two runs differ by more than `AGREEMENT`.
     SingularSystemError
         If `MOST_BITS` leave a block system singular, which is ``>= m I``.
-    MissingExtraError
-        If python-flint is not installed.
     """
     wanted = _checked(problem, stream, iterations, at)
     bits, (coarse, _) = _provable(problem, stream, iterations, wanted, bits)
@@ -189,7 +188,6 @@ def _ridge_step(problem: Problem, arithmetic: Balls, rows: dict[int, Any], alpha
     The block system is multiplied by lambda, which changes no solution and saves the divisions.
     """
     m = problem.samples
-    matrix_type = require("flint", "exact").arb_mat
     penalty = arithmetic.number(problem.ridge.penalty)
     targets = [penalty * value for value in problem.targets.tolist()]
     diagonal = penalty * m
@@ -197,10 +195,10 @@ def _ridge_step(problem: Problem, arithmetic: Balls, rows: dict[int, Any], alpha
     def step(block: list[int]) -> None:
         residual = [targets[i] - diagonal * alpha[i, 0] - (rows[i] * alpha)[0, 0] for i in block]
         b = len(block)
-        system = matrix_type(b, b, [rows[i][0, j] for i in block for j in block])
+        system = arb_mat(b, b, [rows[i][0, j] for i in block for j in block])
         for k in range(b):
             system[k, k] = system[k, k] + diagonal
-        change = system.solve(matrix_type(b, 1, residual), algorithm="lu")
+        change = system.solve(arb_mat(b, 1, residual), algorithm="lu")
         for k, i in enumerate(block):
             alpha[i, 0] = (alpha[i, 0] + change[k, 0]).mid()
 

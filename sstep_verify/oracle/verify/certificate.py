@@ -40,8 +40,6 @@ def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Pro
     CertificateError
         If a statement is false or cannot be proved, or the data are others than those certified; the
         first field at fault is named.
-    MissingExtraError
-        If python-flint is not installed.
     """
     subject = certificate.subject
     try:

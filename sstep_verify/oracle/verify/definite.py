@@ -19,9 +19,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.verify.kernel import ball_ends
 
 FEW_BITS = 128
@@ -53,7 +53,6 @@ def eigenvalue_bounds(
     most : float
         Size above which nothing but the inverse in float64 is tried.
     """
-    matrix = require("flint", "exact").arb_mat
     rounded = _rounded(entries)
     inverse = _float_inverse(np.array([[float(x) for x in row] for row in entries]))
     if inverse is not None and rounded is not None:
@@ -62,10 +61,10 @@ def eigenvalue_bounds(
         return
     if inverse is not None:
         with Balls(FEW_BITS).working():
-            system = matrix([[x + 0 for x in row] for row in entries])
-            yield from _found(_in_balls(matrix(inverse.tolist()), system))
+            system = arb_mat([[x + 0 for x in row] for row in entries])
+            yield from _found(_in_balls(arb_mat(inverse.tolist()), system))
     with arithmetic.working():
-        system = matrix(entries)
+        system = arb_mat(entries)
         try:
             exact = system.inv().mid()
         except ZeroDivisionError:

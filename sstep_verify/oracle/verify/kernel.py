@@ -9,10 +9,10 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from flint import arb_mat
 from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls, exact_fraction
 
-from sstep_verify.errors import require
 from sstep_verify.oracle.verify.record import CertificateError, Interval
 from sstep_verify.problems import Problem
 
@@ -85,28 +85,27 @@ def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]
     products : list of k lists of m balls
     diagonal : list of m balls
     """
-    matrix = require("flint", "exact").arb_mat
     m, k = problem.samples, len(vectors)
     given = [list(row) for row in zip(*vectors, strict=True)]
     with arithmetic.working():
         if problem.kernel.linear:
-            data = matrix([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
+            data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
             squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
-            return _columns(data * (data.transpose() * matrix(given))), list(squares)
+            return _columns(data * (data.transpose() * arb_mat(given))), list(squares)
         diagonal: list[Any] = []
-        found, rows = matrix(m, k), lower_rows(problem, arithmetic)
+        found, rows = arb_mat(m, k), lower_rows(problem, arithmetic)
         for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
             begin, count = len(diagonal), len(block)
             end = begin + count
             diagonal += [row[-1] for row in block]
             within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
-            own = matrix(within) * matrix(given[begin:end])
-            above = matrix(0, k)
+            own = arb_mat(within) * arb_mat(given[begin:end])
+            above = arb_mat(0, k)
             if begin:
-                before = matrix([row[:begin] for row in block])
-                own = own + before * matrix(given[:begin])
-                above = before.transpose() * matrix(given[begin:end])
-            found = found + matrix(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
+                before = arb_mat([row[:begin] for row in block])
+                own = own + before * arb_mat(given[:begin])
+                above = before.transpose() * arb_mat(given[begin:end])
+            found = found + arb_mat(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
         return _columns(found), diagonal
 
 

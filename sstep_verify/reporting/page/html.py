@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from sstep_verify.errors import require
+import jinja2
+
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
@@ -64,7 +65,6 @@ def write_html(
     groups: Sequence[Group],
     figures: Mapping[str, str],
     path: Path,
-    warnings: Sequence[str] = (),
     studies: Mapping[str, Any] | None = None,
 ) -> Path:
     """Render the page.
@@ -79,17 +79,10 @@ def write_html(
         Slug to SVG, from `convergence.write_figures`.
     path : Path
         File to write.
-    warnings : sequence of str
-        Shown at the top: what is missing from the report, and why.
     studies : mapping of str to object, optional
         What the parts of studies have drawn.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
     """
-    jinja2, studied = require("jinja2", "report"), studies or {}
+    studied = studies or {}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(
             [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studied)]
@@ -136,7 +129,6 @@ def write_html(
         figures=figures,
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
-        warnings=warnings,
         tasks=TASK_WORDS,
         certified=certified_rows(results),
         stability_sentence=stability_sentence(results),

@@ -14,8 +14,6 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKern
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LOSSES = [Hinge(0.5), SquaredHinge(2.0), Ridge(0.05)]
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
 

@@ -19,8 +19,6 @@ from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
 
 

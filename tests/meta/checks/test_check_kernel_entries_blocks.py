@@ -19,8 +19,6 @@ from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.5), RBFKernel(0.3)]
 CASES = [(form, kernel) for form in ("support", "reduce-scatter") for kernel in KERNELS] + [
     ("gram", KERNELS[0])

@@ -26,8 +26,6 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, solver, svm_window
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
 VARIANTS = {
     "gram": lambda: ProductionSolver(keep_gram=True),

@@ -19,8 +19,6 @@ from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, Squ
 from sstep_verify.solvers.production import ridge_window, svm_window
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 3)]
 TOLERANCE = 2.0**-27
 """Claim of the runs of these tests; any value above the attainable one serves."""

@@ -14,8 +14,6 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 CARRIED = [
     (Hinge(0.1), "gradient", 1),
     (Hinge(0.1), "weights", 1),

@@ -18,8 +18,6 @@ from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers.production import svm_window
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SHARED = "gradient[place] + shift * value"
 """A mistake that the classical run makes as well, so that the two agree."""
 

@@ -25,8 +25,6 @@ from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.corpus.production_edits import edits
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SEEDS = range(4)
 SVM = {"loss": SquaredHinge(1.0), "kernel": RBFKernel(0.1)}
 FORMS = [

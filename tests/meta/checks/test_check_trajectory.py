@@ -30,8 +30,6 @@ from sstep_verify.solvers.production import windows as windows_module
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 S_VALUES = (1, 4, 16)
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
 

@@ -27,8 +27,6 @@ from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_
 from sstep_verify.solvers.production import windows as windows_module
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 S_VALUES = (1, 4, 16)
 
 

@@ -16,8 +16,6 @@ from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LONG = {"features": 2000, "scale": 0.05}
 SVM = (svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 3e-13))"))
 # Gathered where few coordinates are touched, by one product where many are.

@@ -22,8 +22,6 @@ from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
 
 

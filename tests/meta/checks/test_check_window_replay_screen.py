@@ -13,8 +13,6 @@ from sstep_verify.checks import window_replay
 from sstep_verify.checks.window import sweep
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def replayed(solver, task, kind, seed, s=8, **options):
     problem, stream = cancelling(seed, task, kind, **options)

@@ -16,8 +16,6 @@ from sstep_verify.checks import window_replay as check
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 CARRIED = [
     (Hinge(0.1), "gradient", 1),
     (Hinge(0.1), "weights", 1),

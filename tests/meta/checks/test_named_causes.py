@@ -11,8 +11,6 @@ import pytest
 from checks.test_check_window_replay_quantities import with_mistake
 from judged import judged
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import trajectory, window_replay
 from sstep_verify.checks.shared.case import Case

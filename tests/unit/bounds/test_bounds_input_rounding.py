@@ -32,7 +32,6 @@ def problem_of(kernel, data=None) -> Problem:
 
 def errors_of(problem: Problem, allowed: np.ndarray) -> np.ndarray:
     """Errors of the reference's float32 entries over what is allowed, shape (m, m)."""
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     from sstep_reference.arithmetic import Balls
 
     single, balls = exact_kernel(problem, Float("float32")), exact_kernel(problem, Balls(256))

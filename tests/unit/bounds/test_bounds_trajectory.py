@@ -28,8 +28,6 @@ from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 IN_PLACE = Declaration("in place")
 FROZEN = Declaration("frozen", update="frozen")
 U = unit_roundoff("float64")

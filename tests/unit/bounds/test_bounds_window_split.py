@@ -26,8 +26,6 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.steps import SvmSteps
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 # A difference over h = 2**-20 of float64 bounds, each of fewer than 2**10 roundings, is off by no more than
 # this part of the bound; what several sources leave, by so much a source.
 LOST = 2.0**10 * 2.0**-52 / 2.0**-20

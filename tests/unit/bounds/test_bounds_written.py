@@ -11,8 +11,6 @@ from sstep_verify.oracle.balls.values import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.problems.data.generated import generate
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 @pytest.mark.parametrize("loss", [Hinge(0.7), SquaredHinge(0.7)])
 @pytest.mark.parametrize("kernel", [RBFKernel(0.05), LinearKernel()])

@@ -55,7 +55,6 @@ CASES = [
     ],
 )
 def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, kernel, block, spoil):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     case = dataclasses.replace(drawn_case(loss, kernel, block), variants={})
     runs, judged = _judged(case, spoil)
     passed, failed = set(), set()
@@ -78,7 +77,6 @@ def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, k
 
 
 def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     case = drawn_case(Hinge(0.5), LinearKernel())
     runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
     silent = {**runs, "s=4": dataclasses.replace(runs["s=4"], counters={})}
@@ -107,7 +105,6 @@ def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
 
 
 def test_another_verdict_than_the_stored_one_is_a_disagreement():
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     case = drawn_case(Hinge(0.5), LinearKernel())
     runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
     verdicts = [

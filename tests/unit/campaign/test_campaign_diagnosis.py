@@ -57,7 +57,6 @@ def test_a_named_part_and_the_check_that_knows_all_mistakes_tell_enough(verdicts
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """Which checks of a case were asked for a diagnosis, once one of them failed."""
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     points = [f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(12)]
     (tmp_path / "points.svm").write_text("\n".join(points) + "\n", encoding="ascii")
     path = tmp_path / "small.toml"

@@ -8,8 +8,6 @@ from sstep_verify import CallableSolver, Declaration, ReferenceSolver, verify
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.specification import level_of
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 ASKED = {"tasks": ["krr"], "s": [1, 7]}
 
 

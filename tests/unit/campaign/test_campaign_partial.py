@@ -8,8 +8,6 @@ import re
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.loop.kept import CAMPAIGN, identity
 from sstep_verify.campaign.loop.partial import Partial

@@ -11,8 +11,6 @@ from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 CAMPAIGN = """
 [campaign]
 name = "small"

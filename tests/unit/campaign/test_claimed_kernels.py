@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.definition import read_definition

@@ -18,8 +18,6 @@ from sstep_verify.campaign.verdicts import execute
 from sstep_verify.campaign.verdicts.minimal import example
 from sstep_verify.campaign.verdicts.minimal.search import OutOfTimeError, Size, smallest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 WHOLE = Size(tuple(range(32)), tuple(range(9)), 205, 7, 3)
 
 

@@ -6,10 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
-pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import ReferenceSolver, verify
 from sstep_verify.campaign.definition import parse_definition, read_definition
 from sstep_verify.campaign.loop.messages import Finished, State
@@ -83,11 +79,11 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
     assert results.summary.exit_code == 0
     assert "1 of 1 mistakes found" in results.summary.sentence
     written = write_report(results, tmp_path / "report")
-    assert load(written.folder / "results.json") == results
-    page = (written.folder / "index.html").read_text("utf-8")
+    assert load(written / "results.json") == results
+    page = (written / "index.html").read_text("utf-8")
     assert "SigmaHalved" in page
     assert "Beside what people use instead" in page
-    assert "SigmaHalved" in (written.folder / "tables" / "corpus.csv").read_text("utf-8")
+    assert "SigmaHalved" in (written / "tables" / "corpus.csv").read_text("utf-8")
     partial.close()
     again = Partial(tmp_path / "kept", resume=True)
     resumed = run_campaign(Plan(definition, only="corpus/SigmaHalved", partial=again))

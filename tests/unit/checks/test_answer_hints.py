@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from answer_vectors import KRR, L1, L2, LINEAR, PLANTED, POLY, RBF, optimum, small
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -14,8 +14,6 @@ from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SAMPLES = 4
 
 

@@ -21,8 +21,6 @@ from studies.limits.acting import acting_in
 from studies.limits.dosed import dose_of
 from studies.limits.judged import STEPS, JudgedRuns
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 OFF = {
     "svm-l1": (name.STALE, name.CURVATURE, name.KERNEL),
     "svm-l2": (name.STALE, name.CURVATURE, name.KERNEL, name.SAME, name.OMEGA),

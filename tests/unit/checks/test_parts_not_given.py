@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from judged import judged, small_case
 
 from sstep_verify.checks import kernel_entries as kernel_entries_check

@@ -7,7 +7,6 @@ import pytest
 from sstep_verify.campaign.loop.messages import INTERRUPTED
 from sstep_verify.cli.telling.outcome import finish
 from sstep_verify.reporting.results import Campaign, Results, Summary
-from sstep_verify.reporting.write import Written
 from studies.reporting.sensitivity.alarms import AlarmsDocument
 from studies.reporting.sensitivity.document import Sensitivity
 
@@ -18,7 +17,7 @@ def told(capsys, tmp_path, sensitivity: Sensitivity, written: bool = True) -> tu
     summary = Summary("the sentence", 1 if written else INTERRUPTED, interrupted=not written)
     results = Results(Campaign("small"), summary, sensitivity=sensitivity)
     with pytest.raises(SystemExit) as caught:
-        finish(results, Written(tmp_path, ()) if written else None, tmp_path)
+        finish(results, tmp_path if written else None, tmp_path)
     out, err = capsys.readouterr()
     return caught.value.code, out.splitlines(), err
 

@@ -22,8 +22,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 
-pytest.importorskip("flint", reason="exact trajectories need the extra [exact]")
-
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)]
 LOSSES = [Hinge(0.3), SquaredHinge(0.3), Ridge(1e-3)]
 M = 12

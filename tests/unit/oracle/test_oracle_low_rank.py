@@ -15,8 +15,6 @@ from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, SquaredHinge
 
-pytest.importorskip("flint", reason="enclosures need the extra [exact]")
-
 ARITHMETIC = Balls(192)
 KERNELS = [LinearKernel(), PolynomialKernel(), PolynomialKernel(2, 0.5)]
 

@@ -21,8 +21,6 @@ from sstep_verify.oracle.search import ridge as search
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data.datasets import load
 
-pytest.importorskip("flint", reason="enclosures need the extra [exact]")
-
 TARGET = 2.0**-52
 """Relative error aimed at."""
 

@@ -24,8 +24,6 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 
-pytest.importorskip("flint", reason="enclosures need the extra [exact]")
-
 KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel()]
 LOSSES = [Hinge(1.0), SquaredHinge(1.0), Hinge(0.1), SquaredHinge(30.0)]
 

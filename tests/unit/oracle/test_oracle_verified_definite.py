@@ -11,8 +11,6 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.oracle.verify import definite as module
 from sstep_verify.oracle.verify.definite import eigenvalue_bounds
 
-pytest.importorskip("flint", reason="proofs need the extra [exact]")
-
 ARITHMETIC = Balls(400)
 BELOW, ABOVE = Fraction(10**6 - 1, 10**6), Fraction(10**6 + 1, 10**6)
 

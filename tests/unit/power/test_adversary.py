@@ -28,8 +28,6 @@ from studies.adversary.space import CHOICES, Cell, random_point, scenario_at
 from studies.corpus import wrong_rare
 from studies.reporting.sensitivity.adversary import HardCase
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 ALIKE = 2.0
 """An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.
 

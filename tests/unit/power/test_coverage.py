@@ -40,8 +40,6 @@ from studies.reporting.sensitivity.coverage import (
     MirrorRow,
 )
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SEED = 11
 RUNS = 12
 PLACES = (0, 4, 8)

@@ -29,8 +29,6 @@ from studies.reporting.sensitivity.alarms import (
 )
 from studies.thread_ranks import summed
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
 TOO_SMALL = 1000.0
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.specification import specification
 from studies.corpus.listing import corpus
 from studies.corpus.places import PLACES

@@ -9,8 +9,6 @@ import pytest
 
 from studies import ROOT
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 REPORTS = ROOT / "reports"
 BEFORE = "import sys; sys.modules['studies'] = None; "
 """As if there were none."""

@@ -23,8 +23,6 @@ from sstep_reference import (
     sstep_dcd_ksvm,
 )
 
-pytest.importorskip("flint")
-
 EVERY = [Float("float32"), Float("float64"), Float("longdouble"), Mpmath(256), Balls(256), Rational()]
 every = pytest.mark.parametrize("arithmetic", EVERY, ids=lambda a: a.name)
 

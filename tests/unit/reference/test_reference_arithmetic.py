@@ -20,8 +20,6 @@ from sstep_reference import (
     exact_fraction,
 )
 
-pytest.importorskip("flint")
-
 EVERY = [Float("float32"), Float("float64"), Float("longdouble"), Mpmath(256), Balls(256), Rational()]
 EXACT = [Mpmath(2200), Balls(64), Rational()]  # 2200 bits hold every float64 and every sum of a few
 every = pytest.mark.parametrize("arithmetic", EVERY, ids=lambda a: a.name)
@@ -251,16 +249,3 @@ def test_precisions_live_side_by_side():
 def test_unusable_number_systems_are_refused(make):
     with pytest.raises(InvalidInputError):
         make()
-
-
-def test_rationals_work_without_flint(monkeypatch):
-    import sstep_reference.arithmetic.rational as module
-
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(module.importlib, "import_module", absent)
-    plain = Rational()
-    x = plain.number(Fraction(1, 3))
-    assert type(x) is Fraction
-    assert plain.solve([plain.vector([3])], plain.vector([x])) == [Fraction(1, 9)]

@@ -19,8 +19,6 @@ from sstep_reference import (
     exact_fraction,
 )
 
-pytest.importorskip("flint")
-
 DATA = np.array([[1.0, -2.0, 0.5], [0.0, 0.0, 0.0], [3.0, 0.25, -1.0], [1.0, -2.0, 0.5]])
 EVERY = [Float("float32"), Float("float64"), Float("longdouble"), Mpmath(256), Balls(256), Rational()]
 every = pytest.mark.parametrize("arithmetic", EVERY, ids=lambda a: a.name)

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -14,7 +13,7 @@ import junitparser
 import pytest
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
-from sstep_verify.errors import InputError, MissingExtraError, require
+from sstep_verify.errors import InputError
 from sstep_verify.reporting import check_destination, load, schema, write, write_report
 from sstep_verify.reporting.page import html, verdicts
 from sstep_verify.reporting.results import GAP, Series
@@ -40,39 +39,32 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.fixture
-def no_extra(monkeypatch):
-    for name in ("jinja2", "junitparser"):
-        monkeypatch.setitem(sys.modules, name, None)
-
-
 def page_of(results, folder) -> Page:
     write_report(results, folder)
     return Page((folder / "index.html").read_text(encoding="utf-8"))
 
 
 def html_of(results, folder) -> str:
-    return (write_report(results, folder).folder / "index.html").read_text(encoding="utf-8")
+    return (write_report(results, folder) / "index.html").read_text(encoding="utf-8")
 
 
 def test_writes_every_file_and_leaves_nothing_else(tmp_path):
     made = every_status()
     written = write_report(made, tmp_path / "new" / "report")
-    assert written.messages == ()
-    assert {entry.name for entry in written.folder.iterdir()} == write.ENTRIES
-    assert [entry.name for entry in written.folder.parent.iterdir()] == ["report"]
-    assert load(written.folder / "results.json") == made
+    assert {entry.name for entry in written.iterdir()} == write.ENTRIES
+    assert [entry.name for entry in written.parent.iterdir()] == ["report"]
+    assert load(written / "results.json") == made
 
 
 def test_same_document_gives_the_same_bytes(tmp_path):
-    folders = [write_report(every_status(), tmp_path / name).folder for name in "ab"]
+    folders = [write_report(every_status(), tmp_path / name) for name in "ab"]
     for path in sorted(folders[0].rglob("*")):
         if path.is_file():
             assert path.read_bytes() == (folders[1] / path.relative_to(folders[0])).read_bytes(), path
 
 
 def test_replaces_an_older_report_entirely(tmp_path):
-    folder = write_report(every_status(), tmp_path / "report").folder
+    folder = write_report(every_status(), tmp_path / "report")
     write_report(document([case("only", series=())], []), folder)
     assert load(folder / "results.json").cases[0].id == "only"
     assert list((folder / "figures").iterdir()) == []
@@ -106,7 +98,7 @@ def test_folder_without_permission_is_an_input_error(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_midway_keeps_the_older_report(tmp_path, monkeypatch, error):
-    folder = write_report(document([case("old")], []), tmp_path / "report").folder
+    folder = write_report(document([case("old")], []), tmp_path / "report")
 
     def broken(*_arguments):
         raise error
@@ -119,7 +111,7 @@ def test_a_failure_midway_keeps_the_older_report(tmp_path, monkeypatch, error):
 
 
 def test_a_failing_rename_puts_the_older_report_back(tmp_path, monkeypatch):
-    folder = write_report(document([case("old")], []), tmp_path / "report").folder
+    folder = write_report(document([case("old")], []), tmp_path / "report")
     rename = os.rename
 
     def broken(source, target):
@@ -132,16 +124,6 @@ def test_a_failing_rename_puts_the_older_report_back(tmp_path, monkeypatch):
         write_report(every_status(), folder)
     assert load(folder / "results.json").cases[0].id == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["report"]
-
-
-@pytest.mark.usefixtures("no_extra")
-def test_without_the_extra_json_tables_and_figures_are_written_and_it_is_named(tmp_path):
-    with pytest.raises(MissingExtraError):
-        require("jinja2", "report")
-    written = write_report(every_status(), tmp_path / "report")
-    assert {entry.name for entry in written.folder.iterdir()} == {"results.json", "tables", "figures"}
-    assert len(written.messages) == 2
-    assert all("sstep-verify[report]" in message for message in written.messages)
 
 
 def test_junit_maps_each_status(tmp_path):
@@ -177,7 +159,7 @@ def test_junit_is_green_only_where_the_campaign_is_and_something_was_judged(
     cases = [case(str(place), Status(status)) for place, status in enumerate(statuses)]
     verdicts_of = [verdict(one.id, Status(one.status)) for one in cases]
     written = write_report(document(cases, verdicts_of, exit_code=exit_code), tmp_path / "report")
-    campaign = next(iter(junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))))
+    campaign = next(iter(junitparser.JUnitXml.fromfile(str(written / "junit.xml"))))
     assert (campaign.name, campaign.tests) == ("campaign", 1)
     assert (campaign.failures, campaign.errors, campaign.skipped) == counts
 
@@ -196,13 +178,13 @@ def test_no_page_says_that_nothing_failed_above_a_failure_that_was_expected(tmp_
 def test_broken_sentences_stand_in_junit_and_at_the_head_of_the_page(tmp_path):
     broken = verdict("a", Status.FAIL, sentences=("S-3.6", "S-3.5"))
     written = write_report(document([case("a", Status.FAIL)], [broken], exit_code=1), tmp_path / "report")
-    (_, suite) = junitparser.JUnitXml.fromfile(str(written.folder / "junit.xml"))
+    (_, suite) = junitparser.JUnitXml.fromfile(str(written / "junit.xml"))
     (test,) = suite
     values = {item.name: item.value for item in test.child(junitparser.Properties)}
     assert values["sentences"] == "S-3.6, S-3.5"
-    text = Page((written.folder / "index.html").read_text(encoding="utf-8")).text
+    text = Page((written / "index.html").read_text(encoding="utf-8")).text
     assert f"Breaks S-3.6: {text_of('S-3.6')} S-3.5: {text_of('S-3.5')}" in text
-    assert load(written.folder / "results.json").verdicts[0]["sentences"] == ["S-3.6", "S-3.5"]
+    assert load(written / "results.json").verdicts[0]["sentences"] == ["S-3.6", "S-3.5"]
 
 
 def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
@@ -210,8 +192,8 @@ def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
     for one in old["verdicts"]:
         del one["sentences"]
     written = write_report(schema.loads(json.dumps(old)), tmp_path / "report")
-    assert "sentences" not in (written.folder / "junit.xml").read_text("utf-8")
-    assert "Breaks" not in (written.folder / "index.html").read_text("utf-8")
+    assert "sentences" not in (written / "junit.xml").read_text("utf-8")
+    assert "Breaks" not in (written / "index.html").read_text("utf-8")
 
 
 def test_page_needs_nothing_from_outside_and_every_link_leads_somewhere(tmp_path):

@@ -54,7 +54,6 @@ def test_bounds_of_certified_optima_are_shown_no_smaller_than_they_are():
 
 @pytest.mark.parametrize("seen", [0, 5])
 def test_a_junit_file_says_seen_of_what_was_seen(tmp_path, seen):
-    pytest.importorskip("junitparser", reason="junitparser is absent: install the extra [report]")
     term = Term(
         "overlap", Status.PASS if seen else Status.VACUOUS, 1e-9, 12, 12, seen, "" if seen else "small"
     )

@@ -192,7 +192,7 @@ def test_figures_and_tables_hold_every_run(tmp_path):
         case(form=form, kernel=kernel) for form in ("in-place", "frozen") for kernel in ("linear", "a<b")
     ]
     made = document(cases, stability(cases, lambda c, seed: (1, 1 + seed, 20, 0.2)))
-    folder = write_report(made, tmp_path / "report").folder
+    folder = write_report(made, tmp_path / "report")
     figures = sorted(path.name for path in (folder / "figures").iterdir())
     assert figures == [
         "error-float64-svm-l1.svg", "frontier.svg", "loss-float64-frozen-svm-l1.svg",

@@ -46,7 +46,6 @@ def request_of(loss=None, s=4, **options) -> RunRequest:
 
 
 def judged(check, request: RunRequest, solver: TrainingSolver):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     from sstep_verify.oracle.facade import Oracle
 
     case = Case(

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify import judge, verify
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of

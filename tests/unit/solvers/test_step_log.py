@@ -102,7 +102,6 @@ def test_a_function_fills_its_log():
     ids=["all", "the last among them", "one that is drawn again"],
 )
 def test_a_log_that_is_not_filled_is_told_so(left, words, sentence):
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
 
     def forgets(problem, blocks, s, a0, log):

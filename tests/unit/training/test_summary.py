@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sstep_verify import compiled as inner
 from sstep_verify.training import summary
 
 
 def test_compiling_is_timed_and_told_once(monkeypatch):
-    if not inner.AVAILABLE:
-        pytest.skip("numba is absent: install the extra [compiled]")
     space: dict = {}
     # Without a file there is no cache to take it from.
     exec("def double(x):\n    return 2 * x\n", space)

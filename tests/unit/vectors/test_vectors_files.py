@@ -21,8 +21,6 @@ from sstep_verify.vectors.mistakes import MISTAKES
 from sstep_verify.vectors.verify import verify_vectors
 from sstep_verify.vectors.write import MOST_VECTORS, write_vectors
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 FEW = 12
 
 

@@ -21,8 +21,6 @@ from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.vectors.allowed import any_entries, initial_of, trajectory_bounds
 from sstep_verify.vectors.mistakes import BUG_TYPES, EFFECTS, MISTAKES, mistaken_states
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 BY_ID = {mistake.id: mistake for mistake in MISTAKES}
 
 

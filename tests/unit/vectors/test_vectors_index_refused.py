@@ -16,8 +16,6 @@ from sstep_verify.vectors.record import index_from, text_of
 from sstep_verify.vectors.verify import verify_vectors
 from sstep_verify.vectors.write import write_vectors
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def edited_index(folder: Path, change) -> None:
     path = folder / "vectors.json"

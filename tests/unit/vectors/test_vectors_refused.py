@@ -16,8 +16,6 @@ from sstep_verify.vectors.read import LIMITS, MOST_BYTES
 from sstep_verify.vectors.record import expected_from, index_from, text_of
 from sstep_verify.vectors.verify import verify_vector
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 
 def with_another_digit(content: bytes, name: str) -> bytes:
     """The content with one digit changed, or the last bit of the last number's last but one byte."""

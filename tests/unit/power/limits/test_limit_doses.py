@@ -26,8 +26,6 @@ from studies.limits.trials import EITHER, DosedRuns, first_true
 from studies.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
 from studies.rivals import RIVALS
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 NAMES = [one.name for one in quantities.QUANTITIES]
 TASKS = {"svm-l1": 1.0, "svm-l2": 1.0, "krr": 0.02}
 

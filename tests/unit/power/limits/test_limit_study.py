@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
-import pytest
-
 from sstep_verify.records import convert, strict
 from studies.limits import study
 from studies.reporting.sensitivity.limit_outcomes import LimitOutcome, LimitUnit
@@ -26,7 +24,6 @@ def test_every_unit_has_a_name_and_a_seed_of_its_own():
 
 
 def test_units_outcomes_and_documents_go_through_files():
-    pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
     units = [unit for unit in study.units(small=True) if unit.task == "svm-l1"]
     outcomes = [study.run(replace(unit, wanted=1, most=3)) for unit in units]
     document = study.summary(outcomes)

@@ -13,7 +13,7 @@ from sstep_verify.problems.data.svmlight_scan import scanned
 
 LARGEST = 40
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="numba is absent")
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="NUMBA_DISABLE_JIT is set")
 
 PIECES = st.lists(
     st.sampled_from([
