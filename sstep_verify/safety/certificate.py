@@ -9,8 +9,8 @@ loses l ends with ``f <= f(a) + l``.
 
 *Theorem.* Every window of s steps that begins at a, whatever coordinates it draws, made by any
 implementation of the recurrence in place, in IEEE arithmetic of this precision, from kernel entries of
-the declared formulas, with sums in any order, loses at most L(s) (bounds/safe/svm.py,
-bounds/safe/ridge.py). The same s steps made classically, as windows of one, lose at most C(s), by the
+the declared formulas, with sums in any order, loses at most L(s) (safety/svm_windows.py,
+safety/ridge_windows.py). The same s steps made classically, as windows of one, lose at most C(s), by the
 same theorem.
 
 *Attainable accuracy* A(s): the larger of C(s) and of what the precision can show of the gap at a. K-SVM:
@@ -41,15 +41,15 @@ import numpy as np
 
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.safe.ridge import RidgeWindows
-from sstep_verify.bounds.safe.svm import SvmWindows
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.safety.curves import Certificate, Curve, Point
 from sstep_verify.safety.measured import Measured, Sample, Windows
+from sstep_verify.safety.ridge_windows import RidgeWindows
 from sstep_verify.safety.single import declaration_of
+from sstep_verify.safety.svm_windows import SvmWindows
 
 MOST_S = 1024
 """Largest s that is looked at where nothing else is said."""

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.bounds.safe.rows import require_judged
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.safe_s import command
 from sstep_verify.errors import InputError
@@ -20,6 +19,7 @@ from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.report import claim, verdict
+from sstep_verify.safety.rows import require_judged
 from sstep_verify.safety.single import declaration_of
 
 

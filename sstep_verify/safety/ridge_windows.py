@@ -8,7 +8,7 @@ D^`` of the block's right-hand side; its distance from the exact step is ``-G^{-
     l = rho' G^{-1} rho / 2 <= ||rho||^2 / (2m),    for G >= m I.
 
 ``||rho||`` is what the bound of one step promises (bounds/step/ridge.py). Over t steps f falls by no more
-than ``g + t l``, so that, as for K-SVM (bounds/safe/svm.py), ``T = sum ||D^_t||_G <= sqrt(t) (sqrt(2 g +
+than ``g + t l``, so that, as for K-SVM (safety/svm_windows.py), ``T = sum ||D^_t||_G <= sqrt(t) (sqrt(2 g +
 2 t l) + sqrt(2 t l))``. As ``|D_l| <= ||D||_G / sqrt(m)``, and for b = 1 ``|D| = ||D||_G / sqrt(G)``, the
 increments of a window enter right-hand side i with sizes of at most
 
@@ -29,8 +29,6 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.safe.rows import RowSizes, least_diagonal, require_judged, row_sizes
-from sstep_verify.bounds.safe.svm import ROUNDS
 from sstep_verify.bounds.step.ridge import (
     RidgeStepConstants,
     ridge_inputs,
@@ -39,6 +37,8 @@ from sstep_verify.bounds.step.ridge import (
 from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, raised
 from sstep_verify.problems import Problem
+from sstep_verify.safety.rows import RowSizes, least_diagonal, require_judged, row_sizes
+from sstep_verify.safety.svm_windows import ROUNDS
 from sstep_verify.solver import Declaration
 
 

@@ -1,6 +1,6 @@
 """What the kernel rows of a problem are summed up to, where no window is given: one pass over all entries.
 
-A window moves a by increments of which only a weighted sum T is known (bounds/safe/svm.py, ridge.py).
+A window moves a by increments of which only a weighted sum T is known (svm_windows.py, ridge_windows.py).
 What row i of the kernel multiplies them to is at most ``reach_i T``, with ``reach_i`` the largest entry
 of the row over the weight of its column, or, for blocks of b, the root of the sum of the b largest
 squares.

@@ -38,12 +38,12 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.safe.rows import least_diagonal, require_judged, row_sizes
 from sstep_verify.bounds.step.svm import svm_step_bound
 from sstep_verify.bounds.step.svm_constants import svm_step_constants
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.safety.rows import least_diagonal, require_judged, row_sizes
 from sstep_verify.solver import Declaration
 
 LEAST = smallest("float64")
