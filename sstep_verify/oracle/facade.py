@@ -12,9 +12,9 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.values import block_residual
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.replay.panel import PanelColumns
-from sstep_verify.oracle.replay.residual import block_residual
 from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_window
 from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.oracle.replay.window import Replay

@@ -12,11 +12,12 @@ from sstep_reference.inputs import svm_constants
 
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
+from sstep_verify.oracle.balls.objectives import svm_gradient, svm_objectives
 from sstep_verify.problems import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Enclosed:
+class ObjectiveEnclosure:
     """Enclosures of both objectives at one feasible point.
 
     Parameters
@@ -24,22 +25,16 @@ class Enclosed:
     dual, primal : arb
         ``D(a)`` and ``P(a)``; the optimal value lies between the lower end of the first and the upper
         end of the second.
-    alpha : ndarray, shape (m,)
-        The point in float64, inside the box.
     relative_width : float
         Upper bound on ``(P(a) - D(a)) / D(a)``; infinite if D(a) is not positive.
     point : list of arb
         The point itself, exact and inside the box.
-    products : list of arb
-        ``Q a`` there.
     """
 
     dual: Any
     primal: Any
-    alpha: np.ndarray
     relative_width: float
     point: list
-    products: list
 
 
 class BallDual:
@@ -76,13 +71,11 @@ class BallDual:
             products = (self.matrix * arb_mat(len(signed), 1, signed)).entries()
             return [label * value for label, value in zip(self.labels, products, strict=True)]
 
-    def descents(self, alpha: list) -> list:
-        """Enclosures of the negative gradient of the minimised dual, ``1 - Qa - omega a``."""
+    def gradient(self, alpha: list) -> list:
+        """Enclosures of the gradient of the minimised dual, ``Qa - 1 + omega a``."""
         products = self.products(alpha)
         with self.arithmetic.working():
-            return [
-                1 - product - self.shift * value for product, value in zip(products, alpha, strict=True)
-            ]
+            return svm_gradient(self.problem, self.arithmetic, alpha, products)
 
     def system(self, places: list[int]) -> Any:
         """``Q + omega I`` on some coordinates, an arb_mat."""
@@ -112,20 +105,10 @@ class BallDual:
             images = self.kernel.images()[0]
             return arb_mat([[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places])
 
-    def enclosed(self, alpha: list) -> Enclosed:
+    def enclosed(self, alpha: list) -> ObjectiveEnclosure:
         """Both objectives at an exact feasible point."""
-        arithmetic, power = self.arithmetic, self.problem.hinge.power
         products = self.products(alpha)
-        with arithmetic.working():
-            penalty, zero = arithmetic.number(self.problem.hinge.C), arithmetic.number(0)
-            point, images = arithmetic.vector(alpha), arithmetic.vector(products)
-            half_square = arithmetic.dot(point, images) / 2
-            dual = sum(alpha, zero) - half_square - self.shift * arithmetic.dot(point, point) / 2
-            losses = [arithmetic.clip(1 - product, zero, None) for product in products]
-            primal = half_square + penalty * sum((loss**power for loss in losses), zero)
+        with self.arithmetic.working():
+            dual, primal, _ = svm_objectives(self.problem, self.arithmetic, alpha, products)
             width = upper((primal.upper() - dual.lower()) / dual.lower()) if dual.lower() > 0 else np.inf
-        return Enclosed(dual, primal, self._rounded(alpha), width, alpha, products)
-
-    def _rounded(self, alpha: list) -> np.ndarray:
-        """Rounding is monotone and the ends are float64 numbers, so this stays in the box."""
-        return np.array([float(value) for value in alpha])
+        return ObjectiveEnclosure(dual, primal, width, alpha)

@@ -1,16 +1,23 @@
-"""Gap, objectives and residual at given dual vectors in balls: one pass over the exact kernel for all."""
+"""Gap, objectives, residual and gradient at given dual vectors in balls: one pass over the exact kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from flint import arb_mat
+from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls
-from sstep_reference.inputs import svm_constants
 
-from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
+from sstep_verify.oracle.balls.enclosure import distances, interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.balls.objectives import (
+    ridge_objectives,
+    ridge_residual,
+    svm_gradient,
+    svm_objectives,
+)
 from sstep_verify.problems import Problem
 
 BITS = 256
@@ -46,20 +53,10 @@ def exact_values(
     arithmetic = Balls(bits)
     kernel = BallKernel(problem, arithmetic)
     with arithmetic.working():
-        points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
-        labels = [int(y) for y in problem.signs]
-        columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]
-        products = kernel.product(arb_mat([list(row) for row in zip(*columns, strict=True)]))
-        found = []
-        for place, point in enumerate(points):
-            images = [y * products[i, place] for i, y in enumerate(labels)]
-            judge = _svm if problem.is_svm else _ridge
-            values = judge(problem, arithmetic, point, images)
-            values["objective"] = -values["dual"]
-            scale = arithmetic.number(1 if problem.is_svm else problem.ridge.penalty)
-            values |= {f"prediction {i}": products[i, place] / scale for i in range(problem.samples)}
-            found.append({name: interval(value) for name, value in values.items()})
-    return found
+        points, weighted = _weighted(problem, arithmetic, alphas)
+        columns = kernel.product(weighted).transpose().tolist()
+        pairs = zip(points, columns, strict=True)
+        return [_values(problem, arithmetic, point, products) for point, products in pairs]
 
 
 def exact_drift(
@@ -85,58 +82,85 @@ def exact_drift(
     """
     arithmetic = Balls(BITS)
     kernel = BallKernel(problem, arithmetic)
-    labels = [int(y) for y in problem.signs]
     with arithmetic.working():
-        points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
-        columns = [[y * value for y, value in zip(labels, point, strict=True)] for point in points]
-        matrix = arb_mat([list(row) for row in zip(*columns, strict=True)])
+        points, weighted = _weighted(problem, arithmetic, alphas)
         if name == "weights":
             data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
-            products = data * matrix
+            columns = (data * weighted).transpose().tolist()
         else:
-            products = kernel.product(matrix)
-        found = []
-        for place, (point, state) in enumerate(zip(points, carried, strict=True)):
-            true = [products[i, place] for i in range(products.nrows())]
-            if name != "weights":
-                true = _affine(problem, arithmetic, labels, point, true)
-            pairs = zip(state, true, strict=True)
-            ends = [magnitude_interval(arithmetic.number(value) - exact) for value, exact in pairs]
-            low, high = np.array(ends).T
-            found.append((low, high))
-    return found
+            pairs = zip(points, kernel.product(weighted).transpose().tolist(), strict=True)
+            columns = [_derivative(problem, arithmetic, point, products) for point, products in pairs]
+    return [
+        distances(arithmetic, arithmetic.vector(state), exact)
+        for state, exact in zip(carried, columns, strict=True)
+    ]
 
 
-def _affine(problem: Problem, arithmetic: Balls, labels: list, point: list, images: list) -> list:
+def block_residual(
+    problem: Problem, kernel: Kernel, alpha: np.ndarray, draws: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Enclose ``|y - m a - K a / lambda|`` on some coordinates.
+
+    After an exact step on them it is 0: what an increment leaves of its right-hand side.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR.
+    kernel : Kernel
+        Its exact kernel over `Balls`.
+    alpha : ndarray, shape (m,)
+        Stored vector, finite (a).
+    draws : ndarray of int, shape (b,)
+        Coordinates.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (b,)
+        Ends of float64 intervals.
+    """
+    arithmetic: Any = kernel.arithmetic
+    vector, columns = arithmetic.vector(alpha), kernel.columns(draws.tolist())
+    targets = arithmetic.vector(problem.targets[draws])
+    with arithmetic.working():
+        images = [arithmetic.dot(column, vector) for column in columns]
+        values = [vector[i] for i in draws.tolist()]
+        penalty = arithmetic.number(problem.ridge.penalty)
+        left = ridge_residual(penalty, problem.samples, targets, values, images)
+    return distances(arithmetic, left, arithmetic.zeros(len(left)))
+
+
+def _weighted(problem: Problem, arithmetic: Balls, alphas: Sequence[np.ndarray]) -> tuple[list[list], Any]:
+    """Dual vectors in balls, and the columns that the kernel multiplies, an arb_mat of shape (m, k)."""
+    points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
+    return points, arb_mat([_signed(problem, point) for point in points]).transpose()
+
+
+def _signed(problem: Problem, values: list) -> list:
+    """Labels times values (K-SVM), or the values (K-RR)."""
+    return [int(y) * value for y, value in zip(problem.signs, values, strict=True)]
+
+
+def _values(problem: Problem, arithmetic: Balls, point: list, products: list) -> dict[str, Interval]:
+    """All that a solver may report about one dual vector, from its products with the kernel."""
+    images, scale = _signed(problem, products), arithmetic.number(1)
+    if problem.is_svm:
+        values = svm_objectives(problem, arithmetic, point, images)._asdict()
+    else:
+        scale = arithmetic.number(problem.ridge.penalty)
+        residual = _derivative(problem, arithmetic, point, products)
+        values = ridge_objectives(problem, arithmetic, point, images, residual)._asdict()
+        # A square that cancels has a ball that reaches below 0, of which there is no root.
+        square, zero = values["gap"] * (2 * problem.samples), arithmetic.number(0)
+        values["residual"] = square.lower().max(zero).sqrt().union(square.upper().max(zero).sqrt())
+    values["objective"] = -values["dual"]
+    values |= {f"prediction {i}": product / scale for i, product in enumerate(products)}
+    return {name: interval(value) for name, value in values.items()}
+
+
+def _derivative(problem: Problem, arithmetic: Balls, point: list, products: list) -> list:
     """Gradient (K-SVM) or residual (K-RR) from the kernel's products with the point."""
     if problem.is_svm:
-        _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-        return [y * p - 1 + shift * a for y, p, a in zip(labels, images, point, strict=True)]
-    penalty = arithmetic.number(problem.ridge.penalty)
-    targets = [arithmetic.number(y) for y in problem.targets]
-    return [y - p / penalty - problem.samples * a for y, p, a in zip(targets, images, point, strict=True)]
-
-
-def _svm(problem: Problem, arithmetic: Balls, point: list, images: list) -> dict:
-    _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-    zero, penalty = arithmetic.number(0), arithmetic.number(problem.hinge.C)
-    half = sum((a * p for a, p in zip(point, images, strict=True)), zero) / 2
-    dual = sum(point, zero) - half - shift * sum((a * a for a in point), zero) / 2
-    losses = (arithmetic.clip(1 - p, zero, None) ** problem.hinge.power for p in images)
-    primal = half + penalty * sum(losses, zero)
-    return {"gap": primal - dual, "primal": primal, "dual": dual}
-
-
-def _ridge(problem: Problem, arithmetic: Balls, point: list, images: list) -> dict:
-    zero, penalty, samples = arithmetic.number(0), arithmetic.number(problem.ridge.penalty), problem.samples
-    targets = [arithmetic.number(y) for y in problem.targets]
-    misfit = [y - p / penalty for y, p in zip(targets, images, strict=True)]
-    left = [r - samples * a for r, a in zip(misfit, point, strict=True)]
-    square = sum((r * r for r in left), zero)  # flint has no power of a ball about 0
-    half = sum((a * p for a, p in zip(point, images, strict=True)), zero) / (2 * penalty)
-    own = samples * sum((a * a for a in point), zero) / 2
-    dual = sum((y * a for y, a in zip(targets, point, strict=True)), zero) - half - own
-    gap = square / (2 * samples)
-    # A square that cancels has a ball that reaches below 0, of which there is no root.
-    residual = square.lower().max(zero).sqrt().union(square.upper().max(zero).sqrt())
-    return {"gap": gap, "primal": dual + gap, "dual": dual, "residual": residual}
+        return svm_gradient(problem, arithmetic, point, _signed(problem, products))
+    penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
+    return ridge_residual(penalty, problem.samples, targets, point, products)

@@ -75,8 +75,8 @@ class Polisher:
         alpha, previous = list(self._alpha), np.inf
         for _ in range(MOST_REFINEMENTS):
             with dual.arithmetic.working():
-                descents = dual.descents(alpha)
-                residual = [descents[i].mid() for i in places]
+                slopes = dual.gradient(alpha)
+                residual = [-slopes[i].mid() for i in places]
             norm = length(np.array([float(value) for value in residual]))
             if norm < previous:
                 self._alpha = list(alpha)
@@ -97,13 +97,12 @@ class Polisher:
     def _flip(self) -> None:
         """Free what its gradient draws off an end; put on the end what has left the box."""
         dual = self._dual
-        descents = dual.descents(dual.feasible(self._alpha))
-        for i, descent in enumerate(descents):
-            value, slope = self._alpha[i].mid(), descent.mid()
+        for i, derivative in enumerate(dual.gradient(dual.feasible(self._alpha))):
+            value, slope = self._alpha[i].mid(), derivative.mid()
             if self._at_zero[i]:
-                self._at_zero[i] = not slope > 0
+                self._at_zero[i] = not slope < 0
             elif self._at_upper[i]:
-                self._at_upper[i] = not slope < 0
+                self._at_upper[i] = not slope > 0
             elif value < 0:
                 self._at_zero[i] = True
             elif dual.upper is not None and value > dual.upper:

@@ -9,6 +9,7 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
+from sstep_verify.oracle.balls.objectives import ridge_residual
 from sstep_verify.oracle.search.float_ridge import FloatRidge
 from sstep_verify.problems import Problem
 
@@ -31,7 +32,7 @@ class RidgeSearch:
     def __init__(self, problem: Problem, *, keep: bool):
         self._problem, self._keep = problem, keep
         self._approximate = FloatRidge(problem)
-        self._known: dict[float, list[Any]] = {}
+        self._points: dict[float, list[Any]] = {}
 
     def points(self, penalties: list[float], digits: int, bits: int) -> dict[float, tuple[list[Any], str]]:
         """Refine the points of all penalties until they have the digits asked, or nothing improves.
@@ -50,33 +51,17 @@ class RidgeSearch:
         dict of float to (list of m exact balls, str)
             By penalty the point, and how it was found. Later calls begin where earlier ones ended.
         """
-        round_of = _Round(self._problem, Balls(bits), self._approximate, self._keep)
-        found = {}
-        for penalty, (point, how) in round_of.refined(penalties, self._known, digits).items():
-            self._known[penalty] = point
-            found[penalty] = point, how
-        return found
-
-
-class _Round:
-    """The systems of all penalties at one precision."""
-
-    def __init__(self, problem: Problem, arithmetic: Balls, approximate: FloatRidge, keep: bool):
-        self._problem, self._arithmetic, self._approximate = problem, arithmetic, approximate
-        self._kernel = BallKernel(problem, arithmetic, keep=keep)
-        self._targets = [arithmetic.number(value) for value in problem.targets.tolist()]
-
-    def refined(
-        self, penalties: list[float], known: dict[float, list], digits: int
-    ) -> dict[float, tuple[list, str]]:
+        self._arithmetic, points = Balls(bits), self._points
+        self._kernel = BallKernel(self._problem, self._arithmetic, keep=self._keep)
+        self._targets = [self._arithmetic.number(value) for value in self._problem.targets.tolist()]
         hows = dict.fromkeys(penalties, "float64 Cholesky and refinement")
-        zero = [self._arithmetic.number(0)] * self._problem.samples
-        points = {p: known.get(p) or self._corrected(p, zero, self._targets) for p in penalties}
         # Of a point known already it is not said how much a correction gained.
-        lengths = {p: self._length(self._targets) for p in penalties if p not in known}
+        lengths = {p: self._length(self._targets) for p in penalties if p not in points}
+        for p in lengths:
+            points[p] = self._corrected(p, [self._arithmetic.number(0)] * len(self._targets), self._targets)
         pending = list(penalties)
         for _ in range(MOST_ROUNDS):
-            for penalty, residual in self._residuals({p: points[p] for p in pending}).items():
+            for penalty, residual in self._residuals(pending).items():
                 length, before = self._length(residual), lengths.get(penalty)
                 if self._enough(points[penalty], length, digits):
                     pending.remove(penalty)
@@ -88,26 +73,24 @@ class _Round:
                 else:
                     lengths[penalty] = length
                     points[penalty] = self._corrected(penalty, points[penalty], residual)
+                    # As a correction gains as much as the last.
                     if before is not None and self._enough(
                         points[penalty], length / before * length, digits
                     ):
-                        pending.remove(penalty)  # as a correction gains as much as the last
+                        pending.remove(penalty)
             if not pending:
                 break
         return {p: (points[p], hows[p]) for p in penalties}
 
-    def _residuals(self, points: dict[float, list]) -> dict[float, list]:
+    def _residuals(self, penalties: list[float]) -> dict[float, list]:
         """Enclosures of ``y - K x / lambda - m x`` by penalty, by one product with the kernel."""
-        arithmetic, m = self._arithmetic, self._problem.samples
-        with arithmetic.working():
-            together = arb_mat([list(row) for row in zip(*points.values(), strict=True)])
+        number, samples = self._arithmetic.number, self._problem.samples
+        with self._arithmetic.working():
+            together = arb_mat([self._points[p] for p in penalties]).transpose()
             columns = self._kernel.product(together).transpose().tolist()
             return {
-                p: [
-                    y - image / arithmetic.number(p) - m * x
-                    for y, image, x in zip(self._targets, images, points[p], strict=True)
-                ]
-                for p, images in zip(points, columns, strict=True)
+                p: ridge_residual(number(p), samples, self._targets, self._points[p], images)
+                for p, images in zip(penalties, columns, strict=True)
             }
 
     def _length(self, vector: list) -> Any:

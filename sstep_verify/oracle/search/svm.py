@@ -13,7 +13,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
-from sstep_verify.oracle.balls.svm_balls import BallDual, Enclosed
+from sstep_verify.oracle.balls.svm_balls import BallDual, ObjectiveEnclosure
 from sstep_verify.oracle.search.active_set import Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
@@ -43,7 +43,7 @@ class Found:
 
     Parameters
     ----------
-    best : Enclosed
+    best : ObjectiveEnclosure
         The narrowest enclosure.
     dual : BallDual
         The problem in the balls that the search ended with.
@@ -51,7 +51,7 @@ class Found:
         How the search began, for reports.
     """
 
-    best: Enclosed
+    best: ObjectiveEnclosure
     dual: BallDual
     method: str
 
@@ -72,7 +72,7 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
     start, method = _first(problem, low_rank)
     extended = low_rank and method != FLOAT_METHOD
     opened = False
-    best: Enclosed | None = None
+    best: ObjectiveEnclosure | None = None
     for bits in precisions:
         dual = BallDual(problem, Balls(bits))
         best = _polished(problem, bits, start, best, target, dual)
@@ -128,10 +128,10 @@ def _polished(
     problem: Problem,
     bits: int,
     start: Interior,
-    best: Enclosed | None,
+    best: ObjectiveEnclosure | None,
     target: float = TARGET,
     dual: BallDual | None = None,
-) -> Enclosed:
+) -> ObjectiveEnclosure:
     """Narrowest enclosure along the rounds of the active set method from `start`."""
     dual = dual or BallDual(problem, Balls(bits))
     polisher = Polisher(dual, start)
