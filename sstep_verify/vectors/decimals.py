@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.decimals import lower_fraction, upper_fraction
+from sstep_verify.oracle.verify.kernel import ball_ends
 
 DIGITS = 30
 """Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""
@@ -27,7 +27,7 @@ def enclosing(balls: list[Any]) -> tuple[tuple[str, ...], str]:
     OracleDisagreementError
         If a ball is too wide for the digits wanted.
     """
-    ends = [(lower_fraction(ball), upper_fraction(ball)) for ball in balls]
+    ends = [ball_ends(ball) for ball in balls]
     largest = max(max(abs(low), abs(high)) for low, high in ends)
     places = DIGITS - (math.floor(math.log10(largest)) + 1 if largest else 0)
     unit = Fraction(10) ** -places
@@ -57,7 +57,7 @@ def _written(count: int, places: int) -> str:
 
 def distance(ball: Any, value: float) -> float:
     """Upper bound on the distance of a number from what a ball encloses; 0 only if it is exact."""
-    low, high = lower_fraction(ball), upper_fraction(ball)
+    low, high = ball_ends(ball)
     most = max(high - Fraction(value), Fraction(value) - low)
     return math.nextafter(float(most), math.inf) if most else 0.0
 

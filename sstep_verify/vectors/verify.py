@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.oracle.balls.decimals import lower_fraction, upper_fraction
+from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.outputs import shortened
 from sstep_verify.solver import RunRequest
 from sstep_verify.vectors import layout
@@ -146,7 +146,8 @@ def _verify_point(place: str, stated: Point, fresh: Point, proved: Proved) -> No
 
 
 def _encloses(middle: Fraction, radius: Fraction, ball: Any) -> bool:
-    return max(upper_fraction(ball) - middle, middle - lower_fraction(ball)) <= radius
+    lower, upper = ball_ends(ball)
+    return max(upper - middle, middle - lower) <= radius
 
 
 def _same_bounds(stated: Bounds, fresh: Bounds, proved: Proved, name: str, end: int) -> bool:

@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from sstep_reference.arithmetic import exact_fraction
+from sstep_verify.oracle.verify.kernel import ball_ends
+from sstep_verify.oracle.verify.record import Interval
 
 RADIUS_DIGITS = 6
 ROOM = Fraction(4)
@@ -32,9 +33,9 @@ def nearest_decimal(value: Fraction, digits: int) -> str:
     return _written(value, digits, round)
 
 
-def upper_decimal(value: Any) -> str:
-    """A decimal of few digits that is not below a ball or rational >= 0."""
-    return _written(upper_fraction(value), RADIUS_DIGITS, math.ceil)
+def upper_decimal(value: Fraction) -> str:
+    """A decimal of few digits that is not below a rational."""
+    return _written(value, RADIUS_DIGITS, math.ceil)
 
 
 def lower_decimal(value: Fraction) -> str:
@@ -42,25 +43,22 @@ def lower_decimal(value: Fraction) -> str:
     return _written(value, RADIUS_DIGITS, math.floor)
 
 
-def upper_fraction(value: Any) -> Fraction:
-    """Upper end of a ball, exact whatever the working precision; a rational is returned as it is."""
-    return (
-        value if isinstance(value, Fraction) else exact_fraction(value.mid()) + exact_fraction(value.rad())
-    )
+def bounding_decimal(ball: Any) -> str:
+    """A decimal of few digits that a ball is below, with room to spare."""
+    return upper_decimal(ball_ends(ball)[1] * ROOM)
 
 
-def lower_fraction(value: Any) -> Fraction:
-    """Lower end of a ball, exact whatever the working precision; a rational is returned as it is."""
-    return (
-        value if isinstance(value, Fraction) else exact_fraction(value.mid()) - exact_fraction(value.rad())
-    )
-
-
-def enclosing_decimals(lower: Fraction, upper: Fraction, digits: int) -> tuple[str, str]:
-    """Middle and radius of an interval that holds [lower, upper] with room to spare."""
+def enclosing_decimals(ball: Any, digits: int) -> Interval:
+    """Middle and radius of an interval that holds a ball with room to spare."""
+    lower, upper = ball_ends(ball)
     middle = nearest_decimal((lower + upper) / 2, digits)
     centre = Fraction(middle)
-    return middle, upper_decimal(max(upper - centre, centre - lower) * ROOM)
+    return Interval(middle, upper_decimal(max(upper - centre, centre - lower) * ROOM))
+
+
+def decimals_of(bits: int) -> int:
+    """Decimal digits that a number of so many bits is written with."""
+    return math.ceil(bits * math.log10(2))
 
 
 def decimal_digits(radius: Fraction, size: Fraction, most: int) -> int:

@@ -10,15 +10,16 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.decimals import (
-    ROOM,
+    RADIUS_DIGITS,
+    bounding_decimal,
     decimal_digits,
+    decimals_of,
     enclosing_decimals,
     nearest_decimal,
-    upper_decimal,
 )
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES, RidgeSearch
 from sstep_verify.oracle.verify.kernel import MOST_BITS, ball_ends, verifying_arithmetic
-from sstep_verify.oracle.verify.record import Interval, RidgeCertificate, subject_of
+from sstep_verify.oracle.verify.record import RidgeCertificate, subject_of
 from sstep_verify.oracle.verify.ridge import RidgeProof, prove_ridge
 from sstep_verify.problems import Problem, Ridge
 
@@ -83,9 +84,8 @@ def _certified(
 ) -> dict[float, RidgeCertificate]:
     """Certificates of what is found with some bits."""
     found = search.points(penalties, digits, bits)
-    written = math.ceil(bits * math.log10(2))
     points = {
-        penalty: tuple(nearest_decimal(ball_ends(x)[1], written) for x in point)
+        penalty: tuple(nearest_decimal(ball_ends(x)[1], decimals_of(bits)) for x in point)
         for penalty, (point, _) in found.items()
     }
     certificates = {}
@@ -101,19 +101,16 @@ def _stated(
     problem: Problem, point: Sequence[str], proof: RidgeProof, bits: int, digits: int, how: str
 ) -> RidgeCertificate:
     """What is proved of a point, rounded outwards to decimals."""
-    written = math.ceil(bits * math.log10(2))
-    radius = upper_decimal(ball_ends(proof.radius)[1] * ROOM)
+    radius = bounding_decimal(proof.radius)
     return RidgeCertificate(
         subject=subject_of(problem),
         digits=decimal_digits(Fraction(radius), ball_ends(proof.norm)[0], digits),
         bits=bits,
         alpha=tuple(point),
         radius=radius,
-        radii=tuple(
-            upper_decimal(ball_ends(proof.coordinate(i))[1] * ROOM) for i in range(problem.samples)
-        ),
-        residual=upper_decimal(ball_ends(proof.length)[1] * ROOM),
-        objective=Interval(*enclosing_decimals(*ball_ends(proof.objective), written)),
-        gap=Interval(*enclosing_decimals(*ball_ends(proof.gap), 6)),
+        radii=tuple(bounding_decimal(proof.coordinate(i)) for i in range(problem.samples)),
+        residual=bounding_decimal(proof.length),
+        objective=enclosing_decimals(proof.objective, decimals_of(bits)),
+        gap=enclosing_decimals(proof.gap, RADIUS_DIGITS),
         how=how,
     )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.decimals import (
     ROOM,
+    bounding_decimal,
     decimal_digits,
+    decimals_of,
     enclosing_decimals,
     exact_decimal,
     lower_decimal,
     nearest_decimal,
-    upper_decimal,
 )
 from sstep_verify.oracle.search.svm import search
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
-from sstep_verify.oracle.verify.record import Interval, SvmCertificate, subject_of
+from sstep_verify.oracle.verify.record import SvmCertificate, subject_of
 from sstep_verify.oracle.verify.svm import SvmProof, remaining_places
 from sstep_verify.problems import Problem
 
@@ -102,20 +102,12 @@ def found_point(
 
 def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:
     """A coordinate of the box in decimals, ends exactly."""
-    text = nearest_decimal(value, _written(bits))
+    text = nearest_decimal(value, decimals_of(bits))
     return exact_decimal(end) if end is not None and (value == end or Fraction(text) > end) else text
 
 
-def _written(bits: int) -> int:
-    return math.ceil(bits * math.log10(2))
-
-
-def _objective(proof: SvmProof, bits: int) -> Interval:
-    return Interval(*enclosing_decimals(*ball_ends(proof.objective()), _written(bits)))
-
-
 def _digits(proof: SvmProof, bits: int, most: int) -> int:
-    objective = _objective(proof, bits)
+    objective = enclosing_decimals(proof.objective(), decimals_of(bits))
     return decimal_digits(Fraction(objective.radius), Fraction(objective.middle), most)
 
 
@@ -123,7 +115,7 @@ def _stated(
     problem: Problem, point: Sequence[str], proof: SvmProof, bits: int, digits: int, how: str
 ) -> SvmCertificate:
     """What is proved of a point, rounded outwards to decimals."""
-    count = _written(bits)
+    digits_written = decimals_of(bits)
     statuses = [status if proof.at(i, status) else words.UNDECIDED for i, status in enumerate(proof.ends)]
     remaining = remaining_places(statuses)
     matrix, eigenvalue, radius = _uniqueness(proof, remaining)
@@ -131,20 +123,16 @@ def _stated(
         for i in remaining:
             if proof.inside(i, Fraction(radius)) and proof.ends[i] == words.UNDECIDED:
                 statuses[i] = words.FREE
-    dual, primal, gap = (
-        Interval(*enclosing_decimals(*ball_ends(ball), count))
-        for ball in (proof.dual, proof.primal, proof.gap)
-    )
     return SvmCertificate(
         subject=subject_of(problem),
         digits=_digits(proof, bits, digits),
         bits=bits,
         alpha=tuple(point),
         statuses=tuple(statuses),
-        objective=_objective(proof, bits),
-        dual=dual,
-        primal=primal,
-        gap=gap,
+        objective=enclosing_decimals(proof.objective(), digits_written),
+        dual=enclosing_decimals(proof.dual, digits_written),
+        primal=enclosing_decimals(proof.primal, digits_written),
+        gap=enclosing_decimals(proof.gap, digits_written),
         remaining=matrix,
         eigenvalue=eigenvalue,
         radius=radius,
@@ -161,5 +149,4 @@ def _uniqueness(proof: SvmProof, remaining: list[int]) -> tuple[str, str, str]:
         return words.UNDECIDED, "", ""
     # Less than is proved, so that an inverse with other rounding errors proves it anew.
     eigenvalue = lower_decimal(least / ROOM)
-    radius = upper_decimal(ball_ends(proof.radius(Fraction(eigenvalue)))[1] * ROOM)
-    return words.DEFINITE, eigenvalue, radius
+    return words.DEFINITE, eigenvalue, bounding_decimal(proof.radius(Fraction(eigenvalue)))
