@@ -19,7 +19,10 @@ from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_wi
 from sstep_verify.oracle.replay.svm import replay_svm_window
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.trajectories.exact import ExactTrajectory, exact_trajectory
+from sstep_verify.oracle.trajectories.high_precision import (
+    HighPrecisionTrajectory,
+    high_precision_trajectory,
+)
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import IndexStream, Loss, Problem
 from sstep_verify.trajectory import Panel
@@ -189,6 +192,6 @@ class Oracle:
 
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
-    ) -> ExactTrajectory:
+    ) -> HighPrecisionTrajectory:
         """The classical trajectory of a stream to many digits; a measure, not a proof."""
-        return exact_trajectory(problem, stream, iterations, at=at)
+        return high_precision_trajectory(problem, stream, iterations, at=at)

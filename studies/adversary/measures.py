@@ -14,7 +14,7 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.numerics.rounding import unit_roundoff
-from sstep_verify.oracle.trajectories.exact import exact_trajectory
+from sstep_verify.oracle.trajectories.high_precision import high_precision_trajectory
 from sstep_verify.scenarios.scenario import TASKS, Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
@@ -171,7 +171,7 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
                 one.run(RunRequest(problem, stream, width, length, record=ends))
                 for one, width in ((solver, s), *((one, 1) for one in classical))
             ]
-            exact = exact_trajectory(problem, stream, length, ends)
+            exact = high_precision_trajectory(problem, stream, length, ends)
         except (*NO_RUN, *NO_TRUTH):
             return 0.0
         error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)

@@ -22,7 +22,7 @@ from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import against_classical, errors_at
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.trajectories.exact import ExactTrajectory
+from sstep_verify.oracle.trajectories.high_precision import HighPrecisionTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.solver import RunRequest, Solver
@@ -151,7 +151,12 @@ class _FormRuns:
     """The runs of one form on one scenario, and their errors."""
 
     def __init__(
-        self, unit: ScenarioUnit, form: str, problem: Problem, stream: IndexStream, exact: ExactTrajectory
+        self,
+        unit: ScenarioUnit,
+        form: str,
+        problem: Problem,
+        stream: IndexStream,
+        exact: HighPrecisionTrajectory,
     ):
         self._unit, self._problem, self._stream, self._exact = unit, problem, stream, exact
         self._classical: Solver

@@ -15,14 +15,9 @@ HIGHEST_RANK = 200
 """Dimensions of the feature space (p) up to which it is used."""
 
 
-def rank_limit(problem: Problem) -> float:
-    """Dimensions of the kernel's feature space: no kernel matrix has a larger rank. May be infinite."""
-    return problem.kernel.dimensions(problem.features)
-
-
 def feature_dimensions(problem: Problem) -> int | None:
     """Dimensions of the feature space, None beyond `HIGHEST_RANK` or half the number of samples."""
-    p = rank_limit(problem)
+    p = problem.kernel.dimensions(problem.features)
     return int(p) if p <= min(HIGHEST_RANK, problem.samples // 2) else None
 
 

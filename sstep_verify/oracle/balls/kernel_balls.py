@@ -45,32 +45,16 @@ class BallKernel:
             self._left = left
             self._right = arb_mat(right).transpose()
 
-    def column(self, values: Any) -> Any:
-        """Vector as an m x 1 arb_mat: of numbers or balls, each taken exactly."""
-        entries = [self.arithmetic.number(value) for value in values]
-        return arb_mat(len(entries), 1, entries)
-
     def matrix(self) -> Any:
         """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
         m = self.problem.samples
         with self.arithmetic.working():
             if self.problem.kernel.linear:
                 return arb_mat(self._left) * self._right
-            triangle = []
-            for i in range(m):
-                row = (arb_mat([self._left[i]]) * self._right).entries()
-                triangle.append(self._values(row[: i + 1]))
+            rows = ((arb_mat([left]) * self._right).entries() for left in self._left)
+            triangle = [values_of(self.problem.kernel, row[: i + 1]) for i, row in enumerate(rows)]
             entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
             return arb_mat(m, m, entries)
-
-    def rows(self, indices: list[int]) -> list[Any]:
-        """Kernel rows of the given samples, each a 1 x m arb_mat."""
-        with self.arithmetic.working():
-            found = []
-            for i in indices:
-                row = (arb_mat([self._left[i]]) * self._right).entries()
-                found.append(arb_mat(1, len(row), self._values(row)))
-            return found
 
     def product(self, vectors: Any) -> Any:
         """``K X`` without ever holding K.
@@ -87,7 +71,8 @@ class BallKernel:
         m = self.problem.samples
         with self.arithmetic.working():
             if feature_dimensions(self.problem) is not None:
-                return self._through_features(vectors)
+                images, transposed = self.images()
+                return images * (transposed * vectors)
             if self.problem.kernel.linear:
                 return arb_mat(self._left) * (self._right * vectors)
             sums = [[self.arithmetic.number(0)] * vectors.ncols() for _ in range(m)]
@@ -107,11 +92,6 @@ class BallKernel:
             self._images = (images, images.transpose())
         return self._images
 
-    def _through_features(self, vectors: Any) -> Any:
-        """``F (F' X)``."""
-        images, transposed = self.images()
-        return images * (transposed * vectors)
-
     def _add_block(self, begin: int, end: int, right, given, sums) -> None:
         """Add what rows begin..end-1 give from the diagonal on, and what symmetry gives below them."""
         block = self._block(begin, end, right)
@@ -130,14 +110,10 @@ class BallKernel:
         products = arb_mat(self._left[begin:end]) * arb_mat(right[begin:]).transpose()
         shape, entries = (products.nrows(), products.ncols()), products.entries()
         del products
-        block = arb_mat(*shape, self._values(entries))
+        block = arb_mat(*shape, values_of(self.problem.kernel, entries))
         if self._keep:
             self._blocks[begin] = block
         return block
-
-    def _values(self, arguments: list) -> list:
-        """Kernel entries of a list of inner products of the factors."""
-        return values_of(self.problem.kernel, arguments)
 
 
 @singledispatch

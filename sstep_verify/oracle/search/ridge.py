@@ -125,7 +125,7 @@ class RidgeSearch:
             for i in range(m):
                 matrix[i, i] = matrix[i, i] + m
             try:
-                solution = matrix.solve(self._kernel.column(self._targets), algorithm="approx")
+                solution = matrix.solve(arb_mat(m, 1, self._targets), algorithm="approx")
             except ZeroDivisionError:
                 return known
             found = solution.mid().entries()

@@ -105,7 +105,7 @@ def test_the_ball_kernel_is_the_reference_kernel(kernel, entries, monkeypatch):
     arithmetic = Balls(128)
     problem = _problem(kernel, m=17)
     balls, reference = BallKernel(problem, arithmetic), exact_kernel(problem, arithmetic).matrix()
-    matrix, rows = balls.matrix(), balls.rows([3, 5])
+    matrix = balls.matrix()
     vectors = type(matrix)(17, 2, [arithmetic.number(k % 7) for k in range(34)])
     product = balls.product(vectors)
     with arithmetic.working():
@@ -114,8 +114,6 @@ def test_the_ball_kernel_is_the_reference_kernel(kernel, entries, monkeypatch):
             assert all(matrix[i, j].overlaps(reference[i, j]) for j in range(17))
             assert all(product[i, k].overlaps(expected[i, k]) for k in range(2))
             assert all(product[i, k].rel_accuracy_bits() > 90 for k in range(2))
-            assert rows[0][0, i].overlaps(reference[3, i])
-            assert rows[1][0, i].overlaps(reference[5, i])
 
 
 @pytest.mark.parametrize("name", ["bodyfat", "bodyfat_scale"])

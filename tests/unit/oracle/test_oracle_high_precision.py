@@ -9,8 +9,12 @@ from sstep_reference.arithmetic import Mpmath
 
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.trajectories import exact as module
-from sstep_verify.oracle.trajectories.exact import ExactTrajectory, _checked, exact_trajectory
+from sstep_verify.oracle.trajectories import high_precision as module
+from sstep_verify.oracle.trajectories.high_precision import (
+    HighPrecisionTrajectory,
+    _checked,
+    high_precision_trajectory,
+)
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -37,10 +41,10 @@ def _case(kernel, loss, block=1, length=60):
 
 def exact_trajectory_mpmath(
     problem: Problem, stream: IndexStream, iterations: int, at: list[int], bits: int = 256
-) -> ExactTrajectory:
+) -> HighPrecisionTrajectory:
     """Run the reference's Algorithm 1 or 3 in mpmath: slow, independent of python-flint.
 
-    Parameters, returns and errors are those of `exact_trajectory`, but only one precision is run.
+    Parameters, returns and errors are those of `high_precision_trajectory`, but only one precision is run.
     """
     wanted = _checked(problem, stream, iterations, at)
     arithmetic = Mpmath(bits)
@@ -64,32 +68,32 @@ def exact_trajectory_mpmath(
         )
     states = [start, *trace]
     alphas = np.array([[float(value) for value in states[iteration]] for iteration in wanted])
-    return ExactTrajectory(np.array(wanted, dtype=np.int64), alphas, 0.0, bits)
+    return HighPrecisionTrajectory(np.array(wanted, dtype=np.int64), alphas, 0.0, bits)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_arb_and_the_reference_in_mpmath_round_to_the_same_float64(kernel, loss):
     problem, stream = _case(kernel, loss, block=1 if loss.task != "krr" else 5)
-    ours = exact_trajectory(problem, stream, 60, at=[0, 1, 17, 60])
+    ours = high_precision_trajectory(problem, stream, 60, at=[0, 1, 17, 60])
     theirs = exact_trajectory_mpmath(problem, stream, 60, at=[0, 1, 17, 60])
     assert ours.iterations.tolist() == theirs.iterations.tolist() == [0, 1, 17, 60]
     assert np.array_equal(ours.alphas, theirs.alphas)
-    assert ours.agreement <= exact_trajectory(problem, stream, 60, at=[60], bits=128).agreement
+    assert ours.agreement <= high_precision_trajectory(problem, stream, 60, at=[60], bits=128).agreement
     assert ours.alphas[0].tolist() == [0.0] * M
     assert ours.alphas[-1].any()
 
 
 def test_default_iterations_are_the_start_and_the_end():
     problem, stream = _case(KERNELS[0], Hinge())
-    assert exact_trajectory(problem, stream, 9).iterations.tolist() == [0, 9]
+    assert high_precision_trajectory(problem, stream, 9).iterations.tolist() == [0, 9]
 
 
 def test_runs_that_differ_are_refused(monkeypatch):
     problem, stream = _case(KERNELS[2], SquaredHinge())
     monkeypatch.setattr(module, "AGREEMENT", 2.0**-300)
     with pytest.raises(OracleDisagreementError, match="bits=128"):
-        exact_trajectory(problem, stream, 60, bits=64)
+        high_precision_trajectory(problem, stream, 60, bits=64)
 
 
 @pytest.mark.parametrize(
@@ -104,4 +108,4 @@ def test_runs_that_differ_are_refused(monkeypatch):
 def test_bad_input_is_refused(stream, iterations, at, message):
     problem, _ = _case(KERNELS[0], Hinge())
     with pytest.raises(InputError, match=message):
-        exact_trajectory(problem, stream, iterations, at)
+        high_precision_trajectory(problem, stream, iterations, at)
