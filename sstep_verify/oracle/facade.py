@@ -15,8 +15,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.values import block_residual
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.replay.panel import PanelColumns
-from sstep_verify.oracle.replay.ridge import replay_ridge_panel, replay_ridge_window
-from sstep_verify.oracle.replay.svm import replay_svm_window
+from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.oracle.trajectories.high_precision import (
@@ -97,10 +96,8 @@ class Oracle:
         SingularSystemError
             If `MOST_BITS` do not prove it.
         """
-        if problem.is_svm:
-            return replay_svm_window(problem, self.kernel(bits), begin, end, draws.ravel(), carried, state)
         return self._proven(
-            bits, lambda kernel: replay_ridge_window(problem, kernel, begin, end, draws, carried, state)
+            bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, carried, state)
         )
 
     def enclosed(
@@ -164,10 +161,8 @@ class Oracle:
         invertible at this precision.
         """
         kernel = PanelColumns(Balls(bits), panel)
-        if problem.is_svm:
-            return replay_svm_window(problem, kernel, begin, end, draws.ravel(), carried, state)
         try:
-            return replay_ridge_panel(problem, kernel, begin, end, draws, carried, state)
+            return replay_window(problem, kernel, begin, end, draws, carried, state)
         except SingularSystemError:
             return None
 

@@ -11,8 +11,7 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.replay.ridge import replay_ridge_window
-from sstep_verify.oracle.replay.svm import replay_svm_window
+from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -62,10 +61,7 @@ def worst_ratio(
     least = most = 0.0
     for begin, end, before, after in zip(ends[:-1], ends[1:], states[:-1], states[1:], strict=True):
         drawn = stream.blocks(begin, end)
-        if problem.is_svm:
-            replay = replay_svm_window(problem, exact, before, after, drawn.ravel())
-        else:
-            replay = replay_ridge_window(problem, exact, before, after, drawn)
+        replay = replay_window(problem, exact, before, after, drawn)
         bound = _bound(problem, declaration, before, replay)
         least = max(least, _largest(replay.lower, bound))
         most = max(most, _largest(replay.upper, bound))

@@ -13,8 +13,7 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.replay.ridge import replay_ridge_window
-from sstep_verify.oracle.replay.svm import replay_svm_window
+from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -119,8 +118,7 @@ def scenarios(draw, task: str):
 def replayed(scenario: Scenario, declaration: Declaration, window, begin, end, exact):
     """Replay of one window, and the bound on its error, shape as measured."""
     problem = scenario.problem
-    replay = replay_svm_window if problem.is_svm else replay_ridge_window
-    measured = replay(problem, exact, begin, end, scenario.drawn(window))
+    measured = replay_window(problem, exact, begin, end, scenario.stream.blocks(*window))
     entries = kernel_entries(problem, declaration, measured.places)
     if problem.is_svm:
         bound = svm_window_bound(

@@ -94,8 +94,8 @@ class Effects(Mapping[str, Effect]):
         return len(self._names)
 
 
-Distance = Callable[[Mutation], tuple[np.ndarray, np.ndarray]]
-"""Maps a mutation to an enclosure, two arrays of shape (k,), of the solver's distance from its end."""
+Interval = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends of k float64 intervals."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Replay:
     component_lower, component_upper, component_effects
         K-RR only: the same per distinct coordinate, shape (c,).
     distance : callable, optional
-        Distance of the solver's end from that of a mutation, as `lower` and `upper`.
+        Maps a mutation to the distance of the solver's end from its own, as `lower` and `upper`.
     """
 
     places: np.ndarray
@@ -129,7 +129,7 @@ class Replay:
     component_lower: np.ndarray = field(default_factory=lambda: np.empty(0))
     component_upper: np.ndarray = field(default_factory=lambda: np.empty(0))
     component_effects: Mapping[str, Effect] = field(default_factory=dict)
-    distance: Distance | None = None
+    distance: Callable[[Mutation], Interval] | None = None
 
     def with_components(self) -> Replay:
         """The replay with the measures per coordinate behind the M-norm (K-RR)."""

@@ -15,16 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sstep_reference import Kernel, dcd_ksvm
-from sstep_reference.inputs import svm_constants
+from sstep_reference import Kernel
 
-from sstep_verify.defects.mutation import NONE
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import Step, local_window
-from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.block_solve import RefinedBlocks
-from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval, upward
+from sstep_verify.defects.window import LocalWindow
+from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
+from sstep_verify.oracle.replay.ends import RefinedEnds, SvmEnds, float_steps
+from sstep_verify.oracle.replay.start import begun_window
 from sstep_verify.problems import Problem
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -86,76 +82,50 @@ def enclosed_trajectory(
     alpha: Any = arithmetic.vector(initial)
     wanted = set(at)
     states = {0: alpha.copy()} if 0 in wanted else {}
-    step = _svm_step if problem.is_svm else _ridge_step
-    targets = arithmetic.vector(problem.targets)
-    made, errors = [], []
-    for iteration, block in enumerate(draws.tolist(), 1):
-        record, error = step(problem, kernel, targets, alpha, block)
-        made.append(record)
+    make = _svm_step if problem.is_svm else _ridge_step
+    log, errors = [], []
+    for iteration, block in enumerate(draws, 1):
+        window = begun_window(problem, kernel, alpha, block[None])
+        end, kept, error = make(problem, kernel, window, alpha)
+        for coordinate, value in zip(window.coordinates, end, strict=True):
+            alpha[coordinate] = value.mid()
+        log += kept
         errors.append(error)
         if iteration in wanted:
             states[iteration] = alpha.copy()
     places = list(dict.fromkeys(draws.ravel().tolist()))
     position = {coordinate: place for place, coordinate in enumerate(places)}
-    local = np.array([[position[i] for i in block] for block in draws.tolist()], dtype=np.int64)
-    steps = _svm_steps(local, made) if problem.is_svm else RidgeSteps(local, np.array(made))
+    local = [[position[i] for i in block] for block in draws.tolist()]
+    steps = float_steps(problem, local, log)
     return EnclosedTrajectory(
         np.array(places, dtype=np.int64), steps, states, np.array(errors), arithmetic.bits
     )
 
 
-def _svm_step(problem: Problem, kernel: Kernel, targets: Any, alpha: Any, block: list[int]):
-    """One step by the reference (Algorithm 1); `alpha` is updated. Returns the step and its error."""
-    arithmetic: Any = kernel.arithmetic
-    loss, C = problem.loss.task, problem.hinge.C
-    (i,) = block
-    window = local_window(arithmetic, kernel, targets, alpha, [block], signed=True)
-    upper, omega = svm_constants(arithmetic, loss, C)
-    steps: list[Step] = []
-    other = mutable_svm_window(arithmetic, window, omega, upper, NONE, steps)[0]
-    new = dcd_ksvm(arithmetic, kernel, problem.targets.tolist(), alpha, block, loss=loss, C=C)[i]
-    if not new.overlaps(other):
-        raise OracleDisagreementError(
-            f"{problem.label}: a step moves coordinate {i} to {new} by the classical reference but to "
-            f"{other} by the s-step recurrence"
-        )
+def _svm_step(
+    problem: Problem, kernel: Kernel, window: LocalWindow, alpha: Any
+) -> tuple[list, list, float]:
+    """One step by the reference (Algorithm 1): its end, what the recurrence kept of it, and its error."""
+    ends = SvmEnds(problem, kernel, window)
+    (new,), (step,) = ends.by_reference(kernel, alpha), ends.log
     # A decided clip is exact. One that the balls cannot decide gives the ball of both cases, whose middle
     # is the clip of a value no farther from the exact one than the widths of both balls.
-    error = upward(4 * (_radius(steps[0].unclipped) + _radius(new)))
-    alpha[i] = new.mid()
-    return steps[0], error
+    return [new], ends.log, upward(4 * (_radius(step.unclipped) + _radius(new)))
+
+
+def _ridge_step(
+    problem: Problem, kernel: Kernel, window: LocalWindow, alpha: Any
+) -> tuple[list, list, float]:
+    """One block step: its end, its increments, and its error in the M-norm."""
+    ends, arithmetic = RefinedEnds(problem, kernel, window), kernel.arithmetic
+    with arithmetic.working():
+        # ||r||_M <= sqrt(trace(M_BB)) ||r||_2 for what is rounded off in storing the block's new values.
+        penalty, block = arithmetic.number(problem.ridge.penalty), range(len(window.coordinates))
+        diagonal = [window.gram[place][place] / penalty for place in block]
+        trace = magnitude_interval(sum(diagonal, problem.samples * len(block)))[1]
+        rounded = math.sqrt(len(block)) * max(map(_radius, ends.unmutated))
+    return list(ends.unmutated), ends.log, upward(ends.off + math.sqrt(trace) * rounded)
 
 
 def _radius(ball) -> float:
     return magnitude_interval(ball.rad())[1]
-
-
-def _svm_steps(draws: np.ndarray, made: list[Step]) -> SvmSteps:
-    ends = np.array([interval(step.unclipped) for step in made]).reshape(-1, 2)
-    return SvmSteps(
-        draws=draws.ravel(),
-        value=np.array([float(step.value) for step in made]),
-        increment=np.array([float(step.increment) for step in made]),
-        lower=ends[:, 0],
-        upper=ends[:, 1],
-    )
-
-
-def _ridge_step(problem: Problem, kernel: Kernel, targets: Any, alpha: Any, block: list[int]):
-    """One block step; `alpha` is updated. Returns the increment and its error in the M-norm."""
-    arithmetic: Any = kernel.arithmetic
-    samples = problem.samples
-    penalty = arithmetic.number(problem.ridge.penalty)
-    window = local_window(arithmetic, kernel, targets, alpha, [block], signed=False)
-    solve = RefinedBlocks(arithmetic, window, penalty, samples)
-    steps: list = []
-    end = mutable_ridge_window(arithmetic, window, penalty, samples, NONE, solve, steps)
-    with arithmetic.working():
-        # ||r||_M <= sqrt(trace(M_BB)) ||r||_2 for what is rounded off in storing the block's new values.
-        diagonal = [window.gram[place][place] / penalty for place in range(len(block))]
-        trace = magnitude_interval(sum(diagonal, samples * len(block)))[1]
-        rounded = math.sqrt(len(block)) * max(_radius(value) for value in end)
-    error = solve.residuals[0] / math.sqrt(samples) + math.sqrt(trace) * rounded
-    for coordinate, value in zip(window.coordinates, end, strict=True):
-        alpha[coordinate] = value.mid()
-    return [float(value) for value in steps[0]], upward(error)

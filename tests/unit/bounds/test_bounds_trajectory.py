@@ -22,7 +22,7 @@ from sstep_verify.defects.mutation import NONE
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.trajectories import enclosed as oracle_module
+from sstep_verify.oracle.replay import ends as oracle_module
 from sstep_verify.oracle.trajectories.enclosed import enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
@@ -256,7 +256,7 @@ def test_two_oracles_that_contradict_each_other_end_the_run(monkeypatch):
         return [arithmetic.number(7)]
 
     monkeypatch.setattr(oracle_module, "mutable_svm_window", off)
-    with pytest.raises(OracleDisagreementError, match="by the classical reference but to 7"):
+    with pytest.raises(OracleDisagreementError, match="by the classical reference but at 7"):
         truth_of(problem, draws_of(problem))
 
 

@@ -1,0 +1,200 @@
+"""Exact replay of one window from the solver's own a: how far it ended from the exact end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sstep_reference import SingularSystemError
+from sstep_reference.kernels import Columns
+
+from sstep_verify.defects.mutation import Mutation
+from sstep_verify.defects.window import LocalWindow
+from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
+from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, RidgeEnds, SvmEnds, float_steps
+from sstep_verify.oracle.replay.panel import PanelColumns
+from sstep_verify.oracle.replay.start import begun_window
+from sstep_verify.oracle.replay.window import Effect, Effects, Interval, Replay, effect_of
+from sstep_verify.problems import Problem
+from sstep_verify.quantities import (
+    BOUNDARY,
+    CURVATURE,
+    KERNEL,
+    LABELS,
+    LOWER,
+    OFF_DIAGONAL,
+    OMEGA,
+    OVERLAP,
+    PENALTY,
+    SAME,
+    SAMPLES,
+    STALE,
+    STREAM,
+    UPPER,
+    WRITE_BACK,
+)
+
+LONG = 1 << 14
+"""Products in a window of K-RR above which most effects are read off one mutant."""
+
+Measure = Callable[[Any, Any, int], Interval]
+"""Enclosure, two arrays of shape (k,), of the distance of two ends; so many of them are those of `Ends`."""
+
+
+def replay_window(
+    problem: Problem,
+    kernel: Columns,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    carried: np.ndarray | None = None,
+    state: str = "",
+) -> Replay:
+    """Replay a window from the solver's own a and compare at its end.
+
+    K-SVM: the exact end comes from the classical reference (Algorithm 1) in balls; the mutable s-step
+    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From a carried state
+    there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
+
+    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. A carried
+    state moves the point that the exact steps project to, not the projections. Over a panel, of which no
+    definiteness is known, balls are carried and compared per coordinate.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    kernel : Columns
+        Its exact kernel over `Balls`, or a solver's panel; its precision is that of the replay.
+    begin, end : ndarray, shape (m,)
+        The solver's a at the window's start and end.
+    draws : ndarray of int, shape (s, b)
+        Blocks drawn.
+    carried : ndarray, shape (m,) or (n,), optional
+        State at the window's start, for a solver that makes its steps from it.
+    state : {"gradient", "residual", "weights"}
+        What is carried.
+
+    Raises
+    ------
+    OracleDisagreementError
+        If reference and mutable recurrence contradict each other.
+    SingularSystemError
+        If a block system cannot be proven invertible at this precision.
+    """
+    arithmetic: Any = kernel.arithmetic
+    alpha = arithmetic.vector(begin)
+    window = begun_window(problem, kernel, alpha, draws, carried, state)
+    ends: Ends
+    if problem.is_svm:
+        ends = svm = SvmEnds(problem, kernel, window)
+        exact = svm.by_reference(kernel, alpha) if carried is None else svm.clipped()
+        measures = [_per_coordinate(arithmetic)]
+    elif isinstance(kernel, PanelColumns):
+        ends = RidgeEnds(problem, kernel, window)
+        exact, measures = ends.unmutated, [_per_coordinate(arithmetic)]
+    else:
+        ends = refined = RefinedEnds(problem, kernel, window)
+        # The 2-norm is at most the M-norm over sqrt(m).
+        reach = upward(refined.off / math.sqrt(problem.samples))
+        exact = ends.unmutated
+        measures = [
+            _energy_norm(problem, arithmetic, window, refined.off),
+            _per_coordinate(arithmetic, reach),
+        ]
+    places = np.array(window.coordinates, dtype=np.int64)
+    reached = arithmetic.vector(end[places])
+    names = _acting(problem, window)
+
+    def measured(measure: Measure) -> tuple[np.ndarray, np.ndarray, Effects]:
+        lower, upper = measure(reached, exact, 1)
+
+        def change(mutation: Mutation) -> np.ndarray:
+            try:
+                return measure(ends(mutation), ends.unmutated, 2)[0]
+            except SingularSystemError:  # a mutant without an end has no known effect
+                return np.zeros_like(lower)
+
+        def effect(name: str) -> Effect:
+            return effect_of(name, change, secant=_secant(problem, window, name))
+
+        return lower, upper, Effects(names, effect)
+
+    def distance(mutation: Mutation) -> Interval:
+        parts = [measure(reached, ends(mutation), 1) for measure in measures]
+        low, high = zip(*parts, strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+    (lower, upper, effects), *single = map(measured, measures)
+    steps = float_steps(problem, window.draws, ends.log)
+    replay = Replay(places, lower, upper, steps, effects, arithmetic.bits, distance=distance)
+    for lower, upper, effects in single:
+        replay = replace(replay, component_lower=lower, component_upper=upper, component_effects=effects)
+    return replay
+
+
+def _per_coordinate(arithmetic: Any, off: float | None = None) -> Measure:
+    """Distances of each coordinate of ends that enclose the exact ones, or are up to `off` from them."""
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        low, high = distances(arithmetic, one, other)
+        return (low, high) if off is None else _apart(low, high, points * off)
+
+    return measure
+
+
+def _energy_norm(problem: Problem, arithmetic: Any, window: LocalWindow, off: float) -> Measure:
+    """``sqrt(d'(K/lambda + m I)d)``, d the difference on the window's coordinates of two ends."""
+    penalty = arithmetic.number(problem.ridge.penalty)
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        with arithmetic.working():
+            difference = arithmetic.vector([x - y for x, y in zip(one, other, strict=True)])
+            products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
+            square = arithmetic.dot(products, difference) / penalty
+            low, high = root_interval(square + problem.samples * arithmetic.dot(difference, difference))
+        return _apart(np.array([low]), np.array([high]), points * off)
+
+    return measure
+
+
+def _apart(low: np.ndarray, high: np.ndarray, off: float) -> Interval:
+    """Interval of a distance whose end is known up to `off`, both ends rounded outwards."""
+    below, above = (low - off) * DOWN, (high + off) * UP
+    return (
+        np.fmax(np.nextafter(below, -np.inf), 0.0),
+        np.where(above > 0.0, np.nextafter(above, np.inf), above),
+    )
+
+
+def _secant(problem: Problem, window: LocalWindow, name: str) -> bool:
+    """Whether a window of K-RR is so long that only the kernel correction is worth two mutants."""
+    drawn = sum(map(len, window.draws))
+    return not problem.is_svm and name != KERNEL and drawn * len(window.coordinates) > LONG
+
+
+def _acting(problem: Problem, window: LocalWindow) -> list[str]:
+    """Quantities that a window of this shape has at all; the others have no effect."""
+    svm, distinct, steps = problem.is_svm, len(window.coordinates), len(window.draws)
+    repeated = distinct < sum(map(len, window.draws))
+    acting = {
+        STALE: True,
+        CURVATURE: True,
+        SAMPLES: not svm,
+        PENALTY: not svm,
+        KERNEL: distinct > 1 if svm else steps > 1,
+        SAME: repeated,
+        OVERLAP: repeated,
+        OMEGA: svm and problem.hinge.shift > 0,
+        UPPER: svm and problem.hinge.upper < math.inf,
+        OFF_DIAGONAL: len(window.draws[0]) > 1,
+        LABELS: svm,
+        LOWER: svm,
+        WRITE_BACK: True,
+        BOUNDARY: True,
+        STREAM: True,
+    }
+    return [name for name, acts in acting.items() if acts]
