@@ -26,8 +26,8 @@ from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.optimum import ridge_optimum_mpmath
-from sstep_verify.problems import Problem, Ridge, kernel_from
+from sstep_verify.oracle.witness import trajectory
+from sstep_verify.problems import IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -104,7 +104,10 @@ def measure(kernels: tuple[str, ...], directory: str | None) -> list[Line]:
                 problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
                 seconds, found = timed(partial(certify_ridge, problem, DIGITS))
                 if m <= MOST_MPMATH:
-                    mpmath = (m, timed(partial(ridge_optimum_mpmath, problem))[0])
+                    mpmath = (
+                        m,
+                        timed(partial(trajectory, problem, IndexStream("cyclic", m, m, 1), 182))[0],
+                    )
                 if m <= MOST_ARB:
                     taken, bits = arb_solve(problem)
                     arb = (m, taken)

@@ -21,11 +21,12 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.certificate.file import decode, encode
-from sstep_verify.oracle.certificate.optimum import ridge_optimum_mpmath
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import SvmCertificate
+from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import (
     Hinge,
+    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -178,7 +179,8 @@ def test_a_ridge_certificate_agrees_with_mpmath(kernel):
     data, targets = generator.standard_normal((60, 4)), generator.standard_normal(60)
     problem = Problem("random", data, targets, kernel, Ridge(1e-3))
     certificate = certify_ridge(problem, 50)[1e-3]
-    exact = [exact_fraction(value) for value in ridge_optimum_mpmath(problem, 200)]
+    everything = IndexStream("cyclic", problem.samples, problem.samples, 1)
+    exact = [exact_fraction(value) for value in trajectory(problem, everything, 800)[-1]]
     errors = [abs(Fraction(text) - value) for text, value in zip(certificate.alpha, exact, strict=True)]
     assert all(e <= Fraction(radius) for e, radius in zip(errors, certificate.radii, strict=True))
     assert certificate.digits == 50

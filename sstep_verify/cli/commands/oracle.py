@@ -20,6 +20,9 @@ SHOWN = 30
 @click.command("oracle")
 @click.argument("data", metavar="[DATA]", required=False, shell_complete=complete(data_sets))
 @click.option("--verify", "file", metavar="FILE", help="Prove this certificate anew, then stop.")
+@click.option(
+    "--witness", type=click.Choice(["mpmath"]), help="Hold small drawn problems against this, then stop."
+)
 @problem_options(required=False)
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
@@ -35,7 +38,7 @@ SHOWN = 30
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object: the certificate, or the proof."
 )
-def command(data, file, **given):
+def command(data, file, witness, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
     DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
@@ -49,11 +52,19 @@ def command(data, file, **given):
     Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
 
+    With --witness mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
+    and optimal value, gap and trajectory, which come from Arb, are computed anew by mpmath; the digits to
+    which both agree are printed.
+
     Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
-    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
+    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked; 4 the witness
+    contradicts what is proved.
     """
     if file is not None:
         _verify(file, data, given["directory"], given["as_json"])
+        return
+    if witness is not None:
+        _witness(given["digits"])
         return
     from sstep_verify.errors import InputError
 
@@ -194,6 +205,25 @@ def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
     from decimal import Context
 
     return str(Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999).create_decimal(text))
+
+
+DRAWN = 18
+"""Problems that a witness is held against: two of each task and kernel."""
+
+
+def _witness(digits) -> None:
+    from sstep_verify.errors import OracleDisagreementError
+    from sstep_verify.oracle.witness import agreements, drawn_cases
+
+    wrong = []
+    for problem, stream in drawn_cases(DRAWN):
+        found = agreements(problem, _prove(problem, digits), stream)
+        parts = ", ".join(f"{one.part} {one.digits}" for one in found)
+        click.echo(f"{problem.label}: digits in common with mpmath: {parts}")
+        wrong += [f"{problem.label}: {one.part} to {one.digits} digits" for one in found if not one.holds]
+    if wrong:
+        raise OracleDisagreementError(f"Arb and mpmath contradict each other: {'; '.join(wrong)}")
+    click.echo(f"mpmath agrees with all that Arb proved of {DRAWN} drawn problems")
 
 
 def _verify(file, data, directory, as_json) -> None:

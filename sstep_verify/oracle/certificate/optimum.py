@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sstep_reference.arithmetic import Balls, Mpmath
+from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import least_length, raised
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import found_point
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
@@ -97,32 +96,6 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
             error = magnitude_interval(lost + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]
         found[penalty] = RidgeOptimum(alpha, error, certificate.how)
     return found
-
-
-def ridge_optimum_mpmath(problem: Problem, digits: int = 50) -> list[Any]:
-    """Closed-form solution with many digits, without python-flint: an independent check for m <= 100.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    digits : int
-        Decimal digits of the arithmetic.
-
-    Returns
-    -------
-    list of mpmath numbers, length m
-        ``(K/lambda + m I)^{-1} y`` by an ``L D L'`` factorisation.
-    """
-    arithmetic = Mpmath(int(digits * np.log2(10)) + 16)
-    kernel, m = exact_kernel(problem, arithmetic), problem.samples
-    with arithmetic.working():
-        divisor = arithmetic.number(problem.ridge.penalty)
-        rows = [
-            [value / divisor + (m if i == j else 0) for j, value in enumerate(kernel.column(i))]
-            for i in range(m)
-        ]
-    return arithmetic.solve(rows, arithmetic.vector(problem.targets))
 
 
 @dataclass(frozen=True, eq=False)
