@@ -11,7 +11,6 @@ import math
 from functools import singledispatch
 from typing import Any
 
-import numpy as np
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
@@ -164,9 +163,3 @@ def _(kernel: RBFKernel, samples, arithmetic):
         left.append([*(2 * sigma * value for value in row), -sigma * norm, arithmetic.number(1)])
         right.append([*row, arithmetic.number(1), -sigma * norm])
     return left, right
-
-
-def upper(value: Any) -> float:
-    """Float64 upper bound on the absolute value of a ball; infinite if it is not finite."""
-    bound = float(value.abs_upper())
-    return float(np.nextafter(bound, np.inf)) if bound == bound else np.inf

@@ -10,8 +10,9 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
+from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
-from sstep_verify.oracle.balls.kernel_balls import BallKernel, upper
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import svm_gradient, svm_objectives
 from sstep_verify.problems import Problem
 
@@ -80,13 +81,11 @@ class BallDual:
     def system(self, places: list[int]) -> Any:
         """``Q + omega I`` on some coordinates, an arb_mat."""
         with self.arithmetic.working():
-            entries = [self.entry(i, j) for i in places for j in places]
-            return arb_mat(len(places), len(places), entries)
-
-    def entry(self, i: int, j: int) -> Any:
-        """Entry of ``Q + omega I``; to be called inside `working()`."""
-        value = self.matrix[i, j] * (self.labels[i] * self.labels[j])
-        return value + self.shift if i == j else value
+            signs = self.labels
+            system = arb_mat([[self.matrix[i, j] * (signs[i] * signs[j]) for j in places] for i in places])
+            for k in range(len(places)):
+                system[k, k] = system[k, k] + self.shift
+            return system
 
     def signed(self, places: list[int]) -> np.ndarray:
         """``Q + omega I`` on some coordinates, rounded to float64."""
@@ -110,5 +109,7 @@ class BallDual:
         products = self.products(alpha)
         with self.arithmetic.working():
             dual, primal, _ = svm_objectives(self.problem, self.arithmetic, alpha, products)
-            width = upper((primal.upper() - dual.lower()) / dual.lower()) if dual.lower() > 0 else np.inf
+            lower, width = dual.lower(), np.inf
+            if lower > 0:
+                width = magnitude_interval((primal.upper() - lower) / lower)[1]
         return ObjectiveEnclosure(dual, primal, width, alpha)

@@ -23,6 +23,7 @@ from sstep_verify.oracle.verify.record import (
     SvmCertificate,
 )
 from sstep_verify.problems import PolynomialKernel, Problem
+from sstep_verify.records import decode as strict_json
 
 SCHEMA, VERSION = "sstep-verify/certificate", 1
 MOST_BYTES = 256 << 20
@@ -83,7 +84,7 @@ def document_digest(document: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def decode(text: str) -> Certificate:
+def decode(text: str | bytes) -> Certificate:
     """The certificate in a JSON text.
 
     Raises
@@ -92,14 +93,9 @@ def decode(text: str) -> Certificate:
         If the text is not JSON, or a field is missing, unknown or malformed; the first one is named.
     """
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-        json.dumps(document, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise CertificateError("file", f"holds a string that is no Unicode ({error.reason})") from error
-    except ValueError as error:
+        document = strict_json(text.encode() if isinstance(text, str) else text, "it")
+    except (InputError, UnicodeEncodeError) as error:
         raise CertificateError("file", f"is not whole JSON ({error}); make it again") from error
-    except RecursionError as error:
-        raise CertificateError("file", "is nested too deeply; make it again") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise CertificateError("schema", f"is not {SCHEMA!r}; this is no certificate")
     if document.get("schema_version") != VERSION:
@@ -127,10 +123,7 @@ def read_certificate(path: str | Path) -> Certificate:
     CertificateError
         If it is no well-formed certificate.
     """
-    try:
-        return decode(read_whole(path, MOST_BYTES, "a certificate").decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise CertificateError("file", f"{path} is not text ({error.reason})") from error
+    return decode(read_whole(path, MOST_BYTES, "a certificate"))
 
 
 _FRAME = ("schema", "schema_version", "digest")
@@ -168,10 +161,6 @@ def _value(kind: Any, value: Any, name: str) -> Any:
     if type(value) is not wanted or (type(value) is int and value < 0):
         raise CertificateError(name, f"is {value!r:.60}, but it must be {_TYPES[kind]}")
     return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"the value {name} is not allowed")
 
 
 def _text(value: Any, name: str, owner: str) -> str:

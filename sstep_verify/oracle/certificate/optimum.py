@@ -54,11 +54,6 @@ class RidgeOptimum:
         norm = least_length(self.alpha)
         return float(raised(self.error / norm)) if norm > 0 else np.inf
 
-    @property
-    def digits(self) -> float:
-        """Proved decimal digits of `alpha` in the Euclidean norm."""
-        return max(-float(np.log10(self.relative)), 0.0) if self.relative > 0 else np.inf
-
 
 def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[float, RidgeOptimum]:
     """Enclose the K-RR solutions of several penalties, which share the passes over the exact kernel.
@@ -120,16 +115,6 @@ class SvmOptimum:
     alpha: np.ndarray
     relative_width: float
     how: str
-
-    @property
-    def value(self) -> float:
-        """Middle of the enclosure."""
-        return self.value_lower + (self.value_upper - self.value_lower) / 2
-
-    @property
-    def digits(self) -> float:
-        """Proved decimal digits of the optimal value, before rounding to float64."""
-        return max(-float(np.log10(self.relative_width)), 0.0) if self.relative_width > 0 else np.inf
 
 
 def svm_optimum(problem: Problem) -> SvmOptimum:

@@ -75,7 +75,7 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
     best: ObjectiveEnclosure | None = None
     for bits in precisions:
         dual = BallDual(problem, Balls(bits))
-        best = _polished(problem, bits, start, best, target, dual)
+        best = _polished(dual, start, best, target)
         if best.relative_width <= target:
             break
         if low_rank and not extended:
@@ -125,17 +125,10 @@ def _primal_search(problem: Problem) -> Interior:
 
 
 def _polished(
-    problem: Problem,
-    bits: int,
-    start: Interior,
-    best: ObjectiveEnclosure | None,
-    target: float = TARGET,
-    dual: BallDual | None = None,
+    dual: BallDual, start: Interior, best: ObjectiveEnclosure | None, target: float
 ) -> ObjectiveEnclosure:
-    """Narrowest enclosure along the rounds of the active set method from `start`."""
-    dual = dual or BallDual(problem, Balls(bits))
-    polisher = Polisher(dual, start)
-    for point in polisher.points():
+    """Narrowest enclosure along the rounds of the active set method from `start`, or `best`."""
+    for point in Polisher(dual, start).points():
         found = dual.enclosed(point)
         if best is None or found.relative_width < best.relative_width:
             best = found

@@ -7,9 +7,11 @@ import os
 
 import numpy as np
 import pytest
+from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.enclosure import interval
+from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
 from sstep_verify.oracle.search.svm import TARGET
@@ -50,7 +52,7 @@ def test_random_problems_are_enclosed_to_thirty_digits(kernel, loss):
     problem = _problem(kernel, loss)
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
-    assert optimum.digits >= 30
+    assert optimum.relative_width <= 1e-30
     # Each end is rounded to float64 and then moved outwards by one float.
     assert optimum.value_lower < optimum.value_upper <= floats_above(optimum.value_lower, 4)
     assert (optimum.alpha >= 0).all()
@@ -91,7 +93,7 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
     problem = Problem("unscaled", data, np.sign(generator.standard_normal(60)), PolynomialKernel(), loss)
     start = module._extended_search(problem)
     assert start.finished
-    best = module._polished(problem, 600, start, None)
+    best = module._polished(BallDual(problem, Balls(600)), start, None, TARGET)
     assert best.relative_width <= TARGET
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
@@ -133,7 +135,11 @@ def test_ridge_is_refused():
 def test_the_papers_problems_are_enclosed_to_thirty_digits(data_directory, name, kernel, loss, value):
     data = load(name, directory=data_directory)
     optimum = svm_optimum(Problem(name, data.data, data.targets, kernel, loss))
-    assert optimum.digits >= 30
+    assert optimum.relative_width <= 1e-30
     if value is not None:
         digits = 3 if value < 1 else 2 + int(math.log10(value)) + 1
-        assert float(f"{optimum.value:.{digits}g}") == value
+        assert (
+            float(f"{optimum.value_lower:.{digits}g}")
+            == float(f"{optimum.value_upper:.{digits}g}")
+            == value
+        )
