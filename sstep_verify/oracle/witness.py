@@ -72,12 +72,12 @@ def objective_and_gap(problem: Problem, certificate: Certificate) -> tuple[Fract
     signed = [sign * x for sign, x in zip(signs, point, strict=True)]
     images = [sign * arithmetic.dot(kernel.column(i), signed) for i, sign in enumerate(signs)]
     if problem.is_svm:
-        found = svm_objectives(problem, arithmetic, point, images)
+        objectives = svm_objectives(problem, arithmetic, point, images)
     else:
         penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
         residual = ridge_residual(penalty, problem.samples, targets, point, images)
-        found = ridge_objectives(problem, arithmetic, point, images, residual)
-    return exact_fraction(found.dual), exact_fraction(found.gap)
+        objectives = ridge_objectives(problem, arithmetic, point, images, residual)
+    return exact_fraction(objectives.dual), exact_fraction(objectives.gap)
 
 
 def trajectory(problem: Problem, stream: IndexStream, bits: int) -> list[Any]:

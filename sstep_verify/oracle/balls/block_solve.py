@@ -115,10 +115,10 @@ class RefinedBlocks:
 
 def _diagonal(matrix, values: list):
     """A matrix of the same size with some values on its diagonal."""
-    found = type(matrix)(matrix.nrows(), matrix.ncols())
+    diagonal = type(matrix)(matrix.nrows(), matrix.ncols())
     for i, value in enumerate(values):
-        found[i, i] = value
-    return found
+        diagonal[i, i] = value
+    return diagonal
 
 
 def _largest(matrix):

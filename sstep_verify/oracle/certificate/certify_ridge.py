@@ -66,33 +66,33 @@ def certify_ridge(
         if not 0 < penalty < np.inf:
             raise InputError(f"{problem.label}: lambda = {penalty}, but it must be finite and > 0")
     search = RidgeSearch(problem, keep=keep)
-    found: dict[float, RidgeCertificate] = {}
+    certificates: dict[float, RidgeCertificate] = {}
     bits = max(math.ceil(digits * math.log2(10)) + GUARD_BITS, LEAST_BITS)
-    while poor := [p for p in penalties if p not in found or found[p].digits < digits]:
+    while poor := [p for p in penalties if p not in certificates or certificates[p].digits < digits]:
         for penalty, certificate in _certified(problem, search, poor, digits, bits).items():
-            if penalty not in found or certificate.digits > found[penalty].digits:
-                found[penalty] = certificate
+            if penalty not in certificates or certificate.digits > certificates[penalty].digits:
+                certificates[penalty] = certificate
         bits *= 2
         # Beyond this size another pass costs more than the digits are likely to be worth.
         if bits > MOST_BITS or problem.samples > DENSE_SAMPLES:
             break
-    return {penalty: found[penalty] for penalty in penalties}
+    return {penalty: certificates[penalty] for penalty in penalties}
 
 
 def _certified(
     problem: Problem, search: RidgeSearch, penalties: list[float], digits: int, bits: int
 ) -> dict[float, RidgeCertificate]:
     """Certificates of what is found with some bits."""
-    found = search.points(penalties, digits, bits)
+    candidates = search.points(penalties, digits, bits)
     points = {
         penalty: tuple(nearest_decimal(ball_ends(x)[1], decimals_of(bits)) for x in point)
-        for penalty, (point, _) in found.items()
+        for penalty, (point, _) in candidates.items()
     }
     certificates = {}
     for penalty, proof in prove_ridge(problem, points, verifying_arithmetic(bits)).items():
-        how = f"{found[penalty][1]}; exact kernel in balls of {bits} bits"
-        one = Problem(problem.name, problem.data, problem.targets, problem.kernel, Ridge(penalty))
-        certificates[penalty] = _stated(one, points[penalty], proof, bits, digits, how)
+        how = f"{candidates[penalty][1]}; exact kernel in balls of {bits} bits"
+        single = Problem(problem.name, problem.data, problem.targets, problem.kernel, Ridge(penalty))
+        certificates[penalty] = _stated(single, points[penalty], proof, bits, digits, how)
         proof.check(certificates[penalty])
     return certificates
 

@@ -59,7 +59,7 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
         raise InputError(f"digits = {digits}, but it must be in 1..130")
     bits = max(LEAST_BITS, BITS_PER_DIGIT * digits)
     # 10**(-2 digits - 6): then a itself has about as many digits as the value.
-    point, bits, method = found_point(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
+    point, bits, method = search_point(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
     snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
@@ -73,7 +73,7 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
     return certificate
 
 
-def found_point(
+def search_point(
     problem: Problem, target: float, precisions: tuple[int, ...]
 ) -> tuple[tuple[str, ...], int, str]:
     """Search a point near the optimum, in the box.
@@ -94,10 +94,11 @@ def found_point(
     method : str
         How the search began, for reports.
     """
-    found = search(problem, target, precisions)
-    bits = found.dual.arithmetic.bits
+    result = search(problem, target, precisions)
+    bits = result.dual.arithmetic.bits
     end = Fraction(problem.hinge.C) if problem.hinge.shift == 0 else None
-    return tuple(_decimal(ball_ends(value)[1], end, bits) for value in found.best.point), bits, found.method
+    point = tuple(_decimal(ball_ends(value)[1], end, bits) for value in result.best.point)
+    return point, bits, result.method
 
 
 def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:

@@ -102,9 +102,9 @@ def decode(text: str | bytes) -> Certificate:
         raise CertificateError(
             "schema_version", f"is {document.get('schema_version')!r}, but this version reads {VERSION}"
         )
-    found, stated = document_digest(document), document.get("digest")
-    if stated != found:
-        raise CertificateError("digest", f"says {stated}, but the file's content has {found}")
+    actual, stated = document_digest(document), document.get("digest")
+    if stated != actual:
+        raise CertificateError("digest", f"says {stated}, but the file's content has {actual}")
     values = {name: value for name, value in document.items() if name not in _FRAME}
     subject = values.get("subject")
     if isinstance(subject, dict):

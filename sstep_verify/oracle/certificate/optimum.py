@@ -13,7 +13,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import least_length, raised
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import found_point
+from sstep_verify.oracle.certificate.certify_svm import search_point
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
 from sstep_verify.oracle.search.svm import PRECISIONS
 from sstep_verify.oracle.search.svm import TARGET as NARROW
@@ -84,13 +84,13 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
     keep = problem.samples <= DENSE_SAMPLES
     certificates = certify_ridge(problem, DIGITS, penalties, keep=keep)
-    found = {}
+    optima = {}
     for penalty, certificate in certificates.items():
         alpha, lost = _rounded(certificate.alpha)
         with Balls(BITS).working():
             error = magnitude_interval(lost + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]
-        found[penalty] = RidgeOptimum(alpha, error, certificate.how)
-    return found
+        optima[penalty] = RidgeOptimum(alpha, error, certificate.how)
+    return optima
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
-    point, bits, method = found_point(problem, NARROW, PRECISIONS)
+    point, bits, method = search_point(problem, NARROW, PRECISIONS)
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     width = proof.relative_width()
     how = f"{method}, active set in balls of {bits} bits"

@@ -46,24 +46,24 @@ class Ends(ABC):
         self.problem, self.window = problem, window
         self.arithmetic: Any = kernel.arithmetic
         self.log: list = []
-        self.unmutated = self.made(NONE, self.log)
+        self.unmutated = self.end_of(NONE, self.log)
         self._ends: dict[Mutation, Any] = {NONE: self.unmutated}
 
     @abstractmethod
-    def made(self, mutation: Mutation, log: list | None = None) -> Any:
+    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
 
     def __call__(self, mutation: Mutation) -> Any:
         """The end with a mutation."""
         if mutation not in self._ends:
-            self._ends[mutation] = self.made(mutation)
+            self._ends[mutation] = self.end_of(mutation)
         return self._ends[mutation]
 
 
 class SvmEnds(Ends):
     """Ends of a window of K-SVM, in balls."""
 
-    def made(self, mutation: Mutation, log: list | None = None) -> Any:
+    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
         self.upper, omega = svm_constants(self.arithmetic, self.problem.loss.task, self.problem.hinge.C)
         return mutable_svm_window(self.arithmetic, self.window, omega, self.upper, mutation, log)
@@ -103,7 +103,7 @@ class RidgeEnds(Ends):
     proven invertible is a `SingularSystemError`.
     """
 
-    def made(self, mutation: Mutation, log: list | None = None) -> Any:
+    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
         penalty = self.arithmetic.number(self.problem.ridge.penalty)
         samples, solve = self.problem.samples, self.solver(mutation)

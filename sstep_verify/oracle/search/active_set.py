@@ -127,8 +127,8 @@ class Polisher:
                     part = core.solve((columns * right).mid(), algorithm="approx").mid()
                 except ZeroDivisionError:
                     return None
-                found = ((right - rows * part) / dual.shift).mid().entries()
-            return found if all(value.is_finite() for value in found) else None
+                change = ((right - rows * part) / dual.shift).mid().entries()
+            return change if all(value.is_finite() for value in change) else None
 
         return solve
 
@@ -147,8 +147,8 @@ class Polisher:
                     solution = system.solve(arb_mat(size, 1, residual), algorithm="approx")
                 except ZeroDivisionError:
                     return None
-                found = solution.mid().entries()
-            return found if all(value.is_finite() for value in found) else None
+                change = solution.mid().entries()
+            return change if all(value.is_finite() for value in change) else None
 
         return solve
 

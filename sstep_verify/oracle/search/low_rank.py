@@ -110,7 +110,7 @@ class LowRankSystem:
     def _formed(self, inverse: np.ndarray) -> Callable[[Any], Any] | None:
         """Solver of ``(I + F' W F) c = r``, the matrix formed and inverted in high precision."""
         scaled = arb_mat(
-            [[value * one for value in row] for row, one in zip(self._rows, inverse, strict=True)]
+            [[value * weight for value in row] for row, weight in zip(self._rows, inverse, strict=True)]
         )
         core = (self._transposed * scaled).mid()
         p = core.nrows()
@@ -139,18 +139,18 @@ class LowRankSystem:
             return None
 
         def solve(right: Any) -> Any:
-            found, residual = right * 0, right
+            solution, residual = right * 0, right
             scaled = _floats(residual) / norms
             first = before = float(np.linalg.norm(scaled))
             for _ in range(MOST_REFINEMENTS):
                 change = scipy.linalg.cho_solve(factor, scaled, check_finite=False) / norms
-                found = (found + arb_mat(len(change), 1, change.tolist())).mid()
-                image = self._column(self.array(self.features * found) * inverse)
-                residual = (right - found - self._transposed * image).mid()
+                solution = (solution + arb_mat(len(change), 1, change.tolist())).mid()
+                image = self._column(self.array(self.features * solution) * inverse)
+                residual = (right - solution - self._transposed * image).mid()
                 scaled = _floats(residual) / norms
                 size = float(np.linalg.norm(scaled))
                 if size <= self._residual * first:
-                    return found
+                    return solution
                 if not size * LEAST_GAIN <= before:
                     return None
                 before = size
@@ -160,15 +160,15 @@ class LowRankSystem:
 
     def settled(self, vector: np.ndarray) -> np.ndarray:
         """Midpoints: radii carried through the iterations would grow beyond use."""
-        found = np.empty(len(vector), dtype=object)
-        found[:] = [value.mid() for value in vector]
-        return found
+        points = np.empty(len(vector), dtype=object)
+        points[:] = [value.mid() for value in vector]
+        return points
 
     def array(self, column: Any) -> np.ndarray:
         """Midpoints of an m x 1 arb_mat as a vector."""
-        found = np.empty(column.nrows(), dtype=object)
-        found[:] = column.mid().entries()
-        return found
+        points = np.empty(column.nrows(), dtype=object)
+        points[:] = column.mid().entries()
+        return points
 
     def _column(self, vector: np.ndarray) -> Any:
         return arb_mat(len(vector), 1, list(vector))

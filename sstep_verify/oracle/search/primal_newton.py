@@ -44,7 +44,7 @@ def primal_newton(system: LowRankSystem) -> Interior:
     positive = _signs(search.slacks) > 0
     divisor = system.shift * system.scale
     alpha = np.array(
-        [float(x / divisor) if one else 0.0 for x, one in zip(search.slacks, positive, strict=True)]
+        [float(x / divisor) if counts else 0.0 for x, counts in zip(search.slacks, positive, strict=True)]
     )
     return Interior(alpha, ~positive, np.zeros(len(alpha), dtype=bool), finished)
 

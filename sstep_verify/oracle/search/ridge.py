@@ -128,7 +128,7 @@ class RidgeSearch:
                 solution = matrix.solve(arb_mat(m, 1, self._targets), algorithm="approx")
             except ZeroDivisionError:
                 return known
-            found = solution.mid().entries()
+            midpoints = solution.mid().entries()
             # ||a*|| <= ||y|| / m: too few bits for a system that is nearly singular give anything.
-            size, largest = self._length(found) * m, self._length(self._targets) * 2
-            return found if size <= largest else known
+            size, largest = self._length(midpoints) * m, self._length(self._targets) * 2
+            return midpoints if size <= largest else known

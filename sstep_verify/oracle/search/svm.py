@@ -38,7 +38,7 @@ HOPELESS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The best point of a search.
 
     Parameters
@@ -56,7 +56,7 @@ class Found:
     method: str
 
 
-def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Found:
+def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> SearchResult:
     """Search the optimum of a K-SVM with more and more bits.
 
     Parameters
@@ -87,7 +87,7 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Foun
             # The optimum over a >= 0 is the one sought if it lies below C; a far end misleads the search.
             start, opened = _float_search(problem, np.inf), True
     assert best is not None
-    return Found(best, dual, method)
+    return SearchResult(best, dual, method)
 
 
 def _first(problem: Problem, low_rank: bool) -> tuple[Interior, str]:
@@ -129,9 +129,9 @@ def _polished(
 ) -> ObjectiveEnclosure:
     """Narrowest enclosure along the rounds of the active set method from `start`, or `best`."""
     for point in Polisher(dual, start).points():
-        found = dual.enclosed(point)
-        if best is None or found.relative_width < best.relative_width:
-            best = found
+        enclosure = dual.enclosed(point)
+        if best is None or enclosure.relative_width < best.relative_width:
+            best = enclosure
         if best.relative_width <= target:
             break
     assert best is not None

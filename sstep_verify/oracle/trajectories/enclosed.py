@@ -86,10 +86,10 @@ def enclosed_trajectory(
     log, errors = [], []
     for iteration, block in enumerate(draws, 1):
         window = begun_window(problem, kernel, alpha, block[None])
-        end, kept, error = make(problem, kernel, window, alpha)
+        end, log_of_step, error = make(problem, kernel, window, alpha)
         for coordinate, value in zip(window.coordinates, end, strict=True):
             alpha[coordinate] = value.mid()
-        log += kept
+        log += log_of_step
         errors.append(error)
         if iteration in wanted:
             states[iteration] = alpha.copy()

@@ -46,10 +46,10 @@ def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Pro
         problem = subject.problem(data, targets)
     except InputError as error:
         raise CertificateError("subject", f"describes no problem over these data: {error}") from error
-    for name, found in (("samples", problem.samples), ("features", problem.features)):
-        if getattr(subject, name) != found:
+    for name, actual in (("samples", problem.samples), ("features", problem.features)):
+        if getattr(subject, name) != actual:
             raise CertificateError(
-                f"subject.{name}", f"states {getattr(subject, name)}, but the data have {found}"
+                f"subject.{name}", f"states {getattr(subject, name)}, but the data have {actual}"
             )
     digest = values_digest(problem.data, problem.targets)
     if digest != subject.values_digest:

@@ -93,7 +93,7 @@ def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]
             squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
             return _columns(data * (data.transpose() * arb_mat(given))), list(squares)
         diagonal: list[Any] = []
-        found, rows = arb_mat(m, k), lower_rows(problem, arithmetic)
+        total, rows = arb_mat(m, k), lower_rows(problem, arithmetic)
         for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
             begin, count = len(diagonal), len(block)
             end = begin + count
@@ -105,8 +105,8 @@ def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]
                 before = arb_mat([row[:begin] for row in block])
                 own = own + before * arb_mat(given[:begin])
                 above = before.transpose() * arb_mat(given[begin:end])
-            found = found + arb_mat(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
-        return _columns(found), diagonal
+            total = total + arb_mat(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
+        return _columns(total), diagonal
 
 
 def _columns(values: Any) -> list[list[Any]]:

@@ -113,13 +113,13 @@ class SvmProof:
 
     def _ends(self, curvatures: list, slopes: list) -> tuple[str, ...]:
         """To be called inside `working()`."""
-        found = []
+        statuses = []
         reach = 2 * self.gap.abs_upper()
         for curvature, slope in zip(curvatures, slopes, strict=True):
             doubt = (curvature.abs_upper() * reach).sqrt()
             at_upper = self._bounded and slope < -doubt
-            found.append(ZERO if slope > doubt else UPPER if at_upper else UNDECIDED)
-        return tuple(found)
+            statuses.append(ZERO if slope > doubt else UPPER if at_upper else UNDECIDED)
+        return tuple(statuses)
 
     def eigenvalues(self, places: list[int], most: float = math.inf) -> Iterator[Fraction]:
         """Proved lower bounds, > 0, on the smallest eigenvalue of H on some coordinates.
