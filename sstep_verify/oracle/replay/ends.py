@@ -63,10 +63,14 @@ class Ends(ABC):
 class SvmEnds(Ends):
     """Ends of a window of K-SVM, in balls."""
 
+    def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
+        arithmetic: Any = kernel.arithmetic
+        self._upper, self._omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        super().__init__(problem, kernel, window)
+
     def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
-        self.upper, omega = svm_constants(self.arithmetic, self.problem.loss.task, self.problem.hinge.C)
-        return mutable_svm_window(self.arithmetic, self.window, omega, self.upper, mutation, log)
+        return mutable_svm_window(self.arithmetic, self.window, self._omega, self._upper, mutation, log)
 
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
         """The end by the classical reference (Algorithm 1), which the right recurrence must enclose.
@@ -92,7 +96,7 @@ class SvmEnds(Ends):
         """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
         ends: list = [None] * len(self.window.coordinates)
         for (place,), step in zip(self.window.draws, self.log, strict=True):
-            ends[place] = self.arithmetic.clip(step.unclipped, self.arithmetic.number(0), self.upper)
+            ends[place] = self.arithmetic.clip(step.unclipped, self.arithmetic.number(0), self._upper)
         return ends
 
 
