@@ -50,10 +50,14 @@ class BallKernel:
         with self.arithmetic.working():
             if self.problem.kernel.linear:
                 return arb_mat(self._left) * self._right
-            rows = ((arb_mat([left]) * self._right).entries() for left in self._left)
-            triangle = [values_of(self.problem.kernel, row[: i + 1]) for i, row in enumerate(rows)]
+            triangle = [self.row(i, i + 1) for i in range(m)]
             entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
             return arb_mat(m, m, entries)
+
+    def row(self, i: int, count: int) -> list:
+        """First `count` entries of row i; to be called inside the arithmetic's `working()`."""
+        arguments = (arb_mat([self._left[i]]) * self._right).entries()
+        return values_of(self.problem.kernel, arguments[:count])
 
     def product(self, vectors: Any) -> Any:
         """``K X`` without ever holding K.

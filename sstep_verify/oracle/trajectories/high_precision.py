@@ -15,9 +15,10 @@ from sstep_reference import SingularSystemError, bdcd_krr, dcd_ksvm
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 from sstep_reference.arithmetic.base import Scalar
+from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 
 AGREEMENT = 2.0**-60
@@ -63,6 +64,27 @@ class Midpoints(Balls):
     def solve(self, matrix: Sequence[BallVector], rhs: BallVector) -> BallVector:
         """Middles of the solution of a system proved invertible."""
         return BallVector(column=super().solve(matrix, rhs).column().mid())
+
+
+class BallColumns(Columns):
+    """The columns of `BallKernel` for the reference's algorithms: it makes them faster.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    arithmetic : Balls
+        Ball arithmetic of the entries.
+    """
+
+    def __init__(self, problem: Problem, arithmetic: Balls):
+        super().__init__(arithmetic, problem.samples)
+        self._kernel = BallKernel(problem, arithmetic)
+
+    def values(self, i: int, count: int) -> list:
+        """First `count` entries of column i."""
+        with self.arithmetic.working():
+            return self._kernel.row(i, count)
 
 
 def high_precision_trajectory(
@@ -143,7 +165,7 @@ def _checked(problem: Problem, stream: IndexStream, iterations: int, at: Iterabl
 def _run(problem: Problem, stream: IndexStream, wanted: list[int], bits: int) -> list[list]:
     """States at the wanted iterations by Algorithms 1 and 3, as exact points."""
     arithmetic = Midpoints(bits)
-    kernel = exact_kernel(problem, arithmetic)
+    kernel = BallColumns(problem, arithmetic)
     alpha: Any = arithmetic.vector(np.zeros(problem.samples))
     targets, states, position = problem.targets.tolist(), [], 0
     for iteration in wanted:
