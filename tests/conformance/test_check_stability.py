@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from command import command
 
-pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
-
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.stability import WORK, common_points, exact_iterations, with_stability
 from sstep_verify.campaign.verdicts.expand import expand, make_case
@@ -64,7 +62,6 @@ def table(folder: Path) -> dict[int, dict[str, str]]:
 
 
 def test_a_right_solver_has_factors_near_one_a_figure_a_table_and_a_sentence(here):
-    pytest.importorskip("jinja2", reason="jinja2 is absent: install the extra [report]")
     code, out, err = check("reference", "--s", "2,8,32")
     assert code == 0, out + err
     rows = table(here)
