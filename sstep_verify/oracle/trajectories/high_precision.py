@@ -125,15 +125,18 @@ def high_precision_trajectory(
         try:
             coarse, fine = (_run(problem, stream, wanted, precision) for precision in (bits, 2 * bits))
             break
-        except SingularSystemError:
+        except SingularSystemError as error:
             if 2 * bits > MOST_BITS:
-                raise
+                raise SingularSystemError(
+                    f"{problem.label}: a block system cannot be told from a singular one at {bits} bits; "
+                    "take a larger lambda"
+                ) from error
             bits *= 2
     agreement = 0.0
     with Midpoints(2 * bits).working():
         for iteration, one, other in zip(wanted, coarse, fine, strict=True):
             size = max(map(abs, other))
-            difference = max(abs(x - y) for x, y in zip(one, other, strict=True)).mid()
+            difference = max(abs(x - y).mid() for x, y in zip(one, other, strict=True))
             relative = float(difference if size.is_zero() else difference / size)
             agreement = max(agreement, relative)
             if not relative <= AGREEMENT:
