@@ -134,15 +134,6 @@ def test_one_s_is_compared_with_the_classical_run_which_alone_is_compared_with_n
     assert "--stability" in err
 
 
-def test_without_the_extra_of_reports_figure_and_table_are_written(here, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    code, out, err = check("reference", "--s", "8")
-    assert code == 0, out + err
-    assert "index.html could not be written" in err
-    assert list(table(here)) == [8]
-    assert list((here / "report" / "figures").glob("stability-*.svg"))
-
-
 def test_without_the_extra_of_exact_arithmetic_nothing_is_run(here, monkeypatch):
     monkeypatch.setitem(sys.modules, "flint", None)
     code, out, err = check("reference", "--s", "8")
