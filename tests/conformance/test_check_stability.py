@@ -134,13 +134,6 @@ def test_one_s_is_compared_with_the_classical_run_which_alone_is_compared_with_n
     assert "--stability" in err
 
 
-def test_without_the_extra_of_exact_arithmetic_nothing_is_run(here, monkeypatch):
-    monkeypatch.setitem(sys.modules, "flint", None)
-    code, out, err = check("reference", "--s", "8")
-    assert (code, out) == (2, "")
-    assert "[exact]" in err
-
-
 def test_runs_that_begin_late_are_not_compared_and_long_ones_up_to_a_limit():
     definition = with_stability(profile_of("deep", "reference", Selection(), ""))
     assert {family.stability for family in definition.families if family.start} == {False}

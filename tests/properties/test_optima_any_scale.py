@@ -179,7 +179,7 @@ def false_optimum(truth: Truth) -> list[str]:
     size = sum(Fraction(x) ** 2 for x in optimum.alpha.tolist())
     if optimum.relative < np.inf and apart > Fraction(optimum.relative) ** 2 * size:
         false.append("relative")
-    if optimum.digits == np.inf and apart:
+    if optimum.relative == 0 and apart:
         false.append("digits")
     return false
 
