@@ -29,11 +29,8 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.step.ridge import (
-    RidgeStepConstants,
-    ridge_inputs,
-    ridge_step_constants,
-)
+from sstep_verify.bounds.ridge_inputs import ridge_inputs
+from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_step_constants
 from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, raised
 from sstep_verify.problems import Problem

@@ -51,7 +51,8 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.ridge import RidgeInputs, RidgeStepConstants, ridge_errors
+from sstep_verify.bounds.ridge_inputs import RidgeInputs
+from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_errors
 from sstep_verify.bounds.step.slack import svm_landing, svm_slack
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
 from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound

@@ -42,19 +42,18 @@ import numpy as np
 
 from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.bounds.step.roundings import StepRoundings, step_roundings
 from sstep_verify.bounds.step.solve import FACTORISATIONS
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored
 from sstep_verify.declaration import Declaration, Factorisation
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import (
-    OUTWARD,
     gamma,
     largest_normal,
     raised,
     smallest,
     stale_roundings,
-    stored,
     unit_roundoff,
 )
 
@@ -192,43 +191,6 @@ def _factorisation(name: Factorisation, block: int, u: float) -> tuple[float, fl
     if name == "lu" and block > 1:
         return relative * pivot_growth(block, u), 0.0  # max |G| <= trace(G), as G is positive definite
     return relative, elimination_error(block, u) if name == "ldl" and block > 1 else 0.0
-
-
-class RidgeInputs(NamedTuple):
-    """What rounding its input does to what a solver uses.
-
-    Parameters
-    ----------
-    penalty : float
-        Regularisation (lambda).
-    least : float
-        The smaller of lambda and its rounded value.
-    change : float
-        Their relative difference.
-    targets : ndarray, shape (m,)
-        Errors of the targets.
-    tiny : float
-        What an entry over lambda that underflows may be off by: the smallest number of the solver's type.
-    """
-
-    penalty: float
-    least: float
-    change: float
-    targets: np.ndarray
-    tiny: float = 0.0
-
-
-def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) -> RidgeInputs:
-    """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
-    tiny = smallest(declaration.precision)
-    if not declaration.data_rounding:
-        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size), tiny)
-    used = float(stored(penalty, declaration.precision))
-    least = min(penalty, used)
-    change = abs(used - penalty) / least * OUTWARD if least > 0.0 else np.inf
-    with np.errstate(invalid="ignore"):
-        errors = np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
-        return RidgeInputs(penalty, least, change, errors, tiny)
 
 
 def ridge_errors(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.bounds.step.probed import OWN, ridge_increment, ridge_system
-from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_inputs, ridge_step_constants
+from sstep_verify.bounds.step.ridge import ridge_step_constants
 from sstep_verify.bounds.step.slack import ridge_slack
 from sstep_verify.checks.probed.compared import (
     CURVATURE,

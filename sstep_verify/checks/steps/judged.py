@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.step.drift import WeightsDrift
-from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_inputs, ridge_step_constants
+from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_step_constants
 from sstep_verify.bounds.step.svm_constants import SvmStepConstants, svm_step_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.sample import after_run

@@ -8,7 +8,8 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
-from sstep_verify.bounds.step.ridge import RidgeInputs, ridge_errors
+from sstep_verify.bounds.ridge_inputs import RidgeInputs
+from sstep_verify.bounds.step.ridge import ridge_errors
 from sstep_verify.bounds.step.roundings import sorted_sum_error, sum_error
 from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
 from sstep_verify.checks.shared.case import Case

@@ -1,0 +1,47 @@
+"""What a solver that rounds its input to its precision makes of lambda and of the targets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.declaration import Declaration
+from sstep_verify.numerics.rounding import OUTWARD, smallest, stored
+
+
+class RidgeInputs(NamedTuple):
+    """What rounding its input does to what a solver uses.
+
+    Parameters
+    ----------
+    penalty : float
+        Regularisation (lambda).
+    least : float
+        The smaller of lambda and its rounded value.
+    change : float
+        Their relative difference.
+    targets : ndarray, shape (m,)
+        Errors of the targets.
+    tiny : float
+        What an entry over lambda that underflows may be off by: the smallest number of the solver's type.
+    """
+
+    penalty: float
+    least: float
+    change: float
+    targets: np.ndarray
+    tiny: float = 0.0
+
+
+def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) -> RidgeInputs:
+    """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
+    tiny = smallest(declaration.precision)
+    if not declaration.data_rounding:
+        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size), tiny)
+    used = float(stored(penalty, declaration.precision))
+    least = min(penalty, used)
+    change = abs(used - penalty) / least * OUTWARD if least > 0.0 else np.inf
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
+        return RidgeInputs(penalty, least, change, errors, tiny)
