@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.numerics.rounding import OUTWARD, gamma, raised, unit_roundoff
 
@@ -66,7 +67,7 @@ def energy_reach(
 ) -> float:
     """Largest ``||d||_M`` of a difference whose entries are at most some sizes.
 
-    ``d'Md <= |d|'|M||d| = |d|'|K||d|/lambda + m |d|'|d|``, with the roundings of `energy_norm`.
+    ``d'Md <= |d|'|M||d| = |d|'|K||d|/lambda + m |d|'|d|``.
 
     Parameters
     ----------
@@ -75,14 +76,9 @@ def energy_reach(
     sizes : ndarray, shape (c,)
         Largest size of each entry, >= 0; the difference is 0 on all other coordinates.
     """
-    scale = float(np.max(sizes, initial=0.0))
-    if scale == 0.0:
-        return 0.0
-    d = sizes / scale
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = np.abs(entries.values[:, places]) + entries.own[:, places]
-        square = (float(d @ (largest @ d)) / penalty + samples * float(d @ d)) * OUTWARD
-        return float(raised(math.sqrt(square) * scale, 2 * d.size + 16))
+        kernel = np.abs(entries.values[:, places]) + entries.own[:, places]
+        return largest_energy(raised(kernel / penalty) + samples * np.eye(places.size), sizes)
 
 
 def without_kernel(entries: KernelEntries) -> KernelEntries:

@@ -53,26 +53,16 @@ def ridge_trajectory_bound(
 
     Parameters
     ----------
-    entries : KernelEntries
-        Kernel rows of the distinct coordinates of the run, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The distinct coordinates.
-    start, targets : ndarray, shape (m,)
-        The common start vector, exact, and the targets.
+    entries, places, start, s, ends, declaration, carried
+        As for `sstep_verify.bounds.trajectory.svm.svm_trajectory_bound`.
+    targets : ndarray, shape (m,)
+        The targets.
     steps : RidgeSteps
         The H steps of the oracle's run.
     errors : ndarray, shape (H,)
         Error of each of them, in the M-norm.
-    s : int
-        Iterations per window of the solver's run.
-    ends : list of int
-        Window ends.
     penalty : float
         Regularisation (lambda).
-    declaration : Declaration
-        What the solver says it is.
-    carried : CarriedWeights, optional
-        Drift of the weights, for a solver that carries them.
 
     Returns
     -------
@@ -82,7 +72,7 @@ def ridge_trajectory_bound(
     root, u64 = np.sqrt(start.size), unit_roundoff("float64")
     size = magnitudes(start)
     reached, moved = start[places].astype(np.float64), size[places]
-    total, bounds = 0.0, {}
+    total, bounds = 0.0, {end: TrajectoryBound(np.array([np.inf]), 1.0, 0) for end in ends}
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
         proven = float(np.sum(errors[:end]))
@@ -97,20 +87,18 @@ def ridge_trajectory_bound(
         if carried is not None:
             carried.restart(size)
             terms = carried.begin(size, blocks.size).at(rows)
-        local = ridge_window_errors(
-            entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
-        ).norm
-        if carried is not None:
             change = np.bincount(blocks.ravel(), window.increments.ravel(), places.size) * OUTWARD
             counts = np.bincount(blocks.ravel(), minlength=places.size)
             carried.end(change, counts, (size[places] + change) * OUTWARD)
+        local = ridge_window_errors(
+            entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
+        ).norm
         total = raised(total + local)
+        if not total < np.inf:
+            break
         for block, increment in zip(blocks, increments, strict=True):
             reached[block] += increment
             moved[block] += np.abs(increment)
-        if not total < np.inf:
-            break
-        if end in ends:
+        if end in bounds:
             bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]), 1.0, 0)
-    unbounded = TrajectoryBound(np.array([np.inf]), 1.0, 0)
-    return {end: bounds.get(end, unbounded) for end in ends}
+    return bounds

@@ -7,11 +7,22 @@ made cannot grow in the M-norm ``||e||_M = sqrt(e'Me)`` and the bound is the sum
 Local error of a block step. The computed increment D^ solves ``(G + dG) D^ = r + dr`` with the block
 system ``G = K_BB/lambda + m I`` and the residual r at the solver's own iterate, so
 ``G l = dr - dG D^``. K is positive semidefinite (it is a Gram matrix, exactly), so G >= mu I with mu = m
-or a larger number that is proved (`smallest_eigenvalue`), and
+or a larger number that is proved (bounds/block/energy.py), and
 
     ||l||_M = ||G^{-1/2} (dr - dG D^)||_2 <= (||dr||_2 + ||dG||_2 ||D^||_2) / sqrt(mu).
 
 The bounds on dr and dG are those of bounds/block/local.py. Storing a rounds once more per coordinate.
+
+dr and dG depend on the exact increment at the solver's own iterate. What is known is the one at another:
+
+* exact steps are those of the exact iterate. A distance T in the M-norm is at most ``T / sqrt(mu)`` in the
+  2-norm of a block, before the step and, as the step is a projection, after it: an increment is off by at
+  most the sum of both.
+* the judge makes its own block steps in float64 from the same start. An exact block step is an affine map
+  whose linear part is that projection, so the difference of the two computed runs grows in a step by no
+  more than the two local errors: ``||a_s - a_j||_M <= sum_j (||l_s|| + ||l_j||)``. The judge's increment
+  is its computed one, whose error is l_j; the solver's is that up to l_j and what the difference before and
+  after the step makes, twice its M-norm over the root of the block system's smallest eigenvalue.
 """
 
 from __future__ import annotations
@@ -20,10 +31,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, raised
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -85,84 +97,58 @@ def ridge_window_errors(
     -------
     RidgeWindowErrors
     """
-    local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
-    found: list[StepErrors] = []
-    nothing = RidgeWindowErrors(np.inf, found, np.zeros(places.size))
-    if not local.bounded:
-        return nothing
-    values, own = entries.values[:, places] / penalty, raised(entries.own[:, places] / penalty)
-    total = 0.0
-    for draws in steps.draws:
-        block = np.ix_(draws, draws)
-        modulus = smallest_eigenvalue(values[block], own[block], start.size)
+    solver = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
+    errors = EnergyErrors(solver)
+    ended = errors.bounded and all(errors.advance(draws) for draws in steps.draws)
+    if not ended:
+        return RidgeWindowErrors(np.inf, errors.steps, np.zeros(places.size))
+    return RidgeWindowErrors(errors.at_end(windows), errors.steps, solver.landing())
+
+
+class EnergyErrors:
+    """Local errors of block steps, one after the other, and their sum in the M-norm.
+
+    Parameters
+    ----------
+    solver : RidgeLocalErrors
+        Of the solver.
+    judge : RidgeLocalErrors, optional
+        Of the judge, whose steps these are; None where they are exact.
+
+    Attributes
+    ----------
+    bounded : bool
+        False where nothing can be promised; then no step may be asked for.
+    steps : list of StepErrors
+        Of the solver, so far.
+    """
+
+    def __init__(self, solver: RidgeLocalErrors, judge: RidgeLocalErrors | None = None):
+        self._solver, self._judge = solver, judge
+        self.bounded = solver.bounded and (judge is None or judge.bounded)
+        self.steps: list[StepErrors] = []
+        self._total = 0.0
+
+    def advance(self, draws: np.ndarray) -> bool:
+        """Add the errors of the next step; False where nothing can be promised from there on."""
+        modulus = self._solver.modulus(draws, float(self._solver.samples))
         root = np.sqrt(modulus)
-        # A distance of `total` in the M-norm is at most total / root in the 2-norm of a block, before the
-        # step and, as the step is a projection, after it: an increment is off by at most the sum of both.
-        step = local.advance(modulus, 2 * total / root)
+        length, rounding = 0.0, np.zeros(draws.size)
+        if self._judge is not None:
+            own = self._judge.advance(modulus, 0.0)
+            if own is None:
+                return False
+            length, rounding = own.length, own.rounding
+        step = self._solver.advance(modulus, 2 * self._total / root + length)
         if step is None:
-            return nothing
-        total = raised(total + root * step.length + block_energy_norm(local.system(draws), step.rounding))
-        found.append(step)
-    landing = local.landing()
-    if declaration.update == "frozen":
-        total += windows * block_energy_norm(local.system(np.arange(places.size)), landing)
-    return RidgeWindowErrors(float(total * OUTWARD), found, landing)
+            return False
+        stored = largest_energy(self._solver.system(draws), rounding + step.rounding)
+        self._total = raised(self._total + root * (length + step.length) + stored)
+        self.steps.append(step)
+        return True
 
-
-def smallest_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int) -> float:
-    """A number that no eigenvalue of ``G = K_BB / lambda + m I`` is below; at least m.
-
-    K is positive semidefinite, so m is one. A larger one is proved if a float64 Cholesky factorisation
-    of ``G - t I`` succeeds: then ``G >= (t - gamma_{b+2} trace(G) / (1 - gamma_{b+2}) - own) I``.
-    Source: Rump, Verification of positive definiteness (BIT 46, 2006), Theorem 2.3.
-
-    Parameters
-    ----------
-    kernel : ndarray, shape (b, b)
-        Kernel entries over lambda, in float64.
-    own : ndarray, shape (b, b)
-        Bound on their errors.
-    samples : int
-        Number of samples (m).
-    """
-    return max(float(samples), proven_eigenvalue(kernel, own, samples, float(samples)))
-
-
-def proven_eigenvalue(kernel: np.ndarray, own: np.ndarray, samples: int, enough: float = 0.0) -> float:
-    """The same for any symmetric matrix in the place of K_BB / lambda; at most 0 if nothing is proved.
-
-    Parameters
-    ----------
-    kernel, own : ndarray, shape (b, b)
-        Entries in float64, symmetric, and bounds on their errors.
-    samples : int
-        Number of samples (m).
-    enough : float
-        No proof is tried that would yield less.
-    """
-    block, u = kernel.shape[0], unit_roundoff("float64")
-    system = kernel + samples * np.eye(block)
-    try:
-        target = float(np.linalg.eigvalsh(system)[0]) / 2
-        if not target > enough:
-            return 0.0
-        shifted = system - target * np.eye(block)
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError:
-        return 0.0
-    slack = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
-    slack += length(own) + gamma(2, u) * length(system)
-    return float(target - slack * OUTWARD)
-
-
-def block_energy_norm(magnitude: np.ndarray, vector: np.ndarray) -> float:
-    """Largest M-norm of a vector with entries at most `vector`, from |M|.
-
-    Evaluated for the vector over its largest entry, so that no square over- or underflows: what is lost of
-    smaller entries is far below ``m``, which the square is at least.
-    """
-    largest = float(np.max(vector, initial=0.0))
-    if not 0.0 < largest < np.inf:
-        return 0.0 if largest == 0.0 else np.inf
-    scaled = vector / largest
-    return float(raised(np.sqrt(scaled @ magnitude @ scaled) * largest))
+    def at_end(self, windows: int) -> float:
+        """The bound after some windows, at the end of each of which a frozen a is stored."""
+        stored = self._solver.landing()
+        whole = self._solver.system(np.arange(stored.size))
+        return float((self._total + windows * largest_energy(whole, stored)) * OUTWARD)

@@ -10,16 +10,26 @@ The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||
 ``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
 combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
 coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
+
+A panel is a solver's own rounded Gram matrix, perhaps not symmetric and not positive semidefinite, so
+nothing is known of its M-norm and this is its only bound. What elsewhere follows from the M-norm follows
+there from the radii r of the errors made so far and from a mu that is proved for the panel itself:
+
+* eigenvalues of the symmetric part of G are at least mu, so ``||G^{-1}||_2 <= 1/mu``;
+* the exact increment changes by ``-G^{-1} (M e)_B``, of norm at most ``|| |M_B| r ||_2 / mu``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.block.local import StepErrors
+from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
+from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
 from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, raised, smallest, unit_roundoff
+from sstep_verify.solver import Declaration
+from sstep_verify.steps import RidgeSteps
 
 MOST_COEFFICIENTS = 1 << 20
 """Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
@@ -55,6 +65,50 @@ def ridge_component_bound(
         for step in errors.steps:
             state.advance(step)
     return (state.radius + errors.landing) * OUTWARD if np.isfinite(state.radius).all() else None
+
+
+def ridge_panel_bound(
+    entries: KernelEntries,
+    places: np.ndarray,
+    start: np.ndarray,
+    targets: np.ndarray,
+    steps: RidgeSteps,
+    penalty: float,
+    declaration: Declaration,
+    carried: CarriedTerms | None = None,
+) -> np.ndarray:
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window over a given panel.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Rows of the panel, shape (c, m), from `sstep_verify.bounds.kernel.panel.panel_entries`.
+    places, start, targets, steps, penalty, declaration, carried
+        As for `sstep_verify.bounds.window.ridge.ridge_window_errors`; the steps are exact over this panel.
+
+    Returns
+    -------
+    ndarray, shape (c,)
+        Infinite where nothing can be promised.
+    """
+    nothing = np.full(places.size, np.inf)
+    # Sizes that overflow make the radii infinite or undefined: then nothing is promised.
+    with np.errstate(over="ignore", invalid="ignore"):
+        local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
+        if not local.bounded:
+            return nothing
+        propagation = RidgePropagation(entries, places, penalty, 2 * steps.draws.size)
+        for draws in steps.draws:
+            modulus = local.modulus(draws, 0.0)
+            if not modulus > 0.0:
+                return nothing
+            step = local.advance(modulus, float(raised(local.spread(draws, propagation.radius) / modulus)))
+            if step is None:
+                return nothing
+            propagation.advance(step)
+            if not np.isfinite(propagation.radius).all():
+                return nothing
+        return (propagation.radius + local.landing()) * OUTWARD
 
 
 class RidgePropagation:

@@ -10,8 +10,7 @@ from sstep_verify.bounds.carried import CarriedTerms, carried_terms
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.panel import panel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.ridge_components import ridge_component_bound
-from sstep_verify.bounds.window.ridge_panel import ridge_panel_bound
+from sstep_verify.bounds.window.ridge_components import ridge_component_bound, ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.replay.window import Replay

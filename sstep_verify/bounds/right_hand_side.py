@@ -1,0 +1,135 @@
+"""What the right-hand side of a step is summed from: a product with a kernel row, and corrections of it.
+
+The gradient of K-SVM and the residual of K-RR are ``K_i a / lambda`` (K-SVM: lambda = 1) at a window's
+start, one correction ``K(i, i_t) D_t / lambda`` for each increment D_t made since, and a few constants. In
+any order of summation it errs by gamma_k of the sum of its terms' sizes, and by what the entries are off:
+
+* a product from kernel entries has terms ``|K_il| |a_l|``. With p nonzero entries of a it makes p
+  roundings, or as many as the smaller height of a declared tree (`stale_roundings`);
+* with the linear kernel it may be formed from the samples, ``<x_i, A'(a + sum D_t)>``: n more roundings,
+  and ``|x_i|'|x_l|`` in the place of ``|K_il|`` in both sums. These bounds hold for products from entries
+  too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
+* where a state is carried (bounds/carried.py), its terms take the place of those of the product.
+
+Where a solver in float32 rounds lambda first, ``(delta + d |K|) / min(lambda, fl(lambda))`` takes the
+place of delta / lambda, ``d = |fl(lambda) - lambda| / min(lambda, fl(lambda))``: it is at least
+``|K~/fl(lambda) - K/lambda|``.
+
+Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
+quotient by lambda by t, be it of an entry, a product or the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstep_verify.bounds.carried import CarriedTerms
+from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.ridge_inputs import RidgeInputs
+from sstep_verify.numerics.rounding import OUTWARD, raised, stale_roundings
+from sstep_verify.solver import Declaration
+
+NO_QUOTIENT = RidgeInputs(1.0, 1.0, 0.0, np.zeros(1))
+"""Of K-SVM, which divides by no lambda."""
+
+
+@dataclass(frozen=True)
+class RightHandSides:
+    """Terms and errors of the right-hand sides of c coordinates; roundings of sums are left out.
+
+    Parameters
+    ----------
+    size, error : ndarray, shape (c,)
+        Bounds on the sum of the sizes of the first product's terms, and on what its entries are off by.
+    roundings : int
+        Roundings of each of these terms.
+    underflow : ndarray, shape (c,)
+        Bound on what underflow costs product and corrections.
+    weights : float
+        Bound on the entries of A'a, where these may be formed; 0 where they are not.
+    heights : ndarray, shape (c,)
+        What an entry of A'a grows by at most per unit of an increment of each coordinate.
+    terms, entries, errors : ndarray, shape (c, c)
+        Per unit of an increment of another coordinate: size of the correction's terms; bound on ``|K_ij|``
+        over lambda, exact and used; what the entry used is off by.
+    largest : ndarray, shape (c,)
+        Bound on what a number of one multiplies in the row.
+    """
+
+    size: np.ndarray
+    error: np.ndarray
+    roundings: int
+    underflow: np.ndarray
+    weights: float
+    heights: np.ndarray
+    terms: np.ndarray
+    entries: np.ndarray
+    errors: np.ndarray
+    largest: np.ndarray
+
+
+def right_hand_sides(
+    rows: KernelEntries,
+    places: np.ndarray,
+    sizes: np.ndarray,
+    drawn: int,
+    declaration: Declaration,
+    inputs: RidgeInputs = NO_QUOTIENT,
+    carried: CarriedTerms | None = None,
+) -> RightHandSides:
+    """Right-hand sides of a window's distinct coordinates.
+
+    Parameters
+    ----------
+    rows : KernelEntries
+        Their kernel rows, shape (c, m).
+    places : ndarray of int, shape (c,)
+        The distinct coordinates.
+    sizes : ndarray, shape (m,)
+        Bounds on |a| at the window's start; exact zeros cost no rounding.
+    drawn : int
+        Coordinates drawn in the window.
+    declaration : Declaration
+        Precision, order of summation.
+    inputs : RidgeInputs
+        Regularisation as given and as used.
+    carried : CarriedTerms, optional
+        What the first right-hand sides are made of, for a solver that carries a state.
+    """
+    samples, least = sizes.size, inputs.least
+    entries, errors = quotients(rows, inputs)
+    terms = raised(rows.term_sizes / least)
+    products = samples + drawn + 16
+    lost = raised(rows.lost(samples + drawn, declaration.precision) / least + products * inputs.tiny)
+    among, weights = terms[:, places], 0.0
+    if carried is None:
+        size, error = raised(terms @ sizes, products), raised(errors @ sizes, products)
+        support = int(np.count_nonzero(sizes))
+        roundings = stale_roundings(support, samples, drawn, declaration.summation) + rows.more_roundings
+        weights = float(rows.heights @ sizes)
+    else:
+        size, error, roundings = carried.size, carried.error, carried.roundings
+        if carried.products is not None:
+            size = size / least * OUTWARD
+            error = (error / least + inputs.change * size) * OUTWARD
+            among = np.maximum(raised(carried.products / least), among)
+    return RightHandSides(
+        size,
+        error,
+        roundings,
+        np.broadcast_to(lost, places.size),
+        weights,
+        rows.heights[places],
+        among,
+        entries[:, places],
+        errors[:, places],
+        terms.max(axis=1, initial=0.0),
+    )
+
+
+def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of K over lambda, at most, and what those used may be off by, each (c, m)."""
+    sizes = raised(rows.magnitude / inputs.least)
+    return sizes, raised(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
