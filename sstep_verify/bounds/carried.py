@@ -4,14 +4,15 @@ Such a solver does not multiply kernel rows by a at the window's start. The wind
 the state as they are, so the first gradient of each coordinate is a given number,
 
 * gradient ``q_i`` (K-SVM) or residual ``r_i`` (K-RR): one term, without error;
-* weights w: the product ``<x_i, w>`` of n terms.
+* weights w: the product ``<x_i, w>`` of n terms, off by ``|x_i|'|d|`` where w is off by a drift d.
 
 Assumed of its maintenance, within the window: after each increment theta of coordinate t, entry i of a
 gradient or residual gets ``K_it theta`` (a product, for K-RR a quotient by lambda, and a sum), and where
 i = t the product of theta with the shift or m as well; w gets ``theta x_t``, a product and a sum for each
 feature. A term that enters w is multiplied by x_i and summed with the others, so the roundings of
 ``<x_i, w>`` are those of the sums before it and of n terms, relative to
-``|x_i|'(|w| + sum |theta| |x_t|)``.
+``|x_i|'(|w| + sum |theta| |x_t|)``. A product that underflows, be it in w or in ``<x_i, w>``, is off by the
+smallest number.
 A solver in float32 that rounds its samples uses x~; ``|x~_i - x_i|'|w|`` is then part of the error.
 """
 
@@ -56,6 +57,34 @@ class CarriedTerms:
         return CarriedTerms(self.whole, self.size[rows], self.error[rows], self.roundings, products)
 
 
+class CarriedSamples:
+    """Samples of some coordinates, shape (c, n), that a carried w is multiplied by.
+
+    Attributes
+    ----------
+    sizes, errors : ndarray, shape (c, n)
+        Absolute values at most, exact and used; what those used are off by.
+    """
+
+    def __init__(self, problem: Problem, declaration: Declaration, places: np.ndarray):
+        rows, precision = problem.dense[places], declaration.precision
+        used = stored(rows, precision) if declaration.data_rounding else rows
+        self.sizes, self._tiny = np.maximum(np.abs(rows), np.abs(used)), smallest(precision)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.errors = np.abs(used - rows)
+            self._products = self.sizes @ self.sizes.T * OUTWARD
+        self._roundings = sum_roundings(problem.features, declaration.summation)
+
+    def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
+        """First gradients of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = self._tiny * (weights.size + drawn * self.sizes.sum(axis=1))
+            size = self.sizes @ weights * OUTWARD
+            error = (self.errors @ weights + self.sizes @ drift + lost) * OUTWARD
+        size, error = np.nan_to_num((size, error), nan=np.inf, posinf=np.inf)
+        return CarriedTerms(False, size, error, self._roundings, self._products)
+
+
 def carried_terms(
     problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, values: np.ndarray
 ) -> CarriedTerms:
@@ -79,20 +108,6 @@ def carried_terms(
     CarriedTerms
     """
     size = magnitudes(values)
-    if declaration.state[0] != "weights":
-        return CarriedTerms(True, size[places], np.zeros(places.size), 0)
-    rows = problem.dense[places]
-    absolute = np.abs(rows)
-    used = stored(rows, declaration.precision) if declaration.data_rounding else rows
-    tiny = smallest(declaration.precision)
-    # A product that underflows in w is off by `tiny`, and so is one in <x_i, w>.
-    lost = tiny * (problem.features + drawn * absolute.sum(axis=1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        reach = np.maximum(absolute, np.abs(used))
-        return CarriedTerms(
-            False,
-            reach @ size * OUTWARD,
-            (np.abs(used - rows) @ size + lost) * OUTWARD,
-            sum_roundings(problem.features, declaration.summation),
-            reach @ reach.T * OUTWARD,
-        )
+    if declaration.state[0] == "weights":
+        return CarriedSamples(problem, declaration, places).terms(size, np.zeros(size.size), drawn)
+    return CarriedTerms(True, size[places], np.zeros(places.size), 0)

@@ -1,41 +1,102 @@
-"""Drift of weights carried through a whole run from those of the solver's own a, for bound C.
+"""Drift of a carried state: how far it may be from what it stands for, as it is formed and updated.
 
-With the linear kernel a solver may carry ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) and never multiply
-by all of a. Its w then differs from that of its a by a drift d, and the first gradient of a window is made
-from ``<x_i, w>``: off by ``|x_i|'|d|`` beside the roundings of the product, whose terms are as large as
+A solver may carry, instead of forming it anew, the gradient ``q = Qa - 1 + omega a`` or the weights
+``w = A'(y a)`` (K-SVM, linear kernel), the residual ``r = y - M a`` or ``w = A'a`` (K-RR). All are affine
+in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
 
-    |w| <= W = |A|'|a^| + |d|.
+* Formed from a: m products and sums, and at most 6 roundings of the label or quotient, the own term, the
+  constant and their sums: ``gamma_{m+8} (|q_0| + |L||a|) + delta_L |a|``, delta_L the error of the solver's
+  entries of L. From the samples, n times more, and with the sizes of the terms ``|x_i|'|x_l|`` in the
+  place of ``|L|`` in the factor of gamma (bounds/kernel/entries.py). For w ``gamma_{m+2} |A|'|a|``: m
+  products and sums, the label and a spare.
+* Updated N times, by any order of summation, with M the sum of the sizes of each coordinate's increments:
+  an update rounds a product, a quotient by lambda, the own term of omega or m and their sum, at most 4
+  times, and then passes at most N sums; 6 rounds that up: ``gamma_{N+6} (|q| + |L| M) + delta_L M``. For w,
+  which gets ``theta x`` for each increment, or the sum of its changes of a at once, the product and at most
+  N sums round every feature: ``gamma_{N+3}``.
+* Where a itself is updated by adding the increment (K-RR), the a stored moves by a rounding more than
+  theta: ``|L| u C |a^|``, C the number of draws of each coordinate.
 
-Formed anew from a, w has ``|d| <= gamma_{m+2} |A|'|a^|``: m products and sums, the label and a spare. A
-window of N draws adds theta x for each increment, or the sum of its changes of a at once: the product and
-at most N sums round every feature, and the a stored may have moved by a rounding more than what was added,
-
-    |d| grows by gamma_{N+3} (W + |X|'M) + |X|' u C |a^|,
-
-M the sum of the sizes of each coordinate's increments in the window, C the number of its draws, X the
-window's samples. Where w is formed anew now and then (`Declaration.recompute`), the larger of the two
-holds. In a run that began before, d is how far the recorded w is from that of the recorded a, formed in
-float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a alone.
-
-A solver in float32 would carry weights of rounded samples; that is not derived, and the bound is infinite,
-as it is for a carried gradient or residual.
+Bound C of a run with carried weights. The w differs from that of its own a by a drift d, and the first
+gradient of a window is made from ``<x_i, w>`` (bounds/carried.py), whose terms are as large as
+``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
+formed and carried on holds. In a run that began before, d is how far the recorded w is from that of the
+recorded a, formed in float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a
+alone. A solver in float32 would carry weights of rounded samples; that is not derived for a run, and its
+bound is infinite, as it is for a carried gradient or residual.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.numerics.rounding import (
-    OUTWARD,
-    gamma,
-    magnitudes,
-    smallest,
-    sum_roundings,
-    unit_roundoff,
-)
+from sstep_verify.bounds.carried import CarriedSamples, CarriedTerms
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, smallest, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class StateMap:
+    """A state ``q = q_0 + L a`` of k numbers, and what forming and updating it may do.
+
+    Parameters
+    ----------
+    sizes, errors : ndarray, shape (k, m)
+        Bounds on |L|, and on what the solver's entries of it are off by.
+    terms : ndarray, shape (k, m)
+        Sizes of the terms that an entry's product with a number is summed from.
+    constant, constant_error : ndarray or float
+        |q_0| at most, and what the solver's is off by.
+    forming, updating : int
+        Roundings of a term beside the sums: of the state formed, of an update.
+    u, tiny : float
+        Unit roundoff and smallest number of the solver.
+    """
+
+    sizes: np.ndarray
+    errors: np.ndarray
+    terms: np.ndarray
+    constant: np.ndarray | float
+    constant_error: np.ndarray | float
+    forming: int
+    updating: int
+    u: float
+    tiny: float
+
+    def formed(self, sizes: np.ndarray) -> np.ndarray:
+        """Drift of a state formed from an a of |a| <= `sizes`, shape (m,)."""
+        samples = sizes.size
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = self.terms @ sizes
+            drift = gamma(samples + self.forming, self.u) * (products + self.constant)
+            drift += self.errors @ sizes + self.constant_error + samples * self.tiny * sizes.any()
+        return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
+
+    def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
+        """What `draws` updates add to the drift.
+
+        Parameters
+        ----------
+        state : ndarray, shape (k,)
+            Bound on the state's size as they begin.
+        moved, rounded : ndarray, shape (m,)
+            Bounds on the sums of the sizes of each coordinate's increments, and of the roundings of what
+            was stored.
+        """
+        updates = draws + self.updating
+        with np.errstate(over="ignore", invalid="ignore"):
+            drift = gamma(updates, self.u) * (state + self.terms @ moved) + self.errors @ moved
+            return (drift + self.sizes @ rounded + updates * self.tiny) * OUTWARD
+
+
+def weights_map(problem: Problem, declaration: Declaration) -> StateMap:
+    """Of the weights ``w = A'(y a)`` or ``A'a``, k = n."""
+    samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
+    sizes, u, tiny = samples.sizes.T, unit_roundoff(declaration.precision), smallest(declaration.precision)
+    return StateMap(sizes, samples.errors.T, sizes, 0.0, 0.0, 2, 3, u, tiny)
 
 
 class CarriedWeights:
@@ -63,32 +124,25 @@ class CarriedWeights:
         start: np.ndarray,
         state: np.ndarray | None = None,
     ):
-        self._u, self._tiny = unit_roundoff(declaration.precision), smallest(declaration.precision)
-        self._features, self._data = problem.features, np.abs(problem.dense)
-        self._rows = self._data[places]
-        self._products = self._rows @ self._rows.T * OUTWARD
-        self._roundings = sum_roundings(problem.features, declaration.summation)
+        self._samples, self._places = CarriedSamples(problem, declaration, places), places
+        self._map = weights_map(problem, declaration)
         self._recompute = declaration.recompute > 0
         self._size = np.zeros(problem.features)
-        self._drift = self._fresh(magnitudes(start))
+        self._drift = self._map.formed(magnitudes(start))
         known = declaration.precision == "float64" and declaration.state[0] == "weights"
         if not known:
             self._drift[:] = np.inf
         elif state is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 apart = magnitudes(state - (problem.signs * start.astype(np.float64)) @ problem.dense)
-                found = np.where(np.isfinite(apart), (apart + self._drift) * OUTWARD, np.inf)
+                found = np.nan_to_num((apart + self._drift) * OUTWARD, nan=np.inf, posinf=np.inf)
             self._drift = np.maximum(found, self._drift if self._recompute else 0.0)
 
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
         """Terms of the first gradients of a window of `drawn` draws, where |a| is at most `sizes`, (m,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            self._size = (self._data.T @ sizes + self._drift) * OUTWARD
-            lost = self._tiny * (self._features + drawn * self._rows.sum(axis=1))
-            error = (self._rows @ self._drift + lost) * OUTWARD
-            size = self._rows @ self._size * OUTWARD
-        size, error = (np.where(np.isfinite(value), value, np.inf) for value in (size, error))
-        return CarriedTerms(False, size, error, self._roundings, self._products)
+            self._size = (self._map.sizes @ sizes + self._drift) * OUTWARD
+        return self._samples.terms(self._size, self._drift, drawn)
 
     def end(self, moved: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
         """Let the drift grow by a window.
@@ -102,22 +156,15 @@ class CarriedWeights:
         sizes : ndarray, shape (c,)
             Bounds on the solver's |a| at these coordinates, anywhere in the window.
         """
-        total = int(np.sum(counts))
-        with np.errstate(over="ignore", invalid="ignore"):
-            rounded = gamma(total + 3, self._u) * (self._size + self._rows.T @ moved)
-            stored = self._rows.T @ (self._u * counts * sizes)
-            self._drift = (self._drift + rounded + stored + (total + 3) * self._tiny) * OUTWARD
-
-    def _fresh(self, sizes: np.ndarray) -> np.ndarray:
-        samples = sizes.size
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = self._data.T @ sizes
-            return (gamma(samples + 2, self._u) * size + samples * self._tiny * (size > 0)) * OUTWARD
+        changes = np.zeros((2, self._map.sizes.shape[1]))
+        changes[:, self._places] = moved, self._map.u * counts * sizes
+        grown = self._map.grown(self._size, changes[0], changes[1], int(np.sum(counts)))
+        self._drift = (self._drift + grown) * OUTWARD
 
     def restart(self, sizes: np.ndarray) -> None:
         """Allow for weights formed anew here, where the solver does that; `sizes` as in `begin`."""
         if self._recompute:
-            self._drift = np.maximum(self._drift, self._fresh(sizes))
+            self._drift = np.maximum(self._drift, self._map.formed(sizes))
 
 
 def carried_weights(

@@ -1,18 +1,9 @@
 """Bound on the drift between a state carried beside a and the quantity it stands for.
 
-A solver may carry, instead of forming it anew, q = the gradient ``Qa - 1 + omega a`` or the weights
-``w = A'(y a)`` (K-SVM, linear kernel), the residual ``r = y - M a`` or ``w = A'a`` (K-RR). All are affine
-in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step. Over a segment of n steps, in which
-coordinate i is drawn c_i times and no increment exceeds Theta, by any order of summation,
-
-    drift <= drift before + gamma_{N+6} (|q| + |L| c Theta) + delta_L c Theta + |L| c u A,
-
-with the sizes of the terms in the place of ``|L|`` in the factor of gamma where products may be formed from
-the samples, N the coordinates drawn in the segment (an update rounds a product, a quotient by lambda, the
-own term of omega or m and their sum, at most 4 times, and then passes at most N sums; 6 rounds that up),
-delta_L the error of the solver's entries of L,
-``A_i = |a_i| + c_i Theta`` (not above nu). The last term is there where a itself is updated by adding the
-increment (K-RR): the a stored then moved by another amount than theta.
+Between two recorded iterations the drift grows by what the updates in between round, and no more
+(bounds/carried_run.py). Over a segment of n steps, in which coordinate i is drawn c_i times and no
+increment exceeds Theta, the sum of the sizes of its increments is at most ``c_i Theta``, and |a| at most
+``A_i = |a_i| + c_i Theta`` (not above nu).
 
 Theta follows from the objective. A q that is off by R makes a step one with its gradient off by rho: R
 itself, or ``|A| R`` and the rounding of a product where the state is w; with the roundings of the step
@@ -25,9 +16,8 @@ folded in, rho'.
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
-Where the state is formed anew now and then (`Declaration.recompute`), "drift before" is the larger of it
-and what forming it from an a of ``|a| + c Theta`` rounds; from the samples, n times more, and terms of
-``|x_i|'|x_l|`` (bounds/kernel/entries.py).
+Where the state is formed anew now and then (`Declaration.recompute`), the drift that a segment begins with
+is the larger of it and what forming it from an a of ``|a| + c Theta`` rounds.
 
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
 the steps no increment exceeds it. Frozen and added updates of K-SVM have no such bound here.
@@ -35,17 +25,21 @@ the steps no increment exceeds it. Frozen and added updates of K-SVM have no suc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.block.factorisation import factorisation_error
-from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.carried import CarriedSamples
+from sstep_verify.bounds.carried_run import StateMap, weights_map
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.residual_hessian import hessian, stored_penalty
+from sstep_verify.bounds.ridge_inputs import ridge_inputs
+from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, quotients
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, raised, smallest, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -75,6 +69,21 @@ class Segment:
     draws: np.ndarray
 
 
+def gradient_map(problem: Problem, declaration: Declaration, rows: KernelEntries) -> StateMap:
+    """Of the gradient or the residual of all samples: L is ``Q + omega I`` or M, k = m."""
+    inputs, shift, constant = NO_QUOTIENT, float(problem.samples), np.abs(problem.targets)
+    if problem.is_svm:
+        shift = problem.hinge.shift  # and the constant is 1, as large as a label
+    else:
+        inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
+    diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
+    u, tiny = unit_roundoff(declaration.precision), smallest(declaration.precision)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        sizes, errors = quotients(rows, inputs)
+        terms = raised(rows.term_sizes / inputs.least) + diagonal
+    return StateMap(sizes + diagonal, errors, terms, constant, inputs.targets, forming, 6, u, tiny)
+
+
 class DriftBound:
     """Drift bounds of one problem and state; the kernel's rows are formed once (m x m words each).
 
@@ -102,33 +111,23 @@ class DriftBound:
         if not fits.get(name, False):
             known = ", ".join(state for state, fit in fits.items() if fit)
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
-        self._problem, self._declaration, self._weights = problem, declaration, name == "weights"
+        self._problem, self._declaration = problem, declaration
         self._u = unit_roundoff(declaration.precision)
-        self._recompute = declaration.recompute > 0
-        self._tiny = smallest(declaration.precision)
-        rows = kernel_entries(problem, declaration, np.arange(problem.samples))
-        least = 1.0 if problem.is_svm else stored_penalty(problem, declaration)
-        self._own = float(np.max(rows.own)) / (least or problem.ridge.penalty)
-        self._gram, self._gram_error = hessian(problem, declaration, rows)
-        self._data = np.abs(problem.dense)
-        self._map, self._map_error = self._gram, self._gram_error
-        # Sizes of the terms that the state's entries are summed from, and roundings of these besides.
-        self._terms, self._more = self._gram, rows.more_roundings
-        if rows.factored is not None:
-            self._terms = hessian(problem, declaration, replace(rows, values=rows.term_sizes))[0]
-        if self._weights:
-            used = stored(problem.dense, declaration.precision)
-            self._map, self._map_error = self._data.T, np.abs(used - problem.dense).T
-            self._terms, self._more = self._map, 0
+        everything = np.arange(problem.samples)
+        rows = kernel_entries(problem, declaration, everything)
+        self._least = 1.0
+        if not problem.is_svm:
+            self._least = ridge_inputs(problem.ridge.penalty, problem.targets, declaration).least
+        self._own = float(np.max(rows.own)) / (self._least or problem.ridge.penalty)
+        self._slopes = self._map = gradient_map(problem, declaration, rows)
+        self._samples = None
+        if name == "weights":
+            self._samples = CarriedSamples(problem, declaration, everything)
+            self._map = weights_map(problem, declaration)
 
     def initial(self, begin: np.ndarray) -> np.ndarray:
         """Bound on the drift of a state formed at the run's start from its a, shape (k,)."""
-        absolute = np.abs(begin)
-        size = self._terms @ absolute
-        # A product and its sums; label or quotient, own term, constant and their sums: at most 6 more.
-        rounding = gamma(self._map.shape[1] + self._more + 8, self._u) * (size + self._constant())
-        data = 0.0 if self._weights else self._input_error()
-        return (self._map_error @ absolute + rounding + data) * OUTWARD
+        return self._map.formed(np.abs(begin))
 
     def after(self, segment: Segment) -> np.ndarray:
         """Bound on the drift at the end of a segment, shape (k,); infinite where there is none."""
@@ -139,11 +138,10 @@ class DriftBound:
             for _ in range(ROUNDS):
                 if not theta < np.inf:
                     break
-                found = trial(theta)
-                if found <= theta:
-                    drift = self._drift(segment, counts, theta)
-                    return (drift + self._growth(segment, counts, theta)) * OUTWARD
-                theta = found * (1 + 2.0**-10)
+                enlarged = trial(theta)
+                if enlarged <= theta:
+                    return self._drift(segment, counts, theta)[0] * OUTWARD
+                theta = enlarged * (1 + 2.0**-10)
         return np.full(segment.carried.size, np.inf)
 
     def skipped(self, segment: Segment, end: np.ndarray, limit: np.ndarray) -> tuple[float, float]:
@@ -164,57 +162,39 @@ class DriftBound:
             Lower bound on the change of one entry, and the limit for that entry.
         """
         # Entries of |L| are known from above, up to twice what they may be off by.
-        least = np.maximum(self._map / OUTWARD - 2 * (self._map_error + self._own), 0.0)
+        least = np.maximum(self._map.sizes / OUTWARD**2 - 2 * (self._map.errors + self._own), 0.0)
         change = least * np.abs(end - segment.begin)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(change > 0, change / limit[:, None], 0.0)
         entry, coordinate = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
         return float(change[entry, coordinate]) / OUTWARD, float(limit[entry])
 
-    def _constant(self) -> np.ndarray | float:
-        if self._weights:
-            return 0.0
-        return 1.0 if self._problem.is_svm else np.abs(self._problem.targets)
-
-    def _input_error(self) -> np.ndarray | float:
-        targets = self._problem.targets
-        if self._problem.is_svm or not self._declaration.data_rounding:
-            return 0.0
-        return np.abs(stored(targets, self._declaration.precision) - targets)
-
-    def _size(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
-        """Bound on |a| anywhere in the segment."""
-        return np.abs(segment.begin) + counts * theta
-
-    def _drift(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
-        """Bound on the drift that the segment begins with, or has after the state was formed anew in it."""
-        if not self._recompute:
-            return segment.drift
-        return np.maximum(segment.drift, self.initial(self._size(segment, counts, theta)))
-
-    def _growth(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
+    def _drift(
+        self, segment: Segment, counts: np.ndarray, theta: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """At some Theta, bounds anywhere in the segment: on drift and state, (k,), and on |a|, (m,)."""
         moved = counts * theta * (1 + self._u)
-        reach = np.abs(segment.carried) + self._terms @ moved
-        if self._recompute:  # A state formed anew differs from the one before by no more than both drifts.
-            reach = reach + 2 * self._drift(segment, counts, theta)
-        total = gamma(segment.draws.size + 6, self._u) * reach + self._map_error @ moved
-        if not self._problem.is_svm:
-            total += self._map @ (self._u * counts * self._size(segment, counts, theta))
-        return (total + (segment.draws.size + 6) * self._tiny) * OUTWARD
+        size, drift, state = np.abs(segment.begin) + counts * theta, segment.drift, np.abs(segment.carried)
+        if self._declaration.recompute:
+            # A state formed anew differs from the one before by no more than both drifts.
+            drift = np.maximum(drift, self._map.formed(size))
+            state = state + 2 * drift
+        # In place a K-SVM stores what the state gets; where increments are added, a rounds.
+        rounded = np.zeros(size.size) if self._problem.is_svm else self._u * counts * size
+        drift = drift + self._map.grown(state, moved, rounded, segment.draws.size)
+        return drift, state + self._map.terms @ moved, size
 
     def _slope_error(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
         """Bound on the error of gradient or residual entries that steps are made from, shape (m,)."""
-        off = self._drift(segment, counts, theta) + self._growth(segment, counts, theta)
-        if not self._weights:
-            return off
-        scale = 1.0 if self._problem.is_svm else float(stored_penalty(self._problem, self._declaration))
-        size = self._size(segment, counts, theta)
+        drift, state, size = self._drift(segment, counts, theta)
+        if self._samples is None:
+            return drift
+        terms = self._samples.terms(state + drift, drift, 0)
         own = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
-        reach = np.abs(segment.carried) + self._map @ (counts * theta * (1 + self._u))
-        used = self._data @ reach / scale + np.abs(self._problem.targets) + own * size
-        error = self._data @ off / scale + self._map_error.T @ (reach + off) / scale
-        # As in `initial`: n products and sums, and at most 6 roundings of what is added to them.
-        return error + gamma(self._problem.features + 8, self._u) * used + self._gram_error @ size
+        used = terms.size / self._least + np.abs(self._problem.targets) + own * size
+        # As where a state is formed: n products and sums, and at most 6 roundings of what is added to them.
+        rounded = gamma(self._problem.features + 8, self._u) * used
+        return terms.error / self._least + rounded + self._slopes.errors @ size
 
     def _trial_svm(self, segment: Segment, counts: np.ndarray):
         """Right-hand side of the inequality for Theta, as a function of Theta."""
@@ -226,7 +206,7 @@ class DriftBound:
         values = svm_values(problem, self._declaration, np.clip(segment.begin, 0.0, loss.upper))
         gap = max(values.gap.upper, 0.0) if exact_box else np.inf
         drawn = counts > 0
-        diagonal, off = np.diagonal(self._gram), np.diagonal(self._gram_error)
+        diagonal, off = np.diagonal(self._slopes.sizes), np.diagonal(self._slopes.errors)
         least = np.min((diagonal / OUTWARD**2 - 2 * (off + self._own))[drawn], initial=np.inf)
         start = np.abs(values.slopes) + values.slope_errors + loss.shift * np.abs(segment.begin)
 
@@ -234,13 +214,13 @@ class DriftBound:
             if not least > 0.0 or not gap < np.inf:
                 return cap
             rho = self._slope_error(segment, counts, theta)
-            slope = start + self._gram @ (counts * theta) + rho
+            slope = start + self._slopes.sizes @ (counts * theta) + rho
             # Of the curvature (omega and the sum) and the quotient; the subtraction follows below.
             relative = gamma(4, u) + off / least
             if not np.max(relative[drawn]) < 1.0:
                 return cap
             relative = relative / (1 - relative)
-            size = np.minimum(self._size(segment, counts, theta), cap)
+            size = np.minimum(np.abs(segment.begin) + counts * theta, cap)
             folded = float(np.max((rho + slope * (relative + 2 * u) + u * diagonal * size)[drawn]))
             inside = folded * folded + 2 * least * (gap + segment.draws.shape[0] * folded * theta)
             return min(float((folded + np.sqrt(inside)) / least) * OUTWARD, cap)
@@ -252,7 +232,7 @@ class DriftBound:
         problem, root = self._problem, np.sqrt(self._problem.samples)
         steps, block = segment.draws.shape
         start = ridge_values(problem, self._declaration, segment.begin).residual.upper / root
-        largest, off = float(np.max(self._gram)), float(np.max(self._gram_error))
+        largest, off = float(np.max(self._slopes.sizes)), float(np.max(self._slopes.errors))
         system = np.full((block, block), largest)
         # Lambda, the quotient and the sum with m round an entry of the block system.
         given = block * off + gamma(3, self._u) * norm(system)
@@ -263,8 +243,8 @@ class DriftBound:
             rho = self._slope_error(segment, counts, theta)[drawn]
             off_norm = min(norm(rho), float(np.sqrt(block) * np.max(rho, initial=0.0)))
             folded = (off_norm + solve * theta) / root
-            rounding = self._u * self._size(segment, counts, theta) * drawn
-            lost = float(np.sqrt(rounding @ self._gram @ rounding))
+            rounding = self._u * (np.abs(segment.begin) + counts * theta) * drawn
+            lost = largest_energy(self._slopes.sizes, rounding)
             return float((start + steps * (folded + lost) + folded) / root * OUTWARD)
 
         return trial
