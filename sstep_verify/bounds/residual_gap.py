@@ -39,7 +39,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, quotients
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, raised, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -79,9 +79,9 @@ def gradient_map(problem: Problem, declaration: Declaration, rows: KernelEntries
     diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
     u, tiny = unit_roundoff(declaration.precision), smallest(declaration.precision)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sizes, errors = quotients(rows, inputs)
-        terms = raised(rows.term_sizes / inputs.least) + diagonal
-    return StateMap(sizes + diagonal, errors, terms, constant, inputs.targets, forming, 6, u, tiny)
+        sizes, errors, terms = quotients(rows, inputs)
+        sizes, terms = sizes + diagonal, terms + diagonal
+    return StateMap(sizes, errors, terms, constant, inputs.targets, forming, 6, u, tiny)
 
 
 class DriftBound:

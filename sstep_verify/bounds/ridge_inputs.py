@@ -17,8 +17,8 @@ class RidgeInputs(NamedTuple):
     ----------
     penalty : float
         Regularisation (lambda).
-    least : float
-        The smaller of lambda and its rounded value.
+    least : float64
+        The smaller of lambda and its rounded value, by which 0 / 0 is no number and 1 / 0 infinite.
     change : float
         Their relative difference.
     targets : ndarray, shape (m,)
@@ -28,7 +28,7 @@ class RidgeInputs(NamedTuple):
     """
 
     penalty: float
-    least: float
+    least: np.float64
     change: float
     targets: np.ndarray
     tiny: float = 0.0
@@ -38,9 +38,9 @@ def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) 
     """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
     tiny = smallest(declaration.precision)
     if not declaration.data_rounding:
-        return RidgeInputs(penalty, penalty, 0.0, np.zeros(targets.size), tiny)
+        return RidgeInputs(penalty, np.float64(penalty), 0.0, np.zeros(targets.size), tiny)
     used = float(stored(penalty, declaration.precision))
-    least = min(penalty, used)
+    least = np.float64(min(penalty, used))
     change = abs(used - penalty) / least * OUTWARD if least > 0.0 else np.inf
     with np.errstate(invalid="ignore"):
         errors = np.abs(stored(targets, declaration.precision) - targets) * OUTWARD

@@ -31,7 +31,7 @@ from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.numerics.rounding import OUTWARD, raised, stale_roundings
 from sstep_verify.solver import Declaration
 
-NO_QUOTIENT = RidgeInputs(1.0, 1.0, 0.0, np.zeros(1))
+NO_QUOTIENT = RidgeInputs(1.0, np.float64(1.0), 0.0, np.zeros(1))
 """Of K-SVM, which divides by no lambda."""
 
 
@@ -51,9 +51,8 @@ class RightHandSides:
         Bound on the entries of A'a, where these may be formed; 0 where they are not.
     heights : ndarray, shape (c,)
         What an entry of A'a grows by at most per unit of an increment of each coordinate.
-    terms, entries, errors : ndarray, shape (c, c)
-        Per unit of an increment of another coordinate: size of the correction's terms; bound on ``|K_ij|``
-        over lambda, exact and used; what the entry used is off by.
+    entries, errors, terms : ndarray, shape (c, c)
+        Per unit of an increment of another coordinate: see `quotients`.
     largest : ndarray, shape (c,)
         Bound on what a number of one multiplies in the row.
     """
@@ -64,9 +63,9 @@ class RightHandSides:
     underflow: np.ndarray
     weights: float
     heights: np.ndarray
-    terms: np.ndarray
     entries: np.ndarray
     errors: np.ndarray
+    terms: np.ndarray
     largest: np.ndarray
 
 
@@ -99,8 +98,7 @@ def right_hand_sides(
         What the first right-hand sides are made of, for a solver that carries a state.
     """
     samples, least = sizes.size, inputs.least
-    entries, errors = quotients(rows, inputs)
-    terms = raised(rows.term_sizes / least)
+    entries, errors, terms = quotients(rows, inputs)
     products = samples + drawn + 16
     lost = raised(rows.lost(samples + drawn, declaration.precision) / least + products * inputs.tiny)
     among, weights = terms[:, places], 0.0
@@ -115,21 +113,17 @@ def right_hand_sides(
             size = size / least * OUTWARD
             error = (error / least + inputs.change * size) * OUTWARD
             among = np.maximum(raised(carried.products / least), among)
-    return RightHandSides(
-        size,
-        error,
-        roundings,
-        np.broadcast_to(lost, places.size),
-        weights,
-        rows.heights[places],
-        among,
-        entries[:, places],
-        errors[:, places],
-        terms.max(axis=1, initial=0.0),
-    )
+    lost, largest = np.broadcast_to(lost, places.size), terms.max(axis=1, initial=0.0)
+    square = entries[:, places], errors[:, places], among
+    return RightHandSides(size, error, roundings, lost, weights, rows.heights[places], *square, largest)
 
 
-def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray]:
-    """Entries of K over lambda, at most, and what those used may be off by, each (c, m)."""
+def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of kernel rows over lambda: sizes of exact and used entries, errors of these, sizes of terms, (c, m).
+
+    The terms are those that an entry's product with a number is summed from, which are larger than the
+    entry where products may be formed from the samples.
+    """
     sizes = raised(rows.magnitude / inputs.least)
-    return sizes, raised(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
+    errors = raised(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
+    return sizes, errors, raised(rows.term_sizes / inputs.least)

@@ -95,8 +95,6 @@ class RidgeLocalErrors:
 
     Attributes
     ----------
-    bounded : bool
-        False where nothing can be promised; then no step may be asked for.
     samples : int
         Number of samples (m).
     """
@@ -104,20 +102,20 @@ class RidgeLocalErrors:
     def __init__(self, entries, places, start, targets, steps, penalty, declaration, carried=None):
         self._steps, self._declaration, self._carried = steps, declaration, carried
         self._u, self.samples = unit_roundoff(declaration.precision), entries.values.shape[1]
-        self._limit = largest_normal(declaration.precision)
-        inputs, absolute = ridge_inputs(penalty, targets, declaration), magnitudes(start)
+        limit, absolute = largest_normal(declaration.precision), magnitudes(start)
+        inputs, drawn = ridge_inputs(penalty, targets, declaration), steps.draws.size
         self._targets_error = inputs.targets[places]
         usable = np.isfinite(entries.magnitude).all() and np.isfinite(self._targets_error).all()
-        self.bounded = bool(usable and 1.0 / self._limit <= inputs.least and penalty <= self._limit / 2)
-        if not self.bounded:
-            return
+        usable = usable and 1.0 / limit <= inputs.least and penalty <= limit / 2
+        self._limit = limit if usable else -np.inf  # then no step is within it
         # The division by lambda may come last.
         self._scale = max(1.0, 2 * penalty)
-        drawn = steps.draws.size
-        self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
-        self._values, self._values_error = (
-            values[:, places] / penalty for values in (entries.values, entries.own)
-        )
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
+            self._values, self._errors = (
+                entries.values[:, places] / penalty,
+                entries.own[:, places] / penalty,
+            )
         self._start, self._targets = absolute[places], np.abs(targets[places]) + self._targets_error
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
         # how many.
@@ -131,8 +129,7 @@ class RidgeLocalErrors:
     def modulus(self, draws: np.ndarray, known: float) -> float:
         """A number that no eigenvalue of a block system's symmetric part is below; at least `known`."""
         block = np.ix_(draws, draws)
-        error = raised(self._values_error[block])
-        return smallest_eigenvalue(self._values[block], error, self.samples, known)
+        return smallest_eigenvalue(self._values[block], self._errors[block], self.samples, known)
 
     def spread(self, draws: np.ndarray, radius: np.ndarray) -> float:
         """Bound on the norm of ``(M e)_B`` for errors ``|e| <= radius`` on the window's coordinates."""

@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.products import kernel_products
+from sstep_verify.bounds.optimum.ridge import used_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated
-from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -26,11 +27,9 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
     products = kernel_products(problem, declaration, problem.signs * alpha)
     values, own, solver = products.values, products.own, products.solver
     if not problem.is_svm:
-        penalty = problem.ridge.penalty
-        least = np.float64(min(penalty, float(stored(penalty, declaration.precision))))
-        size = products.magnitude / least
-        values = values / penalty
-        own = (own / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
-        solver = (solver / least + gamma(2, unit_roundoff(declaration.precision)) * size) * OUTWARD
+        inputs = used_inputs(problem, declaration)
+        size, values = products.magnitude / inputs.least, values / inputs.penalty
+        own = (own / inputs.penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
+        solver = (solver / inputs.least + gamma(2, unit_roundoff(declaration.precision)) * size) * OUTWARD
     rows = zip(values.tolist(), own.tolist(), solver.tolist(), strict=True)
     return [Evaluated(*row) for row in rows]

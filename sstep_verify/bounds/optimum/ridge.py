@@ -31,7 +31,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
-from sstep_verify.bounds.optimum.svm import Evaluated
+from sstep_verify.bounds.optimum.svm import Evaluated, rounded_up
+from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.numerics.rounding import (
     OUTWARD,
@@ -40,11 +41,13 @@ from sstep_verify.numerics.rounding import (
     norm,
     raised,
     smallest,
-    stored,
     unit_roundoff,
 )
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
+
+FLOAT64 = Declaration("the judge")
+"""Of the evaluation at hand."""
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,19 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
     RidgeValues
     """
     samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
-    products = kernel_products(problem, declaration, alpha)
-    least = np.float64(min(penalty, float(stored(penalty, declaration.precision))))
+    products, inputs = kernel_products(problem, declaration, alpha), used_inputs(problem, declaration)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         entries = targets - products.values / penalty - samples * alpha
         sizes = np.abs(targets) + samples * np.abs(alpha)
         u64, u = unit_roundoff("float64"), unit_roundoff(declaration.precision)
         own = products.own / penalty + gamma(8, u64) * (sizes + products.magnitude / penalty)
-        solver = products.solver / least + gamma(8, u) * (sizes + products.magnitude / least)
+        solver = products.solver / inputs.least + gamma(8, u) * (sizes + products.magnitude / inputs.least)
         # A float32 solver that rounds its input subtracts other targets.
-        solver += np.abs(stored(targets, declaration.precision) - targets)
-        own, solver = own + 8 * smallest("float64"), solver + 8 * smallest(declaration.precision)
-        own, solver = (np.nan_to_num(error * OUTWARD, nan=np.inf, posinf=np.inf) for error in (own, solver))
-        if not abs(float(stored(penalty, declaration.precision)) - penalty) <= u * penalty:
+        own, solver = own + 8 * smallest("float64"), solver + inputs.targets + 8 * inputs.tiny
+        if not inputs.change <= 2 * u:
             # Lambda over- or underflows in the solver's precision: nothing can be promised.
             solver = np.full_like(solver, np.inf)
+        own, solver = (np.nan_to_num(error * OUTWARD, nan=np.inf, posinf=np.inf) for error in (own, solver))
         residual = _norm(entries, own, solver, declaration.precision)
         primal, dual = _objectives(problem, declaration, alpha, products)
     gap = _gap(residual, samples, declaration.precision)
@@ -117,6 +118,11 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
 def distance_bound(problem: Problem, residual: float) -> float:
     """Bound on ``||a - a*||_2`` where the residual's 2-norm is at most `residual`."""
     return float(raised(residual / problem.samples))
+
+
+def used_inputs(problem: Problem, declaration: Declaration) -> RidgeInputs:
+    """Lambda and targets as an evaluation holds them, whether or not the solver rounds its input."""
+    return ridge_inputs(problem.ridge.penalty, problem.targets, replace(declaration, data_rounding=True))
 
 
 def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
@@ -136,7 +142,7 @@ def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
             reach = length + residual.own + error
             square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
             square += 2 * samples * smallest(name)
-            errors.append(float(np.nan_to_num(square / (2 * samples) * OUTWARD, nan=np.inf, posinf=np.inf)))
+            errors.append(rounded_up(square / (2 * samples)))
     return Evaluated(value, *errors)
 
 
@@ -147,25 +153,20 @@ def _objectives(
     samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
     absolute, misfit = np.abs(alpha), np.abs(targets - products.values / penalty)
     errors = []
-    for precision, lost in (("float64", products.own), (declaration.precision, products.solver)):
-        least = np.float64(min(penalty, float(stored(penalty, precision))))
-        moved = np.abs(stored(targets, precision) - targets)
-        lost = (
-            lost + abs(float(stored(penalty, precision)) - penalty) / least * products.magnitude
-        ) / least
-        size, k = products.magnitude / least, gamma(samples + 10, unit_roundoff(precision))
+    for evaluated, lost in ((FLOAT64, products.own), (declaration, products.solver)):
+        inputs, u = used_inputs(problem, evaluated), unit_roundoff(evaluated.precision)
+        lost = (lost + inputs.change * products.magnitude) / inputs.least
+        size, k = products.magnitude / inputs.least, gamma(samples + 10, u)
         # What underflows, in products that are then multiplied by a, 1/lambda or m.
-        tiny = smallest(precision) * (samples + 8) * (samples + 4 + 1 / least + float(absolute.sum()))
-        half = float(absolute @ (lost + k * size)) / 2 + tiny
-        own = samples / 2 * float(alpha @ alpha)
-        dual = half + float(moved @ absolute) + k * (float(np.abs(targets) @ absolute) + own)
-        off = lost + moved + gamma(4, unit_roundoff(precision)) * (np.abs(targets) + size)
+        times = samples + 4 + 1 / inputs.least + float(absolute.sum())
+        half = float(absolute @ (lost + k * size)) / 2 + inputs.tiny * (samples + 8) * times
+        square = samples / 2 * float(alpha @ alpha)
+        dual = half + float(inputs.targets @ absolute) + k * (float(np.abs(targets) @ absolute) + square)
+        off = lost + inputs.targets + gamma(4, u) * (np.abs(targets) + size)
         # The misfit at hand is itself off by what float64 lost.
         reach = misfit + off + products.own / penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
         primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
-        errors.append(
-            [float(np.nan_to_num(e * OUTWARD, nan=np.inf, posinf=np.inf)) for e in (primal, dual)]
-        )
+        errors.append((rounded_up(primal), rounded_up(dual)))
     values = primal_value(problem, products.values, alpha), dual_value(problem, products.values, alpha)
     primal_errors, dual_errors = zip(*errors, strict=True)
     return Evaluated(values[0], *primal_errors), Evaluated(values[1], *dual_errors)

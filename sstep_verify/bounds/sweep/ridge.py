@@ -43,31 +43,28 @@ def sweep_ridge(
     draws : ndarray of int, shape (H, b)
         Blocks drawn.
     """
-    count = alphas.shape[0] - 1
-    distance, bound, ratio = np.zeros(count), np.zeros(count), np.zeros(count)
     length = length or s
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
-    for window in range(count):
+    compared = np.zeros((alphas.shape[0] - 1, 3))
+    for window in range(compared.shape[0]):
         begin, end = (alphas[place].astype(np.float64) for place in (window, window + 1))
         blocks = draws[window * length : (window + 1) * length]
         places, local = np.unique(blocks, return_inverse=True)
-        outside = np.ones(problem.samples, dtype=bool)
-        outside[places] = False
-        moved = np.abs(end[outside] - begin[outside]).max(initial=0.0)
-        if not (np.array_equal(end[outside], begin[outside]) and np.isfinite(end).all()):
-            distance[window], ratio[window] = (moved if 0.0 < moved < np.inf else np.inf), np.inf
+        moved = np.abs(np.delete(end - begin, places)).max(initial=0.0)
+        if moved != 0.0 or not np.isfinite(end).all():
+            compared[window] = (moved if 0.0 < moved < np.inf else np.inf), 0.0, np.inf
             continue
-        window_rows = entries.at(row_of[places])
-        ended, bound[window] = _window(
-            problem, declaration, window_rows, places, begin, local.reshape(blocks.shape), s
+        window_rows, local = entries.at(row_of[places]), local.reshape(blocks.shape)
+        ended, bound = _window(problem, declaration, window_rows, places, begin, local, s)
+        # Every entry of a difference is rounded once, which energy_norm allows for.
+        low, _ = energy_norm(
+            window_rows, places, end[places] - ended, problem.samples, problem.ridge.penalty
         )
-        if np.isfinite(bound[window]):
-            apart = end[places] - ended
-            # Every entry of a difference is rounded once, which energy_norm allows for.
-            low = energy_norm(window_rows, places, apart, problem.samples, problem.ridge.penalty)[0]
-            distance[window], ratio[window] = low, (low / bound[window] if low else 0.0)
-    return Swept(distance, bound, ratio, np.zeros(count, dtype=np.int64))
+        low = low if np.isfinite(bound) else 0.0
+        compared[window] = low, bound, (low / bound if low else 0.0)
+    distance, bound, ratio = compared.T
+    return Swept(distance, bound, ratio, np.zeros(ratio.size, dtype=np.int64))
 
 
 def _window(
@@ -87,8 +84,6 @@ def _window(
     judge = RidgeLocalErrors(KernelEntries(entries.values, entries.own, entries.own), *arguments, JUDGE)
     errors = EnergyErrors(solver, judge)
     now, gained = begin[places].copy(), np.zeros(places.size)
-    if not errors.bounded:
-        return now, np.inf
     kernel = entries.values[:, places]
     with np.errstate(over="ignore", invalid="ignore"):
         stale = entries.values @ begin

@@ -99,8 +99,7 @@ def ridge_window_errors(
     """
     solver = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
     errors = EnergyErrors(solver)
-    ended = errors.bounded and all(errors.advance(draws) for draws in steps.draws)
-    if not ended:
+    if not all(errors.advance(draws) for draws in steps.draws):
         return RidgeWindowErrors(np.inf, errors.steps, np.zeros(places.size))
     return RidgeWindowErrors(errors.at_end(windows), errors.steps, solver.landing())
 
@@ -117,15 +116,12 @@ class EnergyErrors:
 
     Attributes
     ----------
-    bounded : bool
-        False where nothing can be promised; then no step may be asked for.
     steps : list of StepErrors
         Of the solver, so far.
     """
 
     def __init__(self, solver: RidgeLocalErrors, judge: RidgeLocalErrors | None = None):
         self._solver, self._judge = solver, judge
-        self.bounded = solver.bounded and (judge is None or judge.bounded)
         self.steps: list[StepErrors] = []
         self._total = 0.0
 

@@ -59,7 +59,7 @@ def ridge_component_bound(
     drawn = sum(step.draws.size for step in errors.steps)
     if not np.isfinite(errors.norm) or places.size * 2 * drawn > MOST_COEFFICIENTS:
         return None
-    state = RidgePropagation(entries, places, penalty, 2 * drawn)
+    state = RidgePropagation(entries, places, penalty)
     # Radii that overflow are infinite or undefined: then nothing is promised per coordinate.
     with np.errstate(over="ignore", invalid="ignore"):
         for step in errors.steps:
@@ -91,24 +91,19 @@ def ridge_panel_bound(
     ndarray, shape (c,)
         Infinite where nothing can be promised.
     """
-    nothing = np.full(places.size, np.inf)
+    local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
+    propagation = RidgePropagation(entries, places, penalty)
     # Sizes that overflow make the radii infinite or undefined: then nothing is promised.
     with np.errstate(over="ignore", invalid="ignore"):
-        local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
-        if not local.bounded:
-            return nothing
-        propagation = RidgePropagation(entries, places, penalty, 2 * steps.draws.size)
         for draws in steps.draws:
             modulus = local.modulus(draws, 0.0)
-            if not modulus > 0.0:
-                return nothing
-            step = local.advance(modulus, float(raised(local.spread(draws, propagation.radius) / modulus)))
+            change = local.spread(draws, propagation.radius) / modulus if modulus > 0.0 else np.inf
+            step = local.advance(modulus, float(raised(change))) if change < np.inf else None
             if step is None:
-                return nothing
+                return np.full(places.size, np.inf)
             propagation.advance(step)
-            if not np.isfinite(propagation.radius).all():
-                return nothing
-        return (propagation.radius + local.landing()) * OUTWARD
+        radius = (propagation.radius + local.landing()) * OUTWARD
+    return radius if np.isfinite(radius).all() else np.full(places.size, np.inf)
 
 
 class RidgePropagation:
@@ -118,8 +113,6 @@ class RidgePropagation:
     ----------
     entries, places, penalty
         See `ridge_component_bound`.
-    symbols : int
-        Symbols there will be: 2 b per block step.
 
     Attributes
     ----------
@@ -127,30 +120,26 @@ class RidgePropagation:
         Bound on the error per coordinate after the steps made so far.
     """
 
-    def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float, symbols: int):
+    def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float):
         self._u = unit_roundoff("float64")
         self._samples = entries.values.shape[1]
-        self._values = entries.values[:, places] / penalty
-        # The quotient by lambda rounds once more.
-        self._own = raised(entries.own[:, places] / penalty + self._u * np.abs(self._values))
-        self._coefficients = np.zeros((places.size, symbols))
-        self._symbols = np.zeros(symbols)
-        self._used = 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._values = entries.values[:, places] / penalty
+            # The quotient by lambda rounds once more.
+            self._errors = raised(entries.own[:, places] / penalty + self._u * np.abs(self._values))
+        self._coefficients, self._symbols = np.zeros((places.size, 0)), np.zeros(0)
         self.radius = np.zeros(places.size)
 
     def advance(self, step: StepErrors) -> None:
         """Propagate the errors through one block step."""
-        draws, block, u = step.draws, step.draws.size, self._u
+        draws, block, used, u = step.draws, step.draws.size, self._symbols.size, self._u
         system = self._values[np.ix_(draws, draws)] + self._samples * np.eye(block)
-        system_own = self._own[np.ix_(draws, draws)] + u * np.abs(system)
+        system_errors = self._errors[np.ix_(draws, draws)] + u * np.abs(system)
         inverse = np.linalg.inv(system)
         defect = np.abs(np.eye(block) - inverse @ system)
         defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
-        rho = norm(defect + np.abs(inverse) @ system_own) * OUTWARD
-        if not rho < 1.0:
-            self.radius[:] = np.inf
-            return
-        spread = rho / step.modulus
+        rho = norm(defect + np.abs(inverse) @ system_errors) * OUTWARD
+        spread = rho / step.modulus if rho < 1.0 else np.inf
         inverse_size = np.abs(inverse) + spread
         coupling = self._values[draws].copy()
         coupling[:, draws] = 0.0
@@ -160,26 +149,17 @@ class RidgePropagation:
         # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
         # the two products before them are the 4.
         pushed = np.abs(coupling) @ rest
-        lost = gamma(self.radius.size + self._used + block + 4, u) * (np.abs(inverse) @ pushed)
-        lost += spread * pushed.sum() + inverse_size @ (self._own[draws] @ rest)
+        lost = gamma(rest.size + used + block + 4, u) * (np.abs(inverse) @ pushed)
+        lost += spread * pushed.sum() + inverse_size @ (self._errors[draws] @ rest)
         sources = step.residual + step.entries @ step.size + step.solve * norm(step.size)
         lost += spread * sources.sum() + step.rounding
-        underflow = (coupling.shape[1] * inverse_size.sum() + block + 1) * smallest("float64")
-        lost += underflow * (self._symbols[: self._used].sum() + sources.sum())
-        lost = raised(lost, 4 * self.radius.size + 2 * self._used + 32)
-        combination = -inverse @ (coupling @ self._coefficients[:, : self._used])
-        self._settle(draws, combination, inverse, raised(sources, block + 16), lost)
-
-    def _settle(self, draws, combination, inverse, sources, lost) -> None:
-        """Replace the block's combinations; its 2 b new symbols are the sources and what was lost."""
-        block, used = draws.size, self._used
-        rows = np.zeros((block, self._symbols.size))
-        rows[:, :used] = combination
-        rows[:, used : used + block] = inverse
-        rows[:, used + block : used + 2 * block] = np.eye(block)
-        self._symbols[used : used + block] = sources
-        self._symbols[used + block : used + 2 * block] = lost
-        self._coefficients[draws] = rows
-        self._used += 2 * block
-        reached = np.abs(rows[:, : self._used]) @ self._symbols[: self._used]
-        self.radius[draws] = raised(reached, self._used + 16)
+        underflow = (rest.size * inverse_size.sum() + block + 1) * smallest("float64")
+        lost += underflow * (self._symbols.sum() + sources.sum())
+        # The block's combinations; its 2 b new symbols are the sources and what was lost.
+        new = np.hstack([-inverse @ (coupling @ self._coefficients), inverse, np.eye(block)])
+        self._symbols = np.concatenate(
+            [self._symbols, raised(sources, block + 16), raised(lost, 4 * rest.size + 2 * used + 32)]
+        )
+        self._coefficients = np.hstack([self._coefficients, np.zeros((rest.size, 2 * block))])
+        self._coefficients[draws] = new
+        self.radius[draws] = raised(np.abs(new) @ self._symbols, used + 2 * block + 16)
