@@ -44,35 +44,35 @@ class StateMap:
 
     Parameters
     ----------
-    sizes, errors : ndarray, shape (k, m)
-        Bounds on |L|, and on what the solver's entries of it are off by.
+    least, sizes, errors : ndarray, shape (k, m)
+        Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by.
     terms : ndarray, shape (k, m)
         Sizes of the terms that an entry's product with a number is summed from.
-    constant, constant_error : ndarray or float
+    constant, constant_error : ndarray, shape (k,)
         |q_0| at most, and what the solver's is off by.
     forming, updating : int
         Roundings of a term beside the sums: of the state formed, of an update.
-    u, tiny : float
-        Unit roundoff and smallest number of the solver.
+    precision : str
+        Precision of the solver.
     """
 
+    least: np.ndarray
     sizes: np.ndarray
     errors: np.ndarray
     terms: np.ndarray
-    constant: np.ndarray | float
-    constant_error: np.ndarray | float
+    constant: np.ndarray
+    constant_error: np.ndarray
     forming: int
     updating: int
-    u: float
-    tiny: float
+    precision: str
 
     def formed(self, sizes: np.ndarray) -> np.ndarray:
         """Drift of a state formed from an a of |a| <= `sizes`, shape (m,)."""
-        samples = sizes.size
+        lost = sizes.size * smallest(self.precision) * sizes.any()
         with np.errstate(over="ignore", invalid="ignore"):
-            products = self.terms @ sizes
-            drift = gamma(samples + self.forming, self.u) * (products + self.constant)
-            drift += self.errors @ sizes + self.constant_error + samples * self.tiny * sizes.any()
+            formed = self.terms @ sizes + self.constant
+            rounded = gamma(sizes.size + self.forming, unit_roundoff(self.precision)) * formed
+            drift = rounded + self.errors @ sizes + self.constant_error + lost
         return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
 
     def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
@@ -88,15 +88,17 @@ class StateMap:
         """
         updates = draws + self.updating
         with np.errstate(over="ignore", invalid="ignore"):
-            drift = gamma(updates, self.u) * (state + self.terms @ moved) + self.errors @ moved
-            return (drift + self.sizes @ rounded + updates * self.tiny) * OUTWARD
+            drift = gamma(updates, unit_roundoff(self.precision)) * (state + self.terms @ moved)
+            drift += self.errors @ moved + self.sizes @ rounded + updates * smallest(self.precision)
+            return drift * OUTWARD
 
 
 def weights_map(problem: Problem, declaration: Declaration) -> StateMap:
     """Of the weights ``w = A'(y a)`` or ``A'a``, k = n."""
     samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
-    sizes, u, tiny = samples.sizes.T, unit_roundoff(declaration.precision), smallest(declaration.precision)
-    return StateMap(sizes, samples.errors.T, sizes, 0.0, 0.0, 2, 3, u, tiny)
+    sizes, errors, nothing = samples.sizes.T, samples.errors.T, np.zeros(problem.features)
+    least = np.maximum(sizes - 2 * errors, 0.0) / OUTWARD
+    return StateMap(least, sizes, errors, sizes, nothing, nothing, 2, 3, declaration.precision)
 
 
 class CarriedWeights:
@@ -125,7 +127,7 @@ class CarriedWeights:
         state: np.ndarray | None = None,
     ):
         self._samples, self._places = CarriedSamples(problem, declaration, places), places
-        self._map = weights_map(problem, declaration)
+        self._map, self._u = weights_map(problem, declaration), unit_roundoff(declaration.precision)
         self._recompute = declaration.recompute > 0
         self._size = np.zeros(problem.features)
         self._drift = self._map.formed(magnitudes(start))
@@ -157,7 +159,7 @@ class CarriedWeights:
             Bounds on the solver's |a| at these coordinates, anywhere in the window.
         """
         changes = np.zeros((2, self._map.sizes.shape[1]))
-        changes[:, self._places] = moved, self._map.u * counts * sizes
+        changes[:, self._places] = moved, self._u * counts * sizes
         grown = self._map.grown(self._size, changes[0], changes[1], int(np.sum(counts)))
         self._drift = (self._drift + grown) * OUTWARD
 

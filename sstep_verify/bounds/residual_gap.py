@@ -33,13 +33,13 @@ from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.block.factorisation import factorisation_error
 from sstep_verify.bounds.carried import CarriedSamples
 from sstep_verify.bounds.carried_run import StateMap, weights_map
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.ridge_inputs import ridge_inputs
+from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, quotients
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -69,19 +69,26 @@ class Segment:
     draws: np.ndarray
 
 
-def gradient_map(problem: Problem, declaration: Declaration, rows: KernelEntries) -> StateMap:
+def gradient_map(problem: Problem, declaration: Declaration, inputs: RidgeInputs) -> StateMap:
     """Of the gradient or the residual of all samples: L is ``Q + omega I`` or M, k = m."""
-    inputs, shift, constant = NO_QUOTIENT, float(problem.samples), np.abs(problem.targets)
-    if problem.is_svm:
-        shift = problem.hinge.shift  # and the constant is 1, as large as a label
-    else:
-        inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
+    rows = kernel_entries(problem, declaration, np.arange(problem.samples))
+    shift = problem.hinge.shift if problem.is_svm else problem.samples
     diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
-    u, tiny = unit_roundoff(declaration.precision), smallest(declaration.precision)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sizes, errors, terms = quotients(rows, inputs)
-        sizes, terms = sizes + diagonal, terms + diagonal
-    return StateMap(sizes, errors, terms, constant, inputs.targets, forming, 6, u, tiny)
+        least = (np.abs(rows.values) - rows.own) / inputs.penalty - errors
+        # A gradient's constant is 1, as large as a label.
+        return StateMap(
+            np.maximum(least, 0.0) / OUTWARD + diagonal / OUTWARD,
+            sizes + diagonal,
+            errors,
+            terms + diagonal,
+            np.abs(problem.targets),
+            inputs.targets,
+            forming,
+            6,
+            declaration.precision,
+        )
 
 
 class DriftBound:
@@ -113,16 +120,13 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration = problem, declaration
         self._u = unit_roundoff(declaration.precision)
-        everything = np.arange(problem.samples)
-        rows = kernel_entries(problem, declaration, everything)
-        self._least = 1.0
+        inputs = NO_QUOTIENT
         if not problem.is_svm:
-            self._least = ridge_inputs(problem.ridge.penalty, problem.targets, declaration).least
-        self._own = float(np.max(rows.own)) / (self._least or problem.ridge.penalty)
-        self._slopes = self._map = gradient_map(problem, declaration, rows)
-        self._samples = None
+            inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
+        self._least, self._samples = inputs.least, None
+        self._slopes = self._map = gradient_map(problem, declaration, inputs)
         if name == "weights":
-            self._samples = CarriedSamples(problem, declaration, everything)
+            self._samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
             self._map = weights_map(problem, declaration)
 
     def initial(self, begin: np.ndarray) -> np.ndarray:
@@ -161,9 +165,7 @@ class DriftBound:
         effect, bound : float
             Lower bound on the change of one entry, and the limit for that entry.
         """
-        # Entries of |L| are known from above, up to twice what they may be off by.
-        least = np.maximum(self._map.sizes / OUTWARD**2 - 2 * (self._map.errors + self._own), 0.0)
-        change = least * np.abs(end - segment.begin)
+        change = self._map.least * np.abs(end - segment.begin)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(change > 0, change / limit[:, None], 0.0)
         entry, coordinate = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
@@ -207,7 +209,7 @@ class DriftBound:
         gap = max(values.gap.upper, 0.0) if exact_box else np.inf
         drawn = counts > 0
         diagonal, off = np.diagonal(self._slopes.sizes), np.diagonal(self._slopes.errors)
-        least = np.min((diagonal / OUTWARD**2 - 2 * (off + self._own))[drawn], initial=np.inf)
+        least = np.min(np.diagonal(self._slopes.least)[drawn], initial=np.inf)
         start = np.abs(values.slopes) + values.slope_errors + loss.shift * np.abs(segment.begin)
 
         def trial(theta: float) -> float:

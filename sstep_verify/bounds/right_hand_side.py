@@ -42,11 +42,10 @@ class RightHandSides:
     Parameters
     ----------
     size, error : ndarray, shape (c,)
-        Bounds on the sum of the sizes of the first product's terms, and on what its entries are off by.
+        Bounds on the sum of the sizes of the first product's terms, and on what its entries are off by and
+        underflow costs it and all corrections.
     roundings : int
         Roundings of each of these terms.
-    underflow : ndarray, shape (c,)
-        Bound on what underflow costs product and corrections.
     weights : float
         Bound on the entries of A'a, where these may be formed; 0 where they are not.
     heights : ndarray, shape (c,)
@@ -60,7 +59,6 @@ class RightHandSides:
     size: np.ndarray
     error: np.ndarray
     roundings: int
-    underflow: np.ndarray
     weights: float
     heights: np.ndarray
     entries: np.ndarray
@@ -113,9 +111,8 @@ def right_hand_sides(
             size = size / least * OUTWARD
             error = (error / least + inputs.change * size) * OUTWARD
             among = np.maximum(raised(carried.products / least), among)
-    lost, largest = np.broadcast_to(lost, places.size), terms.max(axis=1, initial=0.0)
-    square = entries[:, places], errors[:, places], among
-    return RightHandSides(size, error, roundings, lost, weights, rows.heights[places], *square, largest)
+    square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
+    return RightHandSides(size, error + lost, roundings, weights, rows.heights[places], *square, largest)
 
 
 def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

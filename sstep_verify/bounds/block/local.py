@@ -104,19 +104,21 @@ class RidgeLocalErrors:
         self._u, self.samples = unit_roundoff(declaration.precision), entries.values.shape[1]
         limit, absolute = largest_normal(declaration.precision), magnitudes(start)
         inputs, drawn = ridge_inputs(penalty, targets, declaration), steps.draws.size
-        self._targets_error = inputs.targets[places]
-        usable = np.isfinite(entries.magnitude).all() and np.isfinite(self._targets_error).all()
+        targets_error = inputs.targets[places]
+        usable = np.isfinite(entries.magnitude).all() and np.isfinite(targets_error).all()
         usable = usable and 1.0 / limit <= inputs.least and penalty <= limit / 2
         self._limit = limit if usable else -np.inf  # then no step is within it
         # The division by lambda may come last.
         self._scale = max(1.0, 2 * penalty)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
-            self._values, self._errors = (
-                entries.values[:, places] / penalty,
-                entries.own[:, places] / penalty,
-            )
-        self._start, self._targets = absolute[places], np.abs(targets[places]) + self._targets_error
+            self._values = entries.values[:, places] / penalty
+            self._errors = raised(entries.own[:, places] / penalty)
+        self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
+        if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
+            own = self.samples * self._start
+            self._terms = self._terms + np.abs(targets[places]) + targets_error + own
+            self._error = self._error + targets_error
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
         # how many.
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)
@@ -147,14 +149,13 @@ class RidgeLocalErrors:
             Bound on the norm of what errors made before change in the exact increment (t).
         """
         draws, increment = self._steps.draws[self._made], self._steps.increments[self._made]
-        reach = self._start[draws] + self._moved[draws]
         system, errors = self.system(draws), self._right.errors[np.ix_(draws, draws)]
         given = length(errors) + gamma(3, self._u) * length(system)
         solve = factorisation_error(system, given, modulus, self._declaration)
         shrink = 1.0 - (given + solve) / modulus
         if not shrink > 0.0:
             return None
-        terms, error = self._residual(draws, reach)
+        terms, error = self._residual(draws)
         residual = raised(error + solve_lost(system, given, self._declaration))
         numerator = length(residual) + (given + solve) * (length(increment) + change)
         distance = float(raised(numerator / (modulus * shrink)))
@@ -166,7 +167,7 @@ class RidgeLocalErrors:
         weights = self._right.weights + float(self._right.heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
             return None
-        rounding = raised(self._u * (reach + size))
+        rounding = raised(self._u * (self._start[draws] + self._moved[draws] + size))
         self._moved[draws] += size
         self._rounded[draws] += rounding
         self._drawn[draws] += 1
@@ -174,28 +175,24 @@ class RidgeLocalErrors:
         entries = errors + gamma(3, self._u) * system
         return StepErrors(draws, residual, entries, solve, size, rounding, distance, modulus)
 
-    def _residual(self, draws: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _residual(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
-        block, made, carried, samples = draws.size, self._made, self._carried, self.samples
-        right = self._right
-        summed = self._declaration.increments == "summed"
-        most = int(self._drawn.max(initial=0))
-        corrections = most + (int(np.count_nonzero(self._drawn)) if summed else made * block)
-        terms = right.size[draws] + right.terms[draws] @ self._moved
-        error = right.error[draws] + right.errors[draws] @ self._moved + right.underflow[draws]
+        block, made, right, count = draws.size, self._made, self._right, self._moved.size
+        terms = self._terms[draws] + right.terms[draws] @ self._moved + self.samples * self._moved[draws]
+        error = self._error[draws] + right.errors[draws] @ self._moved
+        rounded = right.entries[draws] @ self._rounded
         if self._declaration.update != "frozen":
-            error = error + right.entries[draws] @ self._rounded
-        if carried is None or not carried.whole:
-            terms = terms + self._targets[draws] + samples * reach
-            error = error + self._targets_error[draws]
-        else:
-            terms = terms + samples * self._moved[draws]
-        if carried is not None:
+            error = error + rounded
+        if self._carried is not None:
             corrections = made * (block + 3)
-            error = error + right.entries[draws] @ self._rounded + samples * self._rounded[draws]
-        terms = raised(terms, self._moved.size + 16)
-        rounded = gamma(right.roundings + corrections + 8, self._u) * terms
-        return terms, raised(rounded + error, 3 * self._moved.size + 32)
+            error = error + rounded + self.samples * self._rounded[draws]
+        elif self._declaration.increments == "summed":
+            corrections = int(self._drawn.max(initial=0)) + int(np.count_nonzero(self._drawn))
+        else:
+            corrections = int(self._drawn.max(initial=0)) + made * block
+        terms = raised(terms, count + 16)
+        error = error + gamma(right.roundings + corrections + 8, self._u) * terms
+        return terms, raised(error, 3 * count + 32)
 
     def landing(self) -> np.ndarray:
         """Rounding of a at the window's end where it was frozen, shape (c,); zeros otherwise."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.bounds.block.local import RidgeLocalErrors
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.sweep.swept import Swept
 from sstep_verify.bounds.trajectory.norm import energy_norm
-from sstep_verify.bounds.window.ridge import EnergyErrors
+from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
-
-JUDGE = Declaration("judge", update="in-place", increments="summed")
 
 
 def sweep_ridge(
@@ -78,28 +75,25 @@ def _window(
 ) -> tuple[np.ndarray, float]:
     """The judge's end of a window on its coordinates, and how far in the M-norm a solver's may be."""
     penalty, samples, targets = problem.ridge.penalty, problem.samples, problem.targets
-    steps = RidgeSteps(draws, np.zeros(draws.shape))
-    arguments = (places, begin, targets, steps, penalty)
-    solver = RidgeLocalErrors(entries, *arguments, declaration)
-    judge = RidgeLocalErrors(KernelEntries(entries.values, entries.own, entries.own), *arguments, JUDGE)
-    errors = EnergyErrors(solver, judge)
+    kernel, increments = entries.values[:, places], np.zeros(draws.shape)
     now, gained = begin[places].copy(), np.zeros(places.size)
-    kernel = entries.values[:, places]
     with np.errstate(over="ignore", invalid="ignore"):
         stale = entries.values @ begin
-    for step, block in enumerate(draws):
-        system = kernel[np.ix_(block, block)] / penalty + samples * np.eye(block.size)
-        products = stale[block] + kernel[block] @ gained
-        right = targets[places[block]] - samples * now[block] - products / penalty
-        try:
-            factor = scipy.linalg.cho_factor(system, check_finite=False)
-            increment = scipy.linalg.cho_solve(factor, right, check_finite=False)
-        except np.linalg.LinAlgError:
-            return now, np.inf
-        steps.increments[step] = increment
-        if not (np.isfinite(increment).all() and errors.advance(block)):
-            return now, np.inf
-        now[block] += increment
-        gained[block] += increment
-    # A frozen a is stored at the end of every window.
-    return now, errors.at_end(-(-draws.shape[0] // s))
+        for step, block in enumerate(draws):
+            system = kernel[np.ix_(block, block)] / penalty + samples * np.eye(block.size)
+            products = stale[block] + kernel[block] @ gained
+            right = targets[places[block]] - samples * now[block] - products / penalty
+            try:
+                factor = scipy.linalg.cho_factor(system, check_finite=False)
+                increments[step] = scipy.linalg.cho_solve(factor, right, check_finite=False)
+            except np.linalg.LinAlgError:
+                return now, np.inf
+            now[block] += increments[step]
+            gained[block] += increments[step]
+    if not np.isfinite(increments).all():
+        return now, np.inf
+    steps, windows = RidgeSteps(draws, increments), -(-draws.shape[0] // s)
+    bound = ridge_window_errors(
+        entries, places, begin, targets, steps, penalty, declaration, windows=windows, judged=True
+    )
+    return now, bound.norm

@@ -27,7 +27,7 @@ dr and dG depend on the exact increment at the solver's own iterate. What is kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.numerics.rounding import OUTWARD, raised
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
+
+JUDGE = Declaration("judge", update="in-place", increments="summed")
+"""Of the steps that a sweep compares with."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ def ridge_window_errors(
     declaration: Declaration,
     carried: CarriedTerms | None = None,
     windows: int = 1,
+    *,
+    judged: bool = False,
 ) -> RidgeWindowErrors:
     """Bound the error at the end of one K-RR window, step by step.
 
@@ -82,7 +87,7 @@ def ridge_window_errors(
     start, targets : ndarray, shape (m,)
         The solver's a at the window's start, exact, and the targets.
     steps : RidgeSteps
-        The exact steps.
+        The exact steps, or the judge's own from the same start.
     penalty : float
         Regularisation (lambda).
     declaration : Declaration
@@ -92,59 +97,36 @@ def ridge_window_errors(
         What the first residuals are made of, for a solver that carries a state.
     windows : int
         Windows of the run that these steps are: a frozen a is stored at the end of each.
+    judged : bool
+        Whether the steps are the judge's own; then the bound is one on ``||computed - judge's||_M``.
 
     Returns
     -------
     RidgeWindowErrors
     """
-    solver = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
-    errors = EnergyErrors(solver)
-    if not all(errors.advance(draws) for draws in steps.draws):
-        return RidgeWindowErrors(np.inf, errors.steps, np.zeros(places.size))
-    return RidgeWindowErrors(errors.at_end(windows), errors.steps, solver.landing())
-
-
-class EnergyErrors:
-    """Local errors of block steps, one after the other, and their sum in the M-norm.
-
-    Parameters
-    ----------
-    solver : RidgeLocalErrors
-        Of the solver.
-    judge : RidgeLocalErrors, optional
-        Of the judge, whose steps these are; None where they are exact.
-
-    Attributes
-    ----------
-    steps : list of StepErrors
-        Of the solver, so far.
-    """
-
-    def __init__(self, solver: RidgeLocalErrors, judge: RidgeLocalErrors | None = None):
-        self._solver, self._judge = solver, judge
-        self.steps: list[StepErrors] = []
-        self._total = 0.0
-
-    def advance(self, draws: np.ndarray) -> bool:
-        """Add the errors of the next step; False where nothing can be promised from there on."""
-        modulus = self._solver.modulus(draws, float(self._solver.samples))
+    arguments = (places, start, targets, steps, penalty)
+    solver = RidgeLocalErrors(entries, *arguments, declaration, carried)
+    exact = replace(entries, solver=entries.own, factored=None)
+    judge = RidgeLocalErrors(exact, *arguments, JUDGE) if judged else None
+    total, errors, samples = 0.0, list[StepErrors](), float(start.size)
+    for draws in steps.draws:
+        modulus = solver.modulus(draws, samples)
         root = np.sqrt(modulus)
-        length, rounding = 0.0, np.zeros(draws.size)
-        if self._judge is not None:
-            own = self._judge.advance(modulus, 0.0)
-            if own is None:
-                return False
-            length, rounding = own.length, own.rounding
-        step = self._solver.advance(modulus, 2 * self._total / root + length)
+        length, rounding = _own_errors(judge, modulus)
+        step = solver.advance(modulus, 2 * total / root + length)
         if step is None:
-            return False
-        stored = largest_energy(self._solver.system(draws), rounding + step.rounding)
-        self._total = raised(self._total + root * (length + step.length) + stored)
-        self.steps.append(step)
-        return True
+            return RidgeWindowErrors(np.inf, errors, np.zeros(places.size))
+        stored = largest_energy(solver.system(draws), rounding + step.rounding)
+        total = raised(total + root * (length + step.length) + stored)
+        errors.append(step)
+    landing = solver.landing()
+    total += windows * largest_energy(solver.system(np.arange(places.size)), landing)
+    return RidgeWindowErrors(float(total * OUTWARD), errors, landing)
 
-    def at_end(self, windows: int) -> float:
-        """The bound after some windows, at the end of each of which a frozen a is stored."""
-        stored = self._solver.landing()
-        whole = self._solver.system(np.arange(stored.size))
-        return float((self._total + windows * largest_energy(whole, stored)) * OUTWARD)
+
+def _own_errors(judge: RidgeLocalErrors | None, modulus: float) -> tuple[float, np.ndarray | float]:
+    """Of the judge's next step: length of its error, rounding of what it stores; 0 of an exact step."""
+    step = None if judge is None else judge.advance(modulus, 0.0)
+    if step is None:
+        return (0.0, 0.0) if judge is None else (np.inf, np.inf)
+    return step.length, step.rounding
