@@ -44,10 +44,9 @@ class StateMap:
 
     Parameters
     ----------
-    least, sizes, errors : ndarray, shape (k, m)
-        Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by.
-    terms : ndarray, shape (k, m)
-        Sizes of the terms that an entry's product with a number is summed from.
+    least, sizes, errors, terms : ndarray, shape (k, m)
+        Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by; on the
+        sizes of the terms that an entry's product with a number is summed from.
     constant, constant_error : ndarray, shape (k,)
         |q_0| at most, and what the solver's is off by.
     forming, updating : int
@@ -76,15 +75,10 @@ class StateMap:
         return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
 
     def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
-        """What `draws` updates add to the drift.
+        """What `draws` updates add to the drift of a state that is at most `state`, (k,), as they begin.
 
-        Parameters
-        ----------
-        state : ndarray, shape (k,)
-            Bound on the state's size as they begin.
-        moved, rounded : ndarray, shape (m,)
-            Bounds on the sums of the sizes of each coordinate's increments, and of the roundings of what
-            was stored.
+        `moved` and `rounded`, shape (m,), bound the sums of the sizes of each coordinate's increments, and
+        of the roundings of what was stored.
         """
         updates = draws + self.updating
         with np.errstate(over="ignore", invalid="ignore"):
@@ -149,14 +143,8 @@ class CarriedWeights:
     def end(self, moved: np.ndarray, counts: np.ndarray, sizes: np.ndarray) -> None:
         """Let the drift grow by a window.
 
-        Parameters
-        ----------
-        moved : ndarray, shape (c,)
-            Bounds on the sum of the sizes of each coordinate's increments.
-        counts : ndarray of int, shape (c,)
-            Draws of each coordinate.
-        sizes : ndarray, shape (c,)
-            Bounds on the solver's |a| at these coordinates, anywhere in the window.
+        Of each coordinate, shape (c,): a bound on the sum of its increments' sizes (`moved`), how often it
+        is drawn (`counts`), and a bound on the solver's |a| there, anywhere in the window (`sizes`).
         """
         changes = np.zeros((2, self._map.sizes.shape[1]))
         changes[:, self._places] = moved, self._u * counts * sizes

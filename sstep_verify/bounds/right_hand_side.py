@@ -39,21 +39,12 @@ NO_QUOTIENT = RidgeInputs(1.0, np.float64(1.0), 0.0, np.zeros(1))
 class RightHandSides:
     """Terms and errors of the right-hand sides of c coordinates; roundings of sums are left out.
 
-    Parameters
-    ----------
-    size, error : ndarray, shape (c,)
-        Bounds on the sum of the sizes of the first product's terms, and on what its entries are off by and
-        underflow costs it and all corrections.
-    roundings : int
-        Roundings of each of these terms.
-    weights : float
-        Bound on the entries of A'a, where these may be formed; 0 where they are not.
-    heights : ndarray, shape (c,)
-        What an entry of A'a grows by at most per unit of an increment of each coordinate.
-    entries, errors, terms : ndarray, shape (c, c)
-        Per unit of an increment of another coordinate: see `quotients`.
-    largest : ndarray, shape (c,)
-        Bound on what a number of one multiplies in the row.
+    Of the first product, shape (c,): bounds on the sum of its terms' sizes (`size`), and on what its
+    entries are off by and underflow costs it and all corrections (`error`); `roundings` of each of its
+    terms; bounds on the entries of A'a (`weights`, 0 where they are not formed), and on what they grow by
+    per unit of an increment of each coordinate (`heights`). Of the corrections, shape (c, c), per unit of
+    an increment: `entries`, `errors` and `terms`, see `quotients`. `largest`, shape (c,), bounds the terms
+    of a whole row.
     """
 
     size: np.ndarray
@@ -76,24 +67,11 @@ def right_hand_sides(
     inputs: RidgeInputs = NO_QUOTIENT,
     carried: CarriedTerms | None = None,
 ) -> RightHandSides:
-    """Right-hand sides of a window's distinct coordinates.
+    """Right-hand sides of a window's distinct coordinates `places`, of which these are the kernel rows.
 
-    Parameters
-    ----------
-    rows : KernelEntries
-        Their kernel rows, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The distinct coordinates.
-    sizes : ndarray, shape (m,)
-        Bounds on |a| at the window's start; exact zeros cost no rounding.
-    drawn : int
-        Coordinates drawn in the window.
-    declaration : Declaration
-        Precision, order of summation.
-    inputs : RidgeInputs
-        Regularisation as given and as used.
-    carried : CarriedTerms, optional
-        What the first right-hand sides are made of, for a solver that carries a state.
+    `sizes`, shape (m,), bounds |a| at the window's start, where exact zeros cost no rounding; `drawn`
+    counts the coordinates drawn in the window; `carried` says what the first right-hand sides are made of,
+    for a solver that carries a state.
     """
     samples, least = sizes.size, inputs.least
     entries, errors, terms = quotients(rows, inputs)

@@ -17,16 +17,9 @@ from sstep_verify.numerics.rounding import OUTWARD, gamma, length, raised, unit_
 def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, known: float) -> float:
     """A number that no eigenvalue of the symmetric part of G is below; at least `known`.
 
-    Parameters
-    ----------
-    kernel : ndarray, shape (b, b)
-        Kernel entries over lambda, in float64; those of a panel need not be symmetric.
-    error : ndarray, shape (b, b)
-        Bound on their errors, the rounding of the quotient left out.
-    samples : int
-        Number of samples (m).
-    known : float
-        What needs no proof: m where K is positive semidefinite, 0 where nothing is known of it.
+    `kernel` and `error`, shape (b, b), are float64 entries of ``K_BB / lambda``, in a panel perhaps not
+    symmetric, and bounds on their errors, the rounding of the quotient left out; `samples` is m. `known`
+    needs no proof: m where K is positive semidefinite, 0 where nothing is known of it.
     """
     block, u = kernel.shape[0], unit_roundoff("float64")
     system = (kernel + kernel.T) / 2 + samples * np.eye(block)

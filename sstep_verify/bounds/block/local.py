@@ -53,24 +53,20 @@ from sstep_verify.numerics.rounding import (
 
 @dataclass(frozen=True)
 class StepErrors:
-    """What one block step of any correct implementation may do wrong.
+    """What one block step of any correct implementation may do wrong: bounds.
 
     Parameters
     ----------
     draws : ndarray of int, shape (b,)
         The block, as places among the distinct coordinates.
-    residual : ndarray, shape (b,)
-        Bound on the error of the right-hand side.
-    entries : ndarray, shape (b, b)
-        Bound on the errors of the block system's entries.
+    residual, entries : ndarray, shape (b,) and (b, b)
+        Errors of the right-hand side, and of the block system's entries.
     solve : float
-        Bound on the norm of the backward error of the solve.
-    size : ndarray, shape (b,)
-        Bound on the computed increment.
-    rounding : ndarray, shape (b,)
-        Bound on the rounding of the stored value.
+        Norm of the backward error of the solve.
+    size, rounding : ndarray, shape (b,)
+        Computed increment, and rounding of the stored value.
     length : float
-        Bound on the norm of the increment's error.
+        Norm of the increment's error.
     modulus : float
         A number that no eigenvalue of the block system's symmetric part is below (mu).
     """
@@ -88,20 +84,12 @@ class StepErrors:
 class RidgeLocalErrors:
     """The steps of one window, one after the other.
 
-    Parameters
-    ----------
-    entries, places, start, targets, steps, penalty, declaration, carried
-        See `sstep_verify.bounds.window.ridge.ridge_window_errors`.
-
-    Attributes
-    ----------
-    samples : int
-        Number of samples (m).
+    Its arguments are those of `sstep_verify.bounds.window.ridge.ridge_window_errors`.
     """
 
     def __init__(self, entries, places, start, targets, steps, penalty, declaration, carried=None):
         self._steps, self._declaration, self._carried = steps, declaration, carried
-        self._u, self.samples = unit_roundoff(declaration.precision), entries.values.shape[1]
+        self._u, self._samples = unit_roundoff(declaration.precision), entries.values.shape[1]
         limit, absolute = largest_normal(declaration.precision), magnitudes(start)
         inputs, drawn = ridge_inputs(penalty, targets, declaration), steps.draws.size
         targets_error = inputs.targets[places]
@@ -116,7 +104,7 @@ class RidgeLocalErrors:
             self._errors = raised(entries.own[:, places] / penalty)
         self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
         if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
-            own = self.samples * self._start
+            own = self._samples * self._start
             self._terms = self._terms + np.abs(targets[places]) + targets_error + own
             self._error = self._error + targets_error
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
@@ -126,27 +114,23 @@ class RidgeLocalErrors:
 
     def system(self, draws: np.ndarray) -> np.ndarray:
         """Bounds on the absolute values of M's entries on some of the coordinates, shape (b, b)."""
-        return self._right.entries[np.ix_(draws, draws)] + self.samples * np.eye(draws.size)
+        return self._right.entries[np.ix_(draws, draws)] + self._samples * np.eye(draws.size)
 
     def modulus(self, draws: np.ndarray, known: float) -> float:
         """A number that no eigenvalue of a block system's symmetric part is below; at least `known`."""
         block = np.ix_(draws, draws)
-        return smallest_eigenvalue(self._values[block], self._errors[block], self.samples, known)
+        return smallest_eigenvalue(self._values[block], self._errors[block], self._samples, known)
 
     def spread(self, draws: np.ndarray, radius: np.ndarray) -> float:
         """Bound on the norm of ``(M e)_B`` for errors ``|e| <= radius`` on the window's coordinates."""
-        spread = self._right.entries[draws] @ radius + self.samples * radius[draws]
+        spread = self._right.entries[draws] @ radius + self._samples * radius[draws]
         return length(raised(spread, radius.size + 16))
 
     def advance(self, modulus: float, change: float) -> StepErrors | None:
         """Errors of the next step; None where its system may be singular or a number may overflow.
 
-        Parameters
-        ----------
-        modulus : float
-            A number that no eigenvalue of the block system's symmetric part is below (mu), > 0.
-        change : float
-            Bound on the norm of what errors made before change in the exact increment (t).
+        No eigenvalue of the block system's symmetric part is below `modulus` (mu), > 0; `change` bounds the
+        norm of what errors made before change in the exact increment (t).
         """
         draws, increment = self._steps.draws[self._made], self._steps.increments[self._made]
         system, errors = self.system(draws), self._right.errors[np.ix_(draws, draws)]
@@ -178,14 +162,14 @@ class RidgeLocalErrors:
     def _residual(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
         block, made, right, count = draws.size, self._made, self._right, self._moved.size
-        terms = self._terms[draws] + right.terms[draws] @ self._moved + self.samples * self._moved[draws]
+        terms = self._terms[draws] + right.terms[draws] @ self._moved + self._samples * self._moved[draws]
         error = self._error[draws] + right.errors[draws] @ self._moved
         rounded = right.entries[draws] @ self._rounded
         if self._declaration.update != "frozen":
             error = error + rounded
         if self._carried is not None:
             corrections = made * (block + 3)
-            error = error + rounded + self.samples * self._rounded[draws]
+            error = error + rounded + self._samples * self._rounded[draws]
         elif self._declaration.increments == "summed":
             corrections = int(self._drawn.max(initial=0)) + int(np.count_nonzero(self._drawn))
         else:

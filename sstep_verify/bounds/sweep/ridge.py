@@ -2,7 +2,8 @@
 
 Solver and judge begin a window at the same vector and both make its block steps in IEEE arithmetic, each up
 to a local error: the distance of their ends is at most the sum of both in the M-norm
-(bounds/window/ridge.py). A distance beyond that is beyond the sum of the two bounds.
+(bounds/window/ridge.py). A distance beyond that is beyond the sum of the two bounds. The judge multiplies
+by its own iterate, which is a sum of no more terms than the product with a and its corrections.
 """
 
 from __future__ import annotations
@@ -75,25 +76,22 @@ def _window(
 ) -> tuple[np.ndarray, float]:
     """The judge's end of a window on its coordinates, and how far in the M-norm a solver's may be."""
     penalty, samples, targets = problem.ridge.penalty, problem.samples, problem.targets
-    kernel, increments = entries.values[:, places], np.zeros(draws.shape)
-    now, gained = begin[places].copy(), np.zeros(places.size)
+    now, increments = begin.copy(), np.zeros(draws.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        stale = entries.values @ begin
-        for step, block in enumerate(draws):
-            system = kernel[np.ix_(block, block)] / penalty + samples * np.eye(block.size)
-            products = stale[block] + kernel[block] @ gained
-            right = targets[places[block]] - samples * now[block] - products / penalty
+        for step, block in enumerate(places[draws]):
+            rows = entries.values[draws[step]]
+            system = rows[:, block] / penalty + samples * np.eye(block.size)
+            right = targets[block] - samples * now[block] - rows @ now / penalty
             try:
                 factor = scipy.linalg.cho_factor(system, check_finite=False)
                 increments[step] = scipy.linalg.cho_solve(factor, right, check_finite=False)
             except np.linalg.LinAlgError:
-                return now, np.inf
+                return now[places], np.inf
             now[block] += increments[step]
-            gained[block] += increments[step]
     if not np.isfinite(increments).all():
-        return now, np.inf
+        return now[places], np.inf
     steps, windows = RidgeSteps(draws, increments), -(-draws.shape[0] // s)
     bound = ridge_window_errors(
         entries, places, begin, targets, steps, penalty, declaration, windows=windows, judged=True
     )
-    return now, bound.norm
+    return now[places], bound.norm

@@ -109,15 +109,7 @@ def ridge_panel_bound(
 class RidgePropagation:
     """Error symbols of one window and their signed coefficients on its coordinates.
 
-    Parameters
-    ----------
-    entries, places, penalty
-        See `ridge_component_bound`.
-
-    Attributes
-    ----------
-    radius : ndarray, shape (c,)
-        Bound on the error per coordinate after the steps made so far.
+    `radius`, shape (c,), bounds the error per coordinate after the steps made so far.
     """
 
     def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float):
