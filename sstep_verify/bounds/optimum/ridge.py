@@ -90,23 +90,17 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
     -------
     RidgeValues
     """
-    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
-    products, inputs = kernel_products(problem, declaration, alpha), used_inputs(problem, declaration)
+    products, penalty = kernel_products(problem, declaration, alpha), problem.ridge.penalty
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        entries = targets - products.values / penalty - samples * alpha
-        sizes = np.abs(targets) + samples * np.abs(alpha)
-        u64, u = unit_roundoff("float64"), unit_roundoff(declaration.precision)
-        own = products.own / penalty + gamma(8, u64) * (sizes + products.magnitude / penalty)
-        solver = products.solver / inputs.least + gamma(8, u) * (sizes + products.magnitude / inputs.least)
-        # A float32 solver that rounds its input subtracts other targets.
-        own, solver = own + 8 * smallest("float64"), solver + inputs.targets + 8 * inputs.tiny
-        if not inputs.change <= 2 * u:
-            # Lambda over- or underflows in the solver's precision: nothing can be promised.
-            solver = np.full_like(solver, np.inf)
-        own, solver = (np.nan_to_num(error * OUTWARD, nan=np.inf, posinf=np.inf) for error in (own, solver))
+        entries = problem.targets - products.values / penalty - problem.samples * alpha
+        (own, *judge), (solver, *others) = (
+            _errors(problem, evaluated, alpha, products, lost)
+            for evaluated, lost in ((FLOAT64, products.own), (declaration, products.solver))
+        )
         residual = _norm(entries, own, solver, declaration.precision)
-        primal, dual = _objectives(problem, declaration, alpha, products)
-    gap = _gap(residual, samples, declaration.precision)
+        values = (f(problem, products.values, alpha) for f in (primal_value, dual_value))
+        primal, dual = (Evaluated(*row) for row in zip(values, judge, others, strict=True))
+    gap = _gap(residual, problem.samples, declaration.precision)
     # A gap formed as the difference of the objectives carries their errors.
     errors = primal.own + primal.solver + dual.own + dual.solver
     size = abs(primal.value) + abs(dual.value) + errors
@@ -146,27 +140,34 @@ def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
     return Evaluated(value, *errors)
 
 
-def _objectives(
-    problem: Problem, declaration: Declaration, alpha: np.ndarray, products: KernelProducts
-) -> tuple[Evaluated, Evaluated]:
-    """Primal and dual value; call it with overflow ignored."""
-    samples, targets, penalty = problem.samples, problem.targets, problem.ridge.penalty
-    absolute, misfit = np.abs(alpha), np.abs(targets - products.values / penalty)
-    errors = []
-    for evaluated, lost in ((FLOAT64, products.own), (declaration, products.solver)):
-        inputs, u = used_inputs(problem, evaluated), unit_roundoff(evaluated.precision)
-        lost = (lost + inputs.change * products.magnitude) / inputs.least
-        size, k = products.magnitude / inputs.least, gamma(samples + 10, u)
-        # What underflows, in products that are then multiplied by a, 1/lambda or m.
-        times = samples + 4 + 1 / inputs.least + float(absolute.sum())
-        half = float(absolute @ (lost + k * size)) / 2 + inputs.tiny * (samples + 8) * times
-        square = samples / 2 * float(alpha @ alpha)
-        dual = half + float(inputs.targets @ absolute) + k * (float(np.abs(targets) @ absolute) + square)
-        off = lost + inputs.targets + gamma(4, u) * (np.abs(targets) + size)
-        # The misfit at hand is itself off by what float64 lost.
-        reach = misfit + off + products.own / penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
-        primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
-        errors.append((rounded_up(primal), rounded_up(dual)))
-    values = primal_value(problem, products.values, alpha), dual_value(problem, products.values, alpha)
-    primal_errors, dual_errors = zip(*errors, strict=True)
-    return Evaluated(values[0], *primal_errors), Evaluated(values[1], *dual_errors)
+def _errors(
+    problem: Problem,
+    evaluated: Declaration,
+    alpha: np.ndarray,
+    products: KernelProducts,
+    lost: np.ndarray,
+) -> tuple[np.ndarray, float, float]:
+    """Errors of residual, shape (m,), primal and dual value in a precision, products erring by `lost`."""
+    samples, absolute, targets = problem.samples, np.abs(alpha), np.abs(problem.targets)
+    inputs, u = used_inputs(problem, evaluated), unit_roundoff(evaluated.precision)
+    size, k = products.magnitude / inputs.least, gamma(samples + 10, u)
+    residual = lost / inputs.least + gamma(8, u) * (targets + samples * absolute + size)
+    # A float32 solver that rounds its input subtracts other targets.
+    residual += inputs.targets + 8 * inputs.tiny
+    if not inputs.change <= 2 * u:
+        # Lambda over- or underflows in the solver's precision: nothing can be promised.
+        residual[:] = np.inf
+    lost = (lost + inputs.change * products.magnitude) / inputs.least
+    # What underflows, in products that are then multiplied by a, 1/lambda or m.
+    times = samples + 4 + 1 / inputs.least + float(absolute.sum())
+    half = float(absolute @ (lost + k * size)) / 2 + inputs.tiny * (samples + 8) * times
+    square = samples / 2 * float(alpha @ alpha)
+    dual = half + float(inputs.targets @ absolute) + k * (float(targets @ absolute) + square)
+    off = lost + inputs.targets + gamma(4, u) * (targets + size)
+    # The misfit at hand is itself off by what float64 lost.
+    misfit = np.abs(problem.targets - products.values / inputs.penalty)
+    float64 = products.own / inputs.penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
+    reach = misfit + off + float64
+    primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
+    residual = np.nan_to_num(residual * OUTWARD, nan=np.inf, posinf=np.inf)
+    return residual, rounded_up(primal), rounded_up(dual)
