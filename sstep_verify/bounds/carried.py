@@ -19,6 +19,7 @@ A solver in float32 that rounds its samples uses x~; ``|x~_i - x_i|'|w|`` is the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -71,18 +72,27 @@ class CarriedSamples:
         used = stored(rows, precision) if declaration.data_rounding else rows
         self.sizes, self._tiny = np.maximum(np.abs(rows), np.abs(used)), smallest(precision)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.errors = np.abs(used - rows)
-            self._products = self.sizes @ self.sizes.T * OUTWARD
+            self.errors, self._lengths = np.abs(used - rows), self.sizes.sum(axis=1)
         self._roundings = sum_roundings(problem.features, declaration.summation)
+
+    @cached_property
+    def products(self) -> np.ndarray:
+        """``|x_i|'|x_t|`` of any two of them at most, shape (c, c)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.sizes @ self.sizes.T * OUTWARD
+
+    def error(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> np.ndarray:
+        """What ``<x_i, w>`` is off by besides its own rounding, shape (c,); arguments as for `terms`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            lost = self._tiny * (weights.size + drawn * self._lengths)
+            return (self.errors @ weights + self.sizes @ drift + lost) * OUTWARD
 
     def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
         """First gradients of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            lost = self._tiny * (weights.size + drawn * self.sizes.sum(axis=1))
-            size = self.sizes @ weights * OUTWARD
-            error = (self.errors @ weights + self.sizes @ drift + lost) * OUTWARD
+            size, error = self.sizes @ weights * OUTWARD, self.error(weights, drift, drawn)
         size, error = np.nan_to_num((size, error), nan=np.inf, posinf=np.inf)
-        return CarriedTerms(False, size, error, self._roundings, self._products)
+        return CarriedTerms(False, size, error, self._roundings, self.products)
 
 
 def carried_terms(

@@ -131,8 +131,8 @@ class CarriedWeights:
         elif state is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 apart = magnitudes(state - (problem.signs * start.astype(np.float64)) @ problem.dense)
-                found = np.nan_to_num((apart + self._drift) * OUTWARD, nan=np.inf, posinf=np.inf)
-            self._drift = np.maximum(found, self._drift if self._recompute else 0.0)
+                recorded = np.nan_to_num((apart + self._drift) * OUTWARD, nan=np.inf, posinf=np.inf)
+            self._drift = np.maximum(recorded, self._drift if self._recompute else 0.0)
 
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
         """Terms of the first gradients of a window of `drawn` draws, where |a| is at most `sizes`, (m,)."""

@@ -191,12 +191,12 @@ class DriftBound:
         drift, state, size = self._drift(segment, counts, theta)
         if self._samples is None:
             return drift
-        terms = self._samples.terms(state + drift, drift, 0)
-        own = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
-        used = terms.size / self._least + np.abs(self._problem.targets) + own * size
+        error = self._samples.error(state + drift, drift, 0) / self._least
+        shift = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
+        used = self._samples.sizes @ (state + drift) / self._least + self._slopes.constant + shift * size
         # As where a state is formed: n products and sums, and at most 6 roundings of what is added to them.
         rounded = gamma(self._problem.features + 8, self._u) * used
-        return terms.error / self._least + rounded + self._slopes.errors @ size
+        return error + rounded + self._slopes.errors @ size
 
     def _trial_svm(self, segment: Segment, counts: np.ndarray):
         """Right-hand side of the inequality for Theta, as a function of Theta."""

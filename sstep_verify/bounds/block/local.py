@@ -104,13 +104,13 @@ class RidgeLocalErrors:
             self._errors = raised(entries.own[:, places] / penalty)
         self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
         if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
-            own = self._samples * self._start
-            self._terms = self._terms + np.abs(targets[places]) + targets_error + own
+            constant = np.abs(targets[places]) + targets_error
+            self._terms = self._terms + constant + self._samples * self._start
             self._error = self._error + targets_error
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
-        # how many.
+        # how many; and the steps so far.
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)
-        self._drawn, self._made = np.zeros(places.size, dtype=np.int64), 0
+        self._drawn, self._step = np.zeros(places.size, dtype=np.int64), 0
 
     def system(self, draws: np.ndarray) -> np.ndarray:
         """Bounds on the absolute values of M's entries on some of the coordinates, shape (b, b)."""
@@ -132,7 +132,7 @@ class RidgeLocalErrors:
         No eigenvalue of the block system's symmetric part is below `modulus` (mu), > 0; `change` bounds the
         norm of what errors made before change in the exact increment (t).
         """
-        draws, increment = self._steps.draws[self._made], self._steps.increments[self._made]
+        draws, increment = self._steps.draws[self._step], self._steps.increments[self._step]
         system, errors = self.system(draws), self._right.errors[np.ix_(draws, draws)]
         given = length(errors) + gamma(3, self._u) * length(system)
         solve = factorisation_error(system, given, modulus, self._declaration)
@@ -155,25 +155,25 @@ class RidgeLocalErrors:
         self._moved[draws] += size
         self._rounded[draws] += rounding
         self._drawn[draws] += 1
-        self._made += 1
+        self._step += 1
         entries = errors + gamma(3, self._u) * system
         return StepErrors(draws, residual, entries, solve, size, rounding, distance, modulus)
 
     def _residual(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
-        block, made, right, count = draws.size, self._made, self._right, self._moved.size
+        block, right, count = draws.size, self._right, self._moved.size
         terms = self._terms[draws] + right.terms[draws] @ self._moved + self._samples * self._moved[draws]
         error = self._error[draws] + right.errors[draws] @ self._moved
         rounded = right.entries[draws] @ self._rounded
         if self._declaration.update != "frozen":
             error = error + rounded
         if self._carried is not None:
-            corrections = made * (block + 3)
+            corrections = self._step * (block + 3)
             error = error + rounded + self._samples * self._rounded[draws]
         elif self._declaration.increments == "summed":
             corrections = int(self._drawn.max(initial=0)) + int(np.count_nonzero(self._drawn))
         else:
-            corrections = int(self._drawn.max(initial=0)) + made * block
+            corrections = int(self._drawn.max(initial=0)) + self._step * block
         terms = raised(terms, count + 16)
         error = error + gamma(right.roundings + corrections + 8, self._u) * terms
         return terms, raised(error, 3 * count + 32)

@@ -11,7 +11,8 @@ or a larger number that is proved (bounds/block/energy.py), and
 
     ||l||_M = ||G^{-1/2} (dr - dG D^)||_2 <= (||dr||_2 + ||dG||_2 ||D^||_2) / sqrt(mu).
 
-The bounds on dr and dG are those of bounds/block/local.py. Storing a rounds once more per coordinate.
+The bounds on dr and dG are those of bounds/block/local.py. Storing a rounds once more per coordinate, and a
+vector of roundings is at most as long in the M-norm as that of their sizes with |M|.
 
 dr and dG depend on the exact increment at the solver's own iterate. What is known is the one at another:
 
@@ -112,7 +113,7 @@ def ridge_window_errors(
     for draws in steps.draws:
         modulus = solver.modulus(draws, samples)
         root = np.sqrt(modulus)
-        length, rounding = _own_errors(judge, modulus)
+        length, rounding = _judge_errors(judge, modulus)
         step = solver.advance(modulus, 2 * total / root + length)
         if step is None:
             return RidgeWindowErrors(np.inf, errors, np.zeros(places.size))
@@ -124,7 +125,7 @@ def ridge_window_errors(
     return RidgeWindowErrors(float(total * OUTWARD), errors, landing)
 
 
-def _own_errors(judge: RidgeLocalErrors | None, modulus: float) -> tuple[float, np.ndarray | float]:
+def _judge_errors(judge: RidgeLocalErrors | None, modulus: float) -> tuple[float, np.ndarray | float]:
     """Of the judge's next step: length of its error, rounding of what it stores; 0 of an exact step."""
     step = None if judge is None else judge.advance(modulus, 0.0)
     if step is None:
