@@ -25,9 +25,9 @@ import numpy as np
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.declaration import (
     Declaration,
     Distances,

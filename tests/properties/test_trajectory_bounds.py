@@ -21,10 +21,10 @@ from sstep_reference.arithmetic import Balls
 from summation_variants import variants
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory

@@ -28,7 +28,7 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, unit_roundoff
 from sstep_verify.solver import Declaration

@@ -29,7 +29,7 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.svm_propagation import SvmPropagation
 from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes
 from sstep_verify.solver import Declaration

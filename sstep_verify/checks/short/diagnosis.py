@@ -12,7 +12,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.diagnosis import TAIL_LOST, mistakes, of_correction

@@ -11,10 +11,10 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
 from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach, without_kernel
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.numerics.rounding import OUTWARD

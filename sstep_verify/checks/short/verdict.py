@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from sstep_verify.bounds.trajectory.bound import TrajectoryBound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded, wrong
 from sstep_verify.checks.shared.outcome import verdict_on, with_planted
