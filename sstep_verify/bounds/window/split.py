@@ -23,7 +23,8 @@ from sstep_verify.bounds.block.local import StepErrors
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
-from sstep_verify.bounds.window.svm_propagation import SvmPropagation
+from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
 from sstep_verify.numerics.rounding import norm
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
@@ -40,6 +41,9 @@ SYSTEM = "entries of the block systems"
 SOLVE = "factorisation and solve of the block systems"
 STORING = "storing a"
 REST_RIDGE = "errors of the bound's own evaluation"
+
+FACTOR = {STALE: "stale", CORRECTIONS: "corrections", LANDING: "landing"}
+"""Sources that can be made larger."""
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
@@ -61,10 +65,9 @@ def svm_window_split(
     """
 
     def radius(source: str, rows: KernelEntries) -> np.ndarray:
-        state = _OneSource(source, rows, places, start, steps, shift, upper, declaration)
-        for step in range(steps.draws.size):
-            state.advance(step)
-        return state.result().radius
+        emphasis = Emphasis(**{FACTOR[source]: 1.0 + CHANGE}) if source else NO_EMPHASIS
+        arguments = (rows, places, start, steps, shift, upper, declaration)
+        return svm_window_bound(*arguments, emphasis=emphasis).radius
 
     whole, exact = radius("", entries), _with_exact_entries(entries)
     if not np.isfinite(whole).all():
@@ -78,28 +81,6 @@ def svm_window_split(
 
 def _with_exact_entries(entries: KernelEntries) -> KernelEntries:
     return replace(entries, solver=np.zeros_like(entries.solver))
-
-
-class _OneSource(SvmPropagation):
-    """The propagation with one source made larger."""
-
-    def __init__(self, source: str, *arguments):
-        super().__init__(*arguments)
-        self._source = source
-        if source == STALE and not self._unbounded:
-            self._stale = self._stale * (1.0 + CHANGE)
-
-    def _local(self, *arguments) -> float:
-        kept = self._moved
-        if self._source == CORRECTIONS:
-            self._moved = kept * (1.0 + CHANGE)
-        try:
-            return super()._local(*arguments)
-        finally:
-            self._moved = kept
-
-    def _landing(self, i: int) -> float:
-        return super()._landing(i) * (1.0 + CHANGE if self._source == LANDING else 1.0)
 
 
 def ridge_window_split(

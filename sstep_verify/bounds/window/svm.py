@@ -28,7 +28,9 @@ increments, off by the rounding of the value subtracted and by u |theta|. Added,
 ``theta = fl(new - a)``: off by at most ``u |theta| + u |a + theta| <= gamma_2 (|a| + 2 |theta|)``, and
 exact where new is 0, for -a is a number of the type. Corrections hold theta where a moved by
 ``fl(a + theta) - a``; until the products are formed anew, every gradient is off by |K(i, i_t)| times the
-rounding of that sum, for each such step.
+rounding of that sum, for each such step. Of several windows a frozen a is stored at the end of each: what
+later steps are made from has landed twice, in the value that was subtracted and at the end of its window,
+and what the last window drew lands at its end.
 
 Underflow: a product that underflows is off by at most half the smallest number, a quotient as well, after
 the division by eta. Overflow: where a sum of terms, a weight, eta or the quotient may exceed
@@ -43,12 +45,13 @@ import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.window.svm_propagation import SvmPropagation, WindowBound
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window.svm_run import svm_trajectory_bound
+from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
 
-@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def svm_window_bound(
     entries: KernelEntries,
     places: np.ndarray,
@@ -59,7 +62,8 @@ def svm_window_bound(
     declaration: Declaration,
     carried: CarriedTerms | None = None,
     windows: int = 1,
-) -> WindowBound:
+    emphasis: Emphasis = NO_EMPHASIS,
+) -> TrajectoryBound:
     """Bound the error at the end of one K-SVM window.
 
     Parameters
@@ -81,13 +85,16 @@ def svm_window_bound(
     windows : int
         Windows of the run that these steps are: of several, a frozen a is stored at the end of each, so
         that a value which steps are made from has landed twice.
+    emphasis : Emphasis
+        Which sources of error are made larger; none.
 
     Returns
     -------
-    WindowBound
+    TrajectoryBound
+        Radii of shape (c,); 0 where the computed value must be exact.
     """
-    state = SvmPropagation(entries, places, start, steps, shift, upper, declaration, carried)
-    state.stores = min(windows, 2)
-    for step in range(steps.draws.size):
-        state.advance(step)
-    return state.result()
+    size = steps.draws.size
+    return svm_trajectory_bound(
+        entries, places, start, steps, np.zeros(size), size, [size], shift, upper, declaration, carried,
+        windows=windows, emphasis=emphasis,
+    )[size]  # fmt: skip

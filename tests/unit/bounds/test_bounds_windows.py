@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, unit_roundoff
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -104,6 +107,29 @@ def test_bounds_grow_with_the_unit_roundoff():
     ratio = single_radius / double_radius
     assert (ratio > 2.0**28).all()
     assert (ratio < 2.0**30).all()
+
+
+def test_a_quotient_that_underflows_costs_the_smallest_number_of_the_type():
+    single = Declaration("single", precision="float32", state=("gradient",))
+    matrix, alone = np.array([[2.0**100]]), np.arange(1)
+    carried = CarriedTerms(True, np.array([2.0**-60]), np.zeros(1), 0)
+    steps = SvmSteps(alone, np.zeros(1), np.full(1, 2.0**-160), *np.full((2, 1), 2.0**-160))
+    bound = svm_window_bound(entries_of(matrix), alone, np.zeros(1), steps, 0.0, 1.0, single, carried)
+    assert 2.0**-160 <= bound.radius[0] <= 2.0**-140  # float32 has no number between 0 and 2**-149
+
+
+def test_large_entries_of_w_that_a_sample_does_not_meet_cost_its_gradient_nothing():
+    """Products formed from samples round relative to |x_i|'|x_l|; an entry of A'a is no term of them."""
+    data = np.array([[1.0, 0.0], [0.0, 2.0**60]])
+    problem = Problem("apart", data, np.ones(2), LinearKernel(), Hinge(4.0))
+    entries = kernel_entries(problem, Declaration("any", products="any"), np.arange(1))
+    steps = SvmSteps(np.arange(1), np.zeros(1), np.ones(1), np.ones(1), np.ones(1))
+    arguments = (np.arange(1), np.array([0.0, 1.0]), steps, 0.0, 4.0, IN_PLACE)
+    assert entries.heights[1] == 2.0**60
+    assert 0.0 < svm_window_bound(entries, *arguments).radius[0] < 32 * U
+    # Too large for any number of the type, it leaves the gradient undefined: infinity times 0.
+    large = replace(entries, factored=replace(entries.factored, heights=np.array([1.0, 1e308])))
+    assert np.isinf(svm_window_bound(large, *arguments).radius).all()
 
 
 def ridge_bound(matrix, steps: RidgeSteps, penalty=1.0, declaration=IN_PLACE, error=0.0) -> float:
