@@ -11,27 +11,28 @@ errors the sums of both: it is carried as signed combinations of error symbols i
 judge's z is known, so a clip is decided where z_j is further than the propagated radius from both ends of
 the box. No exact step is needed, and a distance beyond the radius is beyond the sum of the two bounds.
 
-The judge is the in-place form in float64, its increments summed per coordinate, its kernel entries those
-of bounds/kernel/entries.py with their own error. A solver that may form products from the samples rounds
-other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms are never read off
-kernel entries, which cancel where the terms do not. Everything is evaluated by one compiled loop; sums are
-raised by OUTWARD as elsewhere.
+The judge is the in-place form in float64, each gradient made from its own a as it is then, of which at most
+one entry for each step of the window before is not 0 beside those that were not at its start; its kernel
+entries are those of bounds/kernel/entries.py with their own error. A solver that may form products from the
+samples rounds other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms are
+never read off kernel entries, which cancel where the terms do not.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.sweep.svm_window import Arithmetic, Begun, Box, judged_window
 from sstep_verify.bounds.sweep.swept import THRICE, TWICE, Swept
+from sstep_verify.bounds.window.svm_errors import carry
+from sstep_verify.bounds.window.svm_state import EVENTS, new_state, svm_arithmetic, svm_rows
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, smallest, stale_roundings, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
 def sweep_svm(
     problem: Problem,
     declaration: Declaration,
@@ -68,45 +69,37 @@ def sweep_svm(
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
-    precision, loss, size = declaration.precision, problem.hinge, problem.samples
-    upper_error, shift_error = box_errors(loss.upper, loss.shift, declaration)
-    cap = size
-    if declaration.summation != "any":
-        cap = stale_roundings(size, size, length or s, declaration.summation)
-    frozen, length = declaration.update == "frozen", length or s
-    stores = frozen * (2 if length > s else 1)
-    more, factored = entries.more_roundings, entries.factored
-    solver = Arithmetic(unit_roundoff(precision), smallest(precision), cap, frozen, stores, more)
-    lengths = np.zeros(rows.size) if factored is None else factored.lengths
-    box = Box(loss.shift, loss.upper, shift_error, upper_error)
-    found = _sweep(
-        np.ascontiguousarray(alphas, dtype=np.float64),
-        np.ascontiguousarray(draws, dtype=np.int64),
-        length,
-        (entries.values, entries.own, entries.solver, entries.term_sizes, lengths),
-        row_of,
-        problem.targets.astype(np.float64),
-        box,
-        solver,
-    )
-    return Swept(*found)
+    loss, width = problem.hinge, length or s
+    kernel = svm_rows(entries, declaration.precision, width, problem.targets)
+    windows = -(-width // s)
+    solver = svm_arithmetic(entries, width, loss.shift, loss.upper, declaration, windows=windows)
+    runs = np.ascontiguousarray(alphas, dtype=np.float64), np.ascontiguousarray(draws, dtype=np.int64)
+    return Swept(*_sweep(*runs, width, kernel, row_of, solver))
+
+
+_new_state = compiled(new_state)
 
 
 @compiled
-def _sweep(alphas, draws, s, kernel, row_of, labels, box, solver):
+def _sweep(alphas, draws, width, rows, row_of, solver):
     """Distance, bound, ratio and events of every window."""
     count, samples = alphas.shape[0] - 1, alphas.shape[1]
     distance, bound, ratio = np.zeros(count), np.zeros(count), np.zeros(count)
     events = np.zeros(count, dtype=np.int64)
-    local_of = np.full(samples, -1, dtype=np.int64)
+    local_of, none = np.full(samples, -1, dtype=np.int64), np.zeros((5, 0))
+    now, reach = np.empty(samples), np.empty(samples)
     for window in range(count):
-        drawn = draws[window * s : min(window * s + s, draws.size)]
-        places, order, repeats = _distinct(drawn, local_of)
+        drawn = draws[window * width : min(window * width + width, draws.size)]
+        places, order = _distinct(drawn, local_of)
         begin, end = alphas[window], alphas[window + 1]
-        begun = _begin(begin, places, kernel, row_of, labels)
-        ended, radius, happened = judged_window(begun, order, box, solver, samples)
-        events[window] = repeats | happened
-        distance[window], bound[window], ratio[window] = _farthest(end[places], ended, radius)
+        state = _new_state(now, reach, places, row_of[places], 2 * drawn.size)
+        radius = np.full(places.size, np.inf)
+        if carry(rows, solver, none, begin, order, state):
+            radius = state.radius * OUTWARD
+        events[window] = state.counts[EVENTS]
+        for times in state.drawn:
+            events[window] |= (TWICE if times >= 2 else 0) | (THRICE if times >= 3 else 0)
+        distance[window], bound[window], ratio[window] = _farthest(places, end, rows.labels, now, radius)
         for i in range(samples):
             if local_of[i] < 0 and end[i] != begin[i]:
                 distance[window], bound[window], ratio[window] = abs(end[i] - begin[i]), 0.0, np.inf
@@ -117,65 +110,28 @@ def _sweep(alphas, draws, s, kernel, row_of, labels, box, solver):
 
 @compiled
 def _distinct(drawn, local_of):
-    """Distinct coordinates, each draw as a place among them, and whether some are repeated."""
-    places, order = np.empty(drawn.size, dtype=np.int64), np.empty(drawn.size, dtype=np.int64)
-    times, count, repeats = np.zeros(drawn.size, dtype=np.int64), 0, 0
+    """Distinct coordinates, and each draw as a place among them."""
+    places, order, count = np.empty_like(drawn), np.empty_like(drawn), 0
     for step in range(drawn.size):
         i = drawn[step]
         if local_of[i] < 0:
             local_of[i], places[count] = count, i
             count += 1
-        place = local_of[i]
-        order[step] = place
-        times[place] += 1
-        repeats |= (TWICE if times[place] >= 2 else 0) | (THRICE if times[place] >= 3 else 0)
-    return places[:count], order, repeats
+        order[step] = local_of[i]
+    return places[:count], order
 
 
 @compiled
-def _farthest(end, ended, radius):
+def _farthest(places, end, labels, now, radius):
     """Distance, bound and ratio where the ratio is largest; a bound that is infinite, if one is."""
-    worst, at = -1.0, 0
-    for place in range(end.size):
+    distance, bound, ratio = 0.0, 0.0, -1.0
+    for place in range(places.size):
+        i = places[place]
         if not radius[place] < np.inf:
             return 0.0, np.inf, 0.0
-        apart = abs(end[place] - ended[place]) / OUTWARD
-        share = np.inf if not apart < np.inf else (apart / radius[place] if apart > 0.0 else 0.0)
-        if share > worst:
-            worst, at = share, place
-    apart = abs(end[at] - ended[at]) / OUTWARD
-    return (apart if apart < np.inf else np.inf), radius[at], worst
-
-
-@compiled
-def _begin(begin, places, kernel, row_of, labels):
-    """What a window begins with; see `Begun`."""
-    values, own, given, terms, lengths = kernel
-    count = places.size
-    square, line = (count, count), count
-    signed, sizes, owns, givens = np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square)
-    stale, stale_size = np.zeros(line), np.zeros(line)
-    stale_own, stale_given = np.zeros(line), np.zeros(line)
-    reach, stale_reach, used = np.zeros(square), np.zeros(line), np.zeros(line)
-    for place in range(count):
-        i, row = places[place], row_of[places[place]]
-        used[place] = lengths[row]
-        for other in range(count):
-            j = places[other]
-            signed[place, other] = labels[i] * values[row, j] * labels[j]
-            owns[place, other], givens[place, other] = own[row, j], given[row, j]
-            reach[place, other] = terms[row, j]
-            sizes[place, other] = (abs(values[row, j]) + own[row, j] + given[row, j]) * OUTWARD
-        for j in range(begin.size):
-            if begin[j] != 0.0:
-                a = abs(begin[j])
-                stale[place] += labels[i] * values[row, j] * (labels[j] * begin[j])
-                stale_size[place] += (abs(values[row, j]) + own[row, j] + given[row, j]) * a
-                stale_reach[place] += terms[row, j] * a
-                stale_own[place] += own[row, j] * a
-                stale_given[place] += given[row, j] * a
-    support = int(np.count_nonzero(begin))
-    return Begun(
-        signed, sizes, owns, givens, stale, stale_size * OUTWARD, stale_own * OUTWARD,
-        stale_given * OUTWARD, begin[places], support, reach, stale_reach * OUTWARD, used,
-    )  # fmt: skip
+        apart = abs(end[i] - labels[i] * now[i]) / OUTWARD
+        apart = apart if apart < np.inf else np.inf
+        share = apart / radius[place] if 0.0 < apart < np.inf else apart
+        if share > ratio:
+            distance, bound, ratio = apart, radius[place], share
+    return distance, bound, ratio

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-LOW, HIGH, TWICE, THRICE = 1, 2, 4, 8
-"""Events of a window in the judge's steps: clipped at 0, clipped at C, a coordinate drawn twice, thrice."""
+TWICE, THRICE = 4, 8
+"""Events of a window beside those of the judge's steps: a coordinate drawn twice, thrice."""
 
 
 @dataclass(frozen=True)

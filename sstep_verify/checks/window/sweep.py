@@ -20,7 +20,8 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.sweep.ridge import sweep_ridge
 from sstep_verify.bounds.sweep.svm import sweep_svm
-from sstep_verify.bounds.sweep.swept import HIGH, LOW, THRICE, TWICE, Swept
+from sstep_verify.bounds.sweep.swept import THRICE, TWICE, Swept
+from sstep_verify.bounds.window.svm_state import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.sample import after_run
