@@ -1,7 +1,7 @@
 """The quantities of one step, by the names that verdicts use: made of what, and where each exists.
 
 A verdict says of every quantity whether an error in it could have been seen on this very input. Each has a
-mutation in the one mutable recurrence (`sstep_verify.defects`).
+mutation in the one mutable recurrence (`sstep_verify.recurrence`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.values import block_residual
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
@@ -24,6 +23,7 @@ from sstep_verify.oracle.trajectories.high_precision import (
 )
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import IndexStream, Loss, Problem
+from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.trajectory import Panel
 
 FIRST_BITS = 192

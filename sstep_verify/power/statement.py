@@ -17,7 +17,7 @@ from sstep_verify.records import convert
 FILE = Path(__file__).with_name("measured.json")
 
 DECIDE = (
-    "bounds", "checks", "defects", "numerics", "oracle", "campaign/campaigns", "campaign/verdicts",
+    "bounds", "checks", "recurrence", "numerics", "oracle", "campaign/campaigns", "campaign/verdicts",
     "quantities.py", "verdict.py",
 )  # fmt: skip
 """What decides a verdict, in the package: modules, and the problems of campaigns."""

@@ -1,6 +1,6 @@
 """Runs in float64 for the design of scenarios: near-converged starts, and which terms of a step act.
 
-They come from the reference and from the mutable recurrence of `sstep_verify.defects`. Nothing is judged
+They come from the reference and from the mutable recurrence of `sstep_verify.recurrence`. Nothing is judged
 by these numbers: they choose inputs. A wrong one makes an input less telling, never a verdict wrong.
 """
 
@@ -18,12 +18,12 @@ from sstep_reference.arithmetic import Float
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify import quantities
-from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import LocalWindow, local_window
 
 SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""

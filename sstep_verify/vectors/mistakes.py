@@ -14,12 +14,12 @@ import numpy as np
 from sstep_reference import Kernel
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import TERMS, Mutation, left_out
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import drawn_early, local_window
 from sstep_verify.quantities import QUANTITIES
+from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.mutation import TERMS, Mutation, left_out
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import drawn_early, local_window
 from sstep_verify.solver import RunRequest
 
 CORRECTION, STEP, BOX, PARAMETER, STREAM, STORE = (

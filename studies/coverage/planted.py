@@ -14,8 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from sstep_verify.defects.mutation import Mutation, left_out
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
+from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from studies.coverage.cases import Planned

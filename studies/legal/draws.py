@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -27,6 +26,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.losses import LEAST_C, MOST_C
+from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.solver import Declaration
 
 Value = TypeVar("Value")

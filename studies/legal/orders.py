@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.defects.mutation import NONE
 from sstep_verify.problems import PolynomialKernel, RBFKernel
+from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.solvers.adapters.recording import kept
 from studies.legal.arithmetic import Sums, solved
 from studies.legal.carried import Carried

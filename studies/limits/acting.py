@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from sstep_verify.defects.mutation import off_by
 from sstep_verify.quantities import quantities_of
+from sstep_verify.recurrence.mutation import off_by
 from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario

@@ -13,12 +13,12 @@ from sstep_reference.kernels import Columns
 
 from sstep_verify import quantities
 from sstep_verify.declaration import Declaration, Precision
-from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import Step, mutable_svm_window
-from sstep_verify.defects.window import LocalWindow, drawn_early, local_window
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
+from sstep_verify.recurrence.recurrence_svm import Step, mutable_svm_window
+from sstep_verify.recurrence.window import LocalWindow, drawn_early, local_window
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory

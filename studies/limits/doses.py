@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.defects.mutation import NONE, left_out
 from sstep_verify.quantities import quantities_of
+from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Verdict
 from studies.limits.acting import acting_in, is_switch

@@ -20,8 +20,6 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -34,6 +32,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.verdict import Status

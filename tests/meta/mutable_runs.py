@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import drawn_early, local_window
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import drawn_early, local_window
 
 
 def mutable_sstep_dcd(

@@ -24,10 +24,10 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay import window as replay_window
+from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window

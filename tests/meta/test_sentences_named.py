@@ -18,9 +18,9 @@ from sstep_verify.checks import (
     window_replay,
 )
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
+from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.solvers.production import run

@@ -15,9 +15,9 @@ from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
 from test_exact_equality import EXACT, Case, cases
 
-from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.quantities import BOUNDARY, QUANTITIES, STREAM, TAIL, WRITE_BACK
+from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 ALWAYS = {

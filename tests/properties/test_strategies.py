@@ -14,10 +14,6 @@ from scenario_strategies import acting_scenarios, scenarios
 from sstep_reference.arithmetic import Rational
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.defects.mutation import NONE, TERMS
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import local_window
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
@@ -25,6 +21,10 @@ from sstep_verify.problems import (
     PolynomialKernel,
     RBFKernel,
 )
+from sstep_verify.recurrence.mutation import NONE, TERMS
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import local_window
 from sstep_verify.scenarios import descent
 from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
 from sstep_verify.scenarios.families import edge_scenarios

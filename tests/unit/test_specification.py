@@ -16,9 +16,9 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.window import mistaken
 from sstep_verify.checks.window.diagnosis import PARTIAL
-from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import TERMS, left_out
 from sstep_verify.quantities import QUANTITIES
+from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.mutation import TERMS, left_out
 from sstep_verify.specification import decided_by, of_verdict, specification, text_of
 
 ROOT = Path(__file__).parents[2]

@@ -17,12 +17,12 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.diagnosis import TAIL_LOST, mistakes, of_correction
 from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD, mistaken_panels, mistaken_problems
-from sstep_verify.defects.mutation import NONE
 from sstep_verify.numerics.rounding import gamma, unit_roundoff
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.quantities import quantities_of
+from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.trajectory import Trajectory
 
 

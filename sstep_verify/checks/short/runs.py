@@ -16,13 +16,13 @@ from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.defects.mutation import NONE, TERMS
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.quantities import STALE, TAIL
+from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 

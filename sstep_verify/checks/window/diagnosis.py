@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from sstep_reference import SingularSystemError
 
-from sstep_verify.defects.catalogue import CATALOGUE
-from sstep_verify.defects.mutation import NONE, Mutation, left_out
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import WRITE_BACK
+from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 
 TAIL_LOST, NOT_STORED = "tail-lost", left_out(WRITE_BACK).name
 """A lost tail is a short last window whose new values were not stored."""

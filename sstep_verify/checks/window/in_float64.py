@@ -16,11 +16,11 @@ import numpy as np
 from sstep_reference.arithmetic import Float
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.defects.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import LocalWindow, Step
 from sstep_verify.numerics.kernel_matrix import kernel_rows
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import LocalWindow, Step
 
 CHANGE = Fraction(1, 2**10)
 """Relative change of a quantity whose effect at the window's end is looked at."""

@@ -9,10 +9,10 @@ from scipy.linalg import lapack
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
-from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.recurrence_ridge import block_system
-from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.recurrence_ridge import block_system
+from sstep_verify.recurrence.window import LocalWindow
 
 MOST_ROUNDS = 40
 TARGET = 5 / 8

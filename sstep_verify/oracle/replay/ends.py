@@ -11,14 +11,14 @@ from sstep_reference import dcd_ksvm
 from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
-from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import LocalWindow
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.oracle.balls.enclosure import interval, upward
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window, system_part
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 

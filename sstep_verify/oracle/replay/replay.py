@@ -11,8 +11,6 @@ import numpy as np
 from sstep_reference import SingularSystemError
 from sstep_reference.kernels import Columns
 
-from sstep_verify.defects.mutation import Mutation
-from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
 from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, RidgeEnds, SvmEnds, float_steps
 from sstep_verify.oracle.replay.panel import PanelColumns
@@ -36,6 +34,8 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
+from sstep_verify.recurrence.mutation import Mutation
+from sstep_verify.recurrence.window import LocalWindow
 
 LONG = 1 << 14
 """Products in a window of K-RR above which most effects are read off one mutant."""

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
-from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.window import LocalWindow, local_window
 
 
 def begun_window(

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sstep_verify.defects.mutation import Mutation, left_out, off_by
+from sstep_verify.recurrence.mutation import Mutation, left_out, off_by
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 DOSE = Fraction(1, 2**30)

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from sstep_reference import Kernel
 
-from sstep_verify.defects.window import LocalWindow
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 from sstep_verify.oracle.replay.ends import RefinedEnds, SvmEnds, float_steps
 from sstep_verify.oracle.replay.start import begun_window
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 

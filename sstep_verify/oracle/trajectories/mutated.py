@@ -10,12 +10,12 @@ import numpy as np
 from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
-from sstep_verify.defects.mutation import Mutation
-from sstep_verify.defects.recurrence_ridge import mutable_ridge_window, system_part
-from sstep_verify.defects.recurrence_svm import mutable_svm_window
-from sstep_verify.defects.window import LocalWindow, local_window
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import Mutation
+from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window, system_part
+from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.window import LocalWindow, local_window
 
 
 def mutated_states(

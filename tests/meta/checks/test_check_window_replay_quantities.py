@@ -12,11 +12,11 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks import kernel_entries, window_replay
 from sstep_verify.checks.window.diagnosis import mistakes
-from sstep_verify.defects.mutation import Mutation
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.quantities import STREAM, UPPER, core, quantities_of
+from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.solvers.production import ProductionSolver

@@ -16,7 +16,6 @@ from sstep_verify.checks import trajectory, window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window.diagnosis import PARTIAL, mistakes, of_correction
 from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD
-from sstep_verify.defects.mutation import NONE, Mutation
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -28,6 +27,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.quantities import quantities_of
+from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.verdict import Status
 
 CHECKS = {"trajectory": trajectory, "window-replay": window_replay}

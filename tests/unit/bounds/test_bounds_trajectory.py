@@ -18,7 +18,6 @@ from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.defects.mutation import NONE
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -26,6 +25,7 @@ from sstep_verify.oracle.replay import ends as oracle_module
 from sstep_verify.oracle.trajectories.enclosed import enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.solver import Declaration
 
 IN_PLACE = Declaration("in place")

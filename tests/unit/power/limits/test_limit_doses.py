@@ -12,8 +12,8 @@ from sstep_verify import quantities
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.defects.mutation import NONE, left_out
 from sstep_verify.problems import RBFKernel
+from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 from studies.limits.acting import acting_in, is_switch, measure_limits

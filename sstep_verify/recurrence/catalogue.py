@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sstep_verify.defects.mutation import Mutation
+from sstep_verify.recurrence.mutation import Mutation
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.window import LocalWindow
 
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""

@@ -6,8 +6,8 @@ arithmetic); every correction term has a factor, so that a defect is data and no
 
 from __future__ import annotations
 
-from sstep_verify.defects.mutation import NONE, Mutation
-from sstep_verify.defects.window import LocalWindow, Step
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.window import LocalWindow, Step
 
 
 def mutable_svm_window(

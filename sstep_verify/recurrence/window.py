@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sstep_verify.defects.mutation import Mutation
+from sstep_verify.recurrence.mutation import Mutation
 
 Scalar = Any
 Vector = Any
