@@ -38,7 +38,23 @@ class LocalWindow:
     start: Vector
     targets: Vector
 
-    def end_of(self, arithmetic, mutation: Mutation, increments, last_step) -> Vector:
+    def signed(self, arithmetic: Any, values: Vector) -> Vector:
+        """Values of the window's coordinates, each times its label."""
+        return arithmetic.vector([y * a for y, a in zip(self.targets, values, strict=True)])
+
+    def begun_at(
+        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, *, signed: bool
+    ) -> LocalWindow:
+        """The same window from another dual vector; see `local_window`."""
+        with arithmetic.working():
+            weighted = _weighted(arithmetic, targets, alpha, signed)
+            stale = [arithmetic.dot(kernel.column(i), weighted) for i in self.coordinates]
+            start = arithmetic.vector([alpha[i] for i in self.coordinates])
+            return replace(self, stale=stale, start=start)
+
+    def end_of(
+        self, arithmetic: Any, mutation: Mutation, increments: Vector, last_step: Sequence[Scalar]
+    ) -> Vector:
         """The dual vector at the window's end, shape (c,), from what each coordinate gained.
 
         Parameters
@@ -63,16 +79,15 @@ class LocalWindow:
             )
 
 
-@dataclass(frozen=True)
-class Step:
-    """One K-SVM step as it was made: value before, unclipped new value, increment."""
-
-    value: Scalar
-    unclipped: Scalar
-    increment: Scalar
-
-
-def local_window(arithmetic, kernel, targets, alpha, blocks: Sequence[Sequence[int]], *, signed: bool):
+def local_window(
+    arithmetic: Any,
+    kernel: Any,
+    targets: Vector,
+    alpha: Vector,
+    blocks: Sequence[Sequence[int]],
+    *,
+    signed: bool,
+) -> LocalWindow:
     """Restrict a window to the coordinates it draws.
 
     Parameters
@@ -93,9 +108,7 @@ def local_window(arithmetic, kernel, targets, alpha, blocks: Sequence[Sequence[i
     coordinates = list(dict.fromkeys(int(i) for block in blocks for i in block))
     place = {coordinate: position for position, coordinate in enumerate(coordinates)}
     with arithmetic.working():
-        weighted = alpha
-        if signed:
-            weighted = arithmetic.vector([y * a for y, a in zip(targets, alpha, strict=True)])
+        weighted = _weighted(arithmetic, targets, alpha, signed)
         gram, stale = [], []
         for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
             column = kernel.column(i)
@@ -111,8 +124,8 @@ def local_window(arithmetic, kernel, targets, alpha, blocks: Sequence[Sequence[i
         )
 
 
-def drawn_early(blocks: list, mutation: Mutation) -> tuple[list, Mutation]:
-    """A whole stream as the mutation draws it, and the mutation without that."""
-    if not mutation.early:
-        return blocks, mutation
-    return blocks[1:] + blocks[:1], replace(mutation, early=False)
+def _weighted(arithmetic: Any, targets: Vector, alpha: Vector, signed: bool) -> Vector:
+    """What kernel rows multiply: a, or labels times a."""
+    if not signed:
+        return alpha
+    return arithmetic.vector([y * a for y, a in zip(targets, alpha, strict=True)])

@@ -7,7 +7,7 @@ by these numbers: they choose inputs. A wrong one makes an input less telling, n
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 from sstep_reference import Kernel, dcd_ksvm
 from sstep_reference.arithmetic import Float
-from sstep_reference.inputs import svm_constants
 
 from sstep_verify import quantities
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
+from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
-from sstep_verify.recurrence.window import LocalWindow, local_window
+from sstep_verify.recurrence.steps import BlockSolve, Finisher, Solve, finisher_of, mutable_window
+from sstep_verify.recurrence.window import LocalWindow
 
 SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""
@@ -37,8 +36,6 @@ CHANGE = Fraction(1, 2**10)
 TERMS = (quantities.KERNEL, quantities.OVERLAP, quantities.OMEGA)
 
 _FLOAT = Float("float64")
-
-Window = Callable[[LocalWindow, Mutation], np.ndarray]
 
 
 def design_kernel(problem: Problem) -> np.ndarray:
@@ -142,16 +139,14 @@ def acting_terms(
     frozenset of str
         Some of `terms`.
     """
-    kernel, replay = _kernel(problem), _window(problem)
-    vector = np.zeros(problem.samples) if initial is None else initial.copy()
+    finisher = _finisher(problem)
     known = quantities.quantities_of(problem.loss.task, "frozen", s, stream.block)
     missing = {one.name for one in known if one.name in terms}
-    windows: list[tuple[LocalWindow, np.ndarray]] = []
-    for begin in range(0, stream.length, s):
-        draws = stream.blocks(begin, min(begin + s, stream.length)).tolist()
-        window = local_window(_FLOAT, kernel, problem.targets, vector, draws, signed=problem.is_svm)
-        windows.append((window, replay(window, NONE)))
-        vector[window.coordinates] = windows[-1][1]
+    start = np.zeros(problem.samples) if initial is None else initial
+    blocks = stream.blocks(0, stream.length).tolist()
+    with np.errstate(over="ignore"):
+        runs = run_mutant(_kernel(problem), problem.targets, finisher, start, blocks, s)
+        windows = [(one.window, one.reached) for one in runs if one.window]
     moves = [float(np.abs(end - window.start).max()) for window, end in windows]
     scales = [max(moves, default=0.0)] * len(moves) if of_run else moves
     acting: set[str] = set()
@@ -163,15 +158,16 @@ def acting_terms(
             if term == quantities.TAIL:
                 effect = moves[place] if last and len(window.draws) < s else 0.0
             else:
-                effect = _effect(term, partial(_apart, replay, window, end))
+                effect = _effect(term, partial(_apart, finisher, window, end))
             if effect >= SHARE * scales[place]:
                 acting.add(term)
     return frozenset(acting)
 
 
-def _apart(replay: Window, window: LocalWindow, end: np.ndarray, mutation: Mutation) -> float:
+@np.errstate(over="ignore")
+def _apart(finisher: Finisher, window: LocalWindow, end: np.ndarray, mutation: Mutation) -> float:
     """Largest distance of a mutant's window end from the right one."""
-    return float(np.abs(replay(window, mutation) - end).max())
+    return float(np.abs(mutable_window(_FLOAT, window, finisher, mutation) - end).max())
 
 
 def _effect(term: str, apart: Callable[[Mutation], float]) -> float:
@@ -182,24 +178,18 @@ def _effect(term: str, apart: Callable[[Mutation], float]) -> float:
     return min(apart(mutation) for mutation in changed if mutation) / float(CHANGE)
 
 
-def _window(problem: Problem) -> Window:
-    """The mutable recurrence of the problem's task: a at the end of a window, on its coordinates."""
+def _finisher(problem: Problem) -> Finisher:
+    """The finisher of a problem's steps, block systems solved by eigenvalues."""
+    finisher = finisher_of(problem, _FLOAT)
+    if not isinstance(finisher, Solve):
+        return finisher
 
-    def of_svm(window: LocalWindow, mutation: Mutation) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return mutable_svm_window(_FLOAT, window, omega, upper, mutation)
-
-    def of_ridge(window: LocalWindow, mutation: Mutation) -> np.ndarray:
+    def systems(window: LocalWindow, mutation: Mutation) -> BlockSolve:
         def solve(step: int, right: np.ndarray) -> np.ndarray:
             block = window.draws[step]
             system = np.array([window.gram[i][block] for i in block])
             return _ridge_solution(problem, system, right, mutation)
 
-        return mutable_ridge_window(
-            _FLOAT, window, problem.ridge.penalty, problem.samples, mutation, solve=solve
-        )
+        return solve
 
-    if problem.is_svm:
-        upper, omega = svm_constants(_FLOAT, problem.loss.task, problem.hinge.C)
-        return of_svm
-    return of_ridge
+    return replace(finisher, systems=systems)

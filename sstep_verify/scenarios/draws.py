@@ -1,16 +1,16 @@
-"""Seeded draws of scenarios: the same sequence of problems under every release of every library but NumPy.
+"""Draws of scenarios, by whatever chooses integers.
 
-`strategies` draws scenarios for Hypothesis, which shrinks what fails; here a PCG64 generator draws them,
-where a share of many problems is counted and must not depend on how Hypothesis explores.
+A PCG64 generator gives the same sequence of problems under every release of every library but NumPy:
+where a share of many problems is counted, it must not depend on how Hypothesis explores. Hypothesis shrinks
+what fails; for it alternatives are listed simplest first, so that a failing example shrinks towards few
+samples, features, steps and ranks, a linear kernel, condition 1, and seed 0; never within the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any, Protocol, TypeVar
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.scenarios.descent import design_diagonal
@@ -43,47 +43,68 @@ A step of a K-SVM-L2 is rarely clipped, and so an overlap rarely acts, unless C 
 Value = TypeVar("Value")
 
 
+class Chooser(Protocol):
+    """What draws: a generator of NumPy, or what asks Hypothesis."""
+
+    def integers(self, low: int, high: int | None = None) -> Any:
+        """An integer in ``low..high - 1``; with one argument, in ``0..low - 1``."""
+
+
 def draw_scenario(
-    generator: np.random.Generator, task: str, kernel: str, *, precision: str = "float64", samples: int = 24
+    chooser: Chooser,
+    task: str,
+    kernel: str | Kernel,
+    *,
+    precision: str = "float64",
+    samples: int = 24,
+    features: int = 8,
+    block: int = 8,
+    s: int = 32,
+    iterations: int = 40,
+    ranks: int = 1,
+    scales: Sequence[str] = ("normal", "normal", "small", "large"),
 ) -> Scenario:
     """Draw any scenario: data of any spectrum, repeated, zero and constant parts, sparse, offset or scaled.
 
     Parameters
     ----------
-    generator : numpy.random.Generator
+    chooser : Chooser
         Source of the numbers.
     task : {"svm-l1", "svm-l2", "krr"}
         The task.
-    kernel : {"linear", "polynomial", "rbf"}
-        Kind of kernel; its parameters are drawn.
+    kernel : {"linear", "polynomial", "rbf"} or Kernel
+        Kind of kernel, whose parameters are drawn, or the kernel.
     precision : {"float64", "float32"}
         Type to which data and parameters are rounded.
-    samples : int
-        Largest m, >= 2; then n <= 8, b <= 8, s <= 32, H <= 40.
+    samples, features, block, s, iterations, ranks : int
+        Largest m, >= 2, n, b, s, H and P.
+    scales : sequence of str
+        Scales to choose from; kernel parameters and C or lambda do not follow the scale.
 
     Returns
     -------
     Scenario
     """
-    fields = _sizes(generator, task, 2, samples)
-    described = _kernel(generator, kernel)
-    fields |= _spectrum(generator) | _degenerate(generator, fields, described)
+    fields = draw_sizes(chooser, task, 2, samples, features, block)
+    described = draw_kernel(chooser, kernel) if isinstance(kernel, str) else kernel
+    fields |= draw_spectrum(chooser) | _degenerate(chooser, fields, described, scales)
     return Scenario(
         task=task,
         kernel=described,
-        s=int(generator.integers(1, 33)),
-        iterations=int(generator.integers(1, 41)),
-        parameter=_one_of(generator, PARAMETERS),
+        s=int(chooser.integers(1, s + 1)),
+        iterations=int(chooser.integers(1, iterations + 1)),
+        parameter=one_of(chooser, PARAMETERS),
         precision=precision,
-        order=_one_of(generator, ORDERS),
-        start=_one_of(generator, STARTS),
-        positive=_one_of(generator, (0.5, 0.25, 0.05)),
+        order=one_of(chooser, ORDERS),
+        start=one_of(chooser, STARTS),
+        positive=one_of(chooser, (0.5, 0.25, 0.05)),
+        ranks=int(chooser.integers(1, ranks + 1)),
         **fields,
     )
 
 
 def draw_balanced_scenario(
-    generator: np.random.Generator,
+    chooser: Chooser,
     task: str,
     kernel: str,
     samples: int,
@@ -97,7 +118,7 @@ def draw_balanced_scenario(
 
     Parameters
     ----------
-    generator : numpy.random.Generator
+    chooser : Chooser
         Source of the numbers.
     task : {"svm-l1", "svm-l2", "krr"}
         The task.
@@ -113,34 +134,34 @@ def draw_balanced_scenario(
     Scenario
     """
     while True:
-        described = _kernel(generator, kernel)
-        fields = _sizes(generator, task, samples, samples) | _spectrum(generator)
-        scenario = _balanced_of(generator, task, described, s, starts, EIGHTHS, fields)
+        described = draw_kernel(chooser, kernel)
+        fields = draw_sizes(chooser, task, samples, samples) | draw_spectrum(chooser)
+        scenario = balanced(*draw_unbalanced(chooser, task, described, s, starts, EIGHTHS, fields))
         scenario = replace(scenario, precision="float32")
         if in_balance(scenario):
             return scenario
 
 
-def _balanced_of(
-    generator: np.random.Generator,
+def draw_unbalanced(
+    chooser: Chooser,
     task: str,
     kernel: Kernel,
     s: int,
     starts: Sequence[str],
     eighths: Sequence[int],
     fields: dict[str, Any],
-) -> Scenario:
-    """A scenario with the parameter somewhere in its admitted range, where it has one."""
+) -> tuple[Scenario, float]:
+    """A scenario of these fields, and the place of its parameter in the admitted range (`balanced`)."""
     scenario = Scenario(
         task=task,
         kernel=kernel,
         unit_rows=not kernel.of_distance,
         s=s,
-        iterations=int(generator.integers(s, 3 * s + 2)),
-        start=_one_of(generator, starts),
+        iterations=int(chooser.integers(s, 3 * s + 2)),
+        start=one_of(chooser, starts),
         **fields,
     )
-    return balanced(scenario, _one_of(generator, eighths) / 8)
+    return scenario, one_of(chooser, eighths) / 8
 
 
 def balanced(scenario: Scenario, place: float) -> Scenario:
@@ -164,41 +185,48 @@ def in_balance(scenario: Scenario) -> bool:
     return bool((ratios >= 0.1).all() and (ratios <= 10).all())
 
 
-def _one_of(generator: np.random.Generator, values: Sequence[Value]) -> Value:
-    return values[int(generator.integers(len(values)))]
+def one_of(chooser: Chooser, values: Sequence[Value]) -> Value:
+    """One of some values."""
+    return values[int(chooser.integers(len(values)))]
 
 
-def _kernel(generator: np.random.Generator, name: str) -> Kernel:
+def draw_kernel(chooser: Chooser, name: str) -> Kernel:
+    """A kernel of this name, its parameters drawn."""
     if name == "polynomial":
-        return PolynomialKernel(_one_of(generator, DEGREES), _one_of(generator, OFFSETS))
-    return RBFKernel(_one_of(generator, SIGMAS)) if name == "rbf" else LinearKernel()
+        return PolynomialKernel(one_of(chooser, DEGREES), one_of(chooser, OFFSETS))
+    return RBFKernel(one_of(chooser, SIGMAS)) if name == "rbf" else LinearKernel()
 
 
-def _sizes(generator: np.random.Generator, task: str, least: int, largest: int) -> dict[str, Any]:
-    samples, features = int(generator.integers(least, largest + 1)), int(generator.integers(1, 9))
-    block = int(generator.integers(1, min(samples, 8) + 1)) if task == "krr" else 1
-    seed = int(generator.integers(LARGEST_SEED + 1))
-    return {"samples": samples, "features": features, "block": block, "seed": seed}
+def draw_sizes(
+    chooser: Chooser, task: str, least: int, samples: int, features: int = 8, block: int = 8
+) -> dict[str, Any]:
+    """M in `least` .. `samples`, n and b up to the given ones, and a seed."""
+    m, n = int(chooser.integers(least, samples + 1)), int(chooser.integers(1, features + 1))
+    b = int(chooser.integers(1, min(m, block) + 1)) if task == "krr" else 1
+    return {"samples": m, "features": n, "block": b, "seed": int(chooser.integers(LARGEST_SEED + 1))}
 
 
-def _spectrum(generator: np.random.Generator) -> dict[str, Any]:
-    return {"condition": _one_of(generator, CONDITIONS), "spectrum": _one_of(generator, SHAPES)}
+def draw_spectrum(chooser: Chooser) -> dict[str, Any]:
+    """Condition and shape of the spectrum of the data."""
+    return {"condition": one_of(chooser, CONDITIONS), "spectrum": one_of(chooser, SHAPES)}
 
 
-def _degenerate(generator: np.random.Generator, sizes: dict[str, Any], kernel: Kernel) -> dict[str, Any]:
+def _degenerate(
+    chooser: Chooser, sizes: dict[str, Any], kernel: Kernel, scales: Sequence[str]
+) -> dict[str, Any]:
     """Repeated, zero and constant parts, a scale, and either sparsity or an offset."""
     fields: dict[str, Any] = {
-        "unit_rows": bool(generator.integers(2)),
-        "duplicates": _one_of(generator, FRACTIONS),
-        "zero_rows": int(generator.integers(min(2, sizes["samples"]) + 1)),
-        "constant_features": int(generator.integers(min(2, sizes["features"]) + 1)),
-        "density": _one_of(generator, (1.0, 0.5, 0.1)),
-        "scale": _one_of(generator, ("normal", "normal", "small", "large")),
+        "unit_rows": bool(chooser.integers(2)),
+        "duplicates": one_of(chooser, FRACTIONS),
+        "zero_rows": int(chooser.integers(min(2, sizes["samples"]) + 1)),
+        "constant_features": int(chooser.integers(min(2, sizes["features"]) + 1)),
+        "density": one_of(chooser, (1.0, 0.5, 0.1)),
+        "scale": one_of(chooser, scales),
     }
     if fields["density"] < 1:
-        fields["skew"] = _one_of(generator, (0.0, 1.0, 2.0))
+        fields["skew"] = one_of(chooser, (0.0, 1.0, 2.0))
     elif fields["scale"] == "normal":
         # Far from the origin only the RBF kernel keeps values of moderate size.
         far = (0.0, 1.0, 1e4, 1e6) if kernel.of_distance else (0.0, 1.0)
-        fields["offset"] = _one_of(generator, far)
+        fields["offset"] = one_of(chooser, far)
     return fields

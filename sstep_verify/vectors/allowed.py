@@ -18,7 +18,9 @@ What is compared is the float64 number nearest to the exact value, which is adde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -28,75 +30,34 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.declaration import (
-    Declaration,
-    Distances,
-    Factorisation,
-    Increments,
-    Power,
-    Precision,
-    Update,
-)
+from sstep_verify.declaration import KNOWN, Declaration, Precision
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 
-UPDATES: tuple[Update, ...] = ("in-place", "added", "frozen")
-INCREMENTS: tuple[Increments, ...] = ("separate", "summed")
-FACTORISATIONS: tuple[Factorisation, ...] = ("cholesky", "ldl", "lu")
-DISTANCES: tuple[Distances, ...] = ("norm-expansion", "difference")
-POWERS: tuple[Power, ...] = ("multiplication", "pow")
-
-
-@dataclass(frozen=True, eq=False)
-class Allowed:
-    """Bounds at one window end, for one precision.
-
-    Parameters
-    ----------
-    entries : ndarray, shape (m,)
-        Of each coordinate; infinite where nothing can be promised.
-    norm : float or None
-        In the M-norm (K-RR).
-    """
-
-    entries: np.ndarray
-    norm: float | None
-
-    def at_least(self, smallest: float) -> Allowed:
-        """The same with no bound below a number but 0."""
-        entries = np.where(self.entries > 0, np.maximum(self.entries, smallest), 0.0)
-        return Allowed(entries, max(self.norm, smallest) if self.norm else self.norm)
-
 
 def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
     """All declarations whose bounds differ, their kernel entries apart."""
-    any_form = Declaration("any", precision=precision)
     carried = problem.kernel.linear and precision == "float64"
-    states: tuple[tuple[str, ...], ...] = ((), ("weights",)) if carried else ((),)
-    for state in states:
-        if problem.is_svm:
-            for update in UPDATES:
-                yield replace(any_form, update=update, state=state)
-            continue
+    freedoms: dict[str, tuple[Any, ...]] = {"state": ((), ("weights",)) if carried else ((),)}
+    if problem.is_svm:
+        freedoms["update"] = KNOWN["update"]
+    else:
         # A K-RR step has no new value: in-place and added are the same.
-        for update in (UPDATES[0], UPDATES[2]):
-            for increments in INCREMENTS:
-                for how in FACTORISATIONS:
-                    yield replace(
-                        any_form, update=update, increments=increments, factorisation=how, state=state
-                    )
+        freedoms["update"] = tuple(one for one in KNOWN["update"] if one != "added")
+        freedoms |= {name: KNOWN[name] for name in ("increments", "factorisation")}
+    for values in product(*freedoms.values()):
+        yield Declaration("any", precision=precision, **dict(zip(freedoms, values, strict=True)))
 
 
 def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> KernelEntries:
     """Kernel rows of some coordinates, with the largest error that any of the formulas may leave."""
-    any_form = Declaration("any", precision=precision)
+    forms: Any = product(KNOWN["rbf"], KNOWN["power"])
     found = [
-        kernel_entries(problem, replace(any_form, rbf=rbf, power=power), places)
-        for rbf in DISTANCES
-        for power in POWERS
+        kernel_entries(problem, Declaration("any", precision=precision, rbf=rbf, power=power), places)
+        for rbf, power in forms
     ]
     return replace(found[0], solver=np.max([one.solver for one in found], axis=0))
 
@@ -124,7 +85,7 @@ def allowed(
     exact: EnclosedTrajectory,
     precision: Precision,
     apart: dict[int, tuple[np.ndarray, float]],
-) -> dict[int, Allowed]:
+) -> dict[int, np.ndarray]:
     """Bounds of any correct solver, by window end.
 
     Parameters
@@ -141,8 +102,9 @@ def allowed(
 
     Returns
     -------
-    dict of int to Allowed
-        From 0 to H.
+    dict of int to ndarray, shape (m + 1,)
+        From 0 to H: of each coordinate, and in the M-norm (K-RR; 0 for a K-SVM); infinite where nothing can
+        be promised.
     """
     problem = request.problem
     entries = any_entries(problem, precision, exact.places)
@@ -150,19 +112,18 @@ def allowed(
         trajectory_bounds(request, exact, declaration, entries)
         for declaration in covered(problem, precision)
     ]
-    made = {0: Allowed(apart[0][0], None if problem.is_svm else 0.0)}
+    ends = {0: np.append(apart[0][0], 0.0)}
     for end in request.stops[1:]:
         radius = np.max([bounds[end].radius for bounds in found], axis=0)
-        single, norm = apart[end]
-        moved = np.zeros(problem.samples)
+        (single, norm), moved = apart[end], np.zeros(problem.samples)
         if problem.is_svm:
             moved[exact.places] = radius
-            made[end] = Allowed((moved + single) * OUTWARD, None)
-            continue
-        drawn = np.unique(request.stream.blocks(request.start, request.start + end))
-        moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * OUTWARD
-        made[end] = Allowed((moved + single) * OUTWARD, (float(radius[0]) + norm) * OUTWARD)
-    return made
+        else:
+            drawn = np.unique(request.stream.blocks(request.start, request.start + end))
+            moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * OUTWARD
+            norm = (float(radius[0]) + norm) * OUTWARD
+        ends[end] = np.append((moved + single) * OUTWARD, norm)
+    return ends
 
 
 def initial_of(request: RunRequest) -> np.ndarray:

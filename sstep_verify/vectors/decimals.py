@@ -44,6 +44,15 @@ def enclosing(balls: list[Any]) -> tuple[tuple[str, ...], str]:
     return tuple(_written(count, places) for count in counts), radius
 
 
+def encloses(middles: tuple[str, ...], radius: str, balls: list[Any]) -> bool:
+    """Whether every ball lies within the radius of its middle."""
+    ends = [ball_ends(ball) for ball in balls]
+    return all(
+        max(high - Fraction(middle), Fraction(middle) - low) <= Fraction(radius)
+        for middle, (low, high) in zip(middles, ends, strict=True)
+    )
+
+
 def _written(count: int, places: int) -> str:
     """``count * 10**-places`` without an exponent, where it has a fraction."""
     if not count:

@@ -1,32 +1,45 @@
-"""The files of a vector: those of the problem, which are an exchange folder, and of what is expected."""
+"""The files of a vector: those of the problem, which are an exchange folder, and of what is expected.
+
+Vectors are written a folder each, beside an index and a README, all of it or nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import tempfile
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.errors import InputError
 from sstep_verify.exchange import write_folder
+from sstep_verify.outputs import Output, claim, shortened, whole_folder
 from sstep_verify.solver import RunRequest
 from sstep_verify.specification import broken_by
-from sstep_verify.vectors.make import nearest
+from sstep_verify.vectors.choose import choose
+from sstep_verify.vectors.make import expected_of, nearest, prove
 from sstep_verify.vectors.mistakes import EFFECTS, LEFT_OUT, MISTAKES
-from sstep_verify.vectors.record import Entry, Expected, Index, Note, text_of
+from sstep_verify.vectors.record import Entry, Expected, Index, Note, Point, text_of
 
 README_NAME, INDEX_NAME, EXPECTED_NAME = "README.md", "vectors.json", "expected.json"
+
+_SERIES: dict[str, tuple[Callable[[Point], Iterable[float]], Callable[[float], str]]] = {
+    "bounds32": (lambda point: point.float32.entries, repr),
+    "bounds64": (lambda point: point.float64.entries, repr),
+    "expected": (lambda point: nearest(point.middles).tolist(), float.hex),
+}
+"""Rows of m float64 numbers, one a point, raw and as text: what they are, and how the text has them."""
 
 PROBLEM_FILES = (
     "columns.bin", "data.bin", "data.svm", "indices.bin", "indices.txt", "initial.bin", "initial.txt",
     "points.bin", "points.txt", "problem.json", "problem.txt", "row_starts.bin", "targets.bin",
     "values.bin",
 )  # fmt: skip
-EXPECTED_FILES = (
-    "bounds32.bin", "bounds32.txt", "bounds64.bin", "bounds64.txt", "expected.bin", EXPECTED_NAME,
-    "expected.txt",
-)  # fmt: skip
+EXPECTED_FILES = (EXPECTED_NAME, *(f"{name}.{kind}" for name in _SERIES for kind in ("bin", "txt")))
 FILES = tuple(sorted(PROBLEM_FILES + EXPECTED_FILES))
 """All files of a vector's folder, each of which must be there, and no other."""
 
@@ -34,6 +47,9 @@ ID = re.compile(r"\d{3}(-[a-z0-9]+)+", re.ASCII)
 """Names of folders: no separators, no dots."""
 
 LONGEST_ID = 60
+
+MOST_VECTORS = 999
+"""Most vectors of a folder: their names begin with three digits."""
 
 
 def is_id(name: str) -> bool:
@@ -46,23 +62,20 @@ def is_ours(name: str) -> bool:
     return name in (INDEX_NAME, README_NAME) or is_id(name)
 
 
-def write_problem(request: RunRequest, folder: Path) -> None:
-    """Write the problem into an existing folder."""
-    write_folder(request, folder, log=False)
+def problem_files(request: RunRequest) -> dict[str, bytes]:
+    """The files that say what is to be run, by name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        write_folder(request, Path(scratch), log=False)
+        return {name: (Path(scratch) / name).read_bytes() for name in PROBLEM_FILES}
 
 
 def expected_files(expected: Expected) -> dict[str, bytes]:
     """The files that say what is expected, by name."""
-    values = [nearest(point.middles) for point in expected.points]
-    found = {
-        EXPECTED_NAME: text_of(expected).encode("ascii"),
-        "expected.bin": _raw(values),
-        "expected.txt": _lines([[value.hex() for value in row.tolist()] for row in values]),
-    }
-    for bits in (64, 32):
-        rows = [np.array(getattr(point, f"float{bits}").entries) for point in expected.points]
-        found[f"bounds{bits}.bin"] = _raw(rows)
-        found[f"bounds{bits}.txt"] = _lines([[repr(value) for value in row.tolist()] for row in rows])
+    found = {EXPECTED_NAME: text_of(expected).encode("ascii")}
+    for name, (values, written) in _SERIES.items():
+        rows = [list(values(point)) for point in expected.points]
+        found[f"{name}.bin"] = np.array(rows, dtype="<f8").tobytes()
+        found[f"{name}.txt"] = "".join(" ".join(map(written, row)) + "\n" for row in rows).encode("ascii")
     return found
 
 
@@ -106,9 +119,65 @@ def index_file(entries: list[Entry]) -> bytes:
     return text_of(Index(notes, tuple(entries))).encode("ascii")
 
 
-def _raw(rows: list[np.ndarray]) -> bytes:
-    return np.array(rows, dtype="<f8").tobytes()
+def write_vectors(
+    folder: str | Path, count: int, replace: bool = False, told: Callable[[int], object] = lambda made: None
+) -> list[Entry]:
+    """Make the first vectors and write them.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where; made with its parents.
+    count : int
+        How many, 1 to `MOST_VECTORS`; the same ones in every call.
+    replace : bool
+        Whether vectors that are there may be replaced.
+    told : callable
+        Called with 1 after each.
+
+    Returns
+    -------
+    list of Entry
+        The index.
+
+    Raises
+    ------
+    InputError
+        If the number is out of range, or the folder cannot be written or holds anything but vectors.
+    """
+    if not 1 <= count <= MOST_VECTORS:
+        raise InputError(f"{count} vectors asked for; there are 1 to {MOST_VECTORS}")
+    if os.path.isdir(folder):  # Before --force is advised, which is refused then.
+        _refuse_foreign(Path(folder))
+    with claim([Output("DIR", folder, replace, folder=True)]) as (target,):
+        _refuse_foreign(target)
+        with whole_folder(target) as partial:
+            entries = []
+            for number in range(count):
+                entries.append(write_vector(number, partial))
+                told(1)
+            (partial / INDEX_NAME).write_bytes(index_file(entries))
+            (partial / README_NAME).write_bytes(readme())
+    return entries
 
 
-def _lines(rows: list[list[str]]) -> bytes:
-    return "".join(" ".join(row) + "\n" for row in rows).encode("ascii")
+def write_vector(number: int, parent: Path) -> Entry:
+    """Make one vector and write its folder; returns its line of the index."""
+    chosen = choose(number)
+    expected = expected_of(chosen.id, chosen.request, prove(chosen.request))
+    folder = parent / chosen.id
+    folder.mkdir()
+    files = problem_files(chosen.request) | expected_files(expected)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return entry(chosen.request, expected, files)
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Raise InputError if a folder, where it is there, holds anything that is not ours."""
+    names = [entry.name for entry in target.iterdir()] if target.is_dir() else []
+    if foreign := sorted(name for name in names if not is_ours(name)):
+        raise InputError(
+            f"DIR {shortened(target)} holds {shortened(foreign[0])!r}, which is no part of vectors; "
+            "writing them would remove it. Name another folder"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,8 +22,8 @@ from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
-from sstep_verify.vectors.allowed import Allowed, allowed, initial_of
-from sstep_verify.vectors.decimals import bound_of, distance, enclosing, least
+from sstep_verify.vectors.allowed import allowed, initial_of
+from sstep_verify.vectors.decimals import bound_of, distance, encloses, enclosing, least, same_bound
 from sstep_verify.vectors.mistakes import MISTAKES, mistaken_states
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
 
@@ -47,23 +48,22 @@ class Proved:
 
     Parameters
     ----------
-    classical, sstep : dict of int to list of m balls
-        The exact a by window end: Algorithm 1 or 3, and the s-step recurrence.
+    classical : dict of int to list of m balls
+        The exact a by window end, by Algorithm 1 or 3.
     enclosures : dict of int to (tuple of m str, str)
-        The classical ones in decimals: middles and radius.
+        The same in decimals: middles and radius.
     exact : EnclosedTrajectory
         The oracle's run, which the bounds are made from.
-    bounds : dict of str to (dict of int to Allowed)
-        By precision and window end, not yet rounded; see `LEAST`.
+    bounds : dict of str to (dict of int to ndarray of shape (m + 1,))
+        By precision and window end as `allowed` has them, not yet rounded; see `LEAST`.
     kernel : Kernel
         The exact kernel in balls.
     """
 
     classical: dict[int, list[Any]]
-    sstep: dict[int, list[Any]]
     enclosures: dict[int, tuple[tuple[str, ...], str]]
     exact: EnclosedTrajectory
-    bounds: dict[str, dict[int, Allowed]]
+    bounds: dict[Precision, dict[int, np.ndarray]]
     kernel: Any
 
 
@@ -82,36 +82,52 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
     blocks = request.stream.blocks(0, request.iterations)
     classical = _classical(request, kernel, blocks)
     sstep = mistaken_states(request, initial, kernel, NONE)
-    for end in request.stops:
-        if not all(one.overlaps(other) for one, other in zip(classical[end], sstep[end], strict=True)):
+    enclosures = {end: enclosing(classical[end]) for end in request.stops}
+    for end, (middles, radius) in enclosures.items():
+        pairs = zip(classical[end], sstep[end], strict=True)
+        # The s-step recurrence reaches an end of the box by a sum, never exactly.
+        within = radius == "0" or encloses(middles, radius, sstep[end])
+        if not within or not all(one.overlaps(other) for one, other in pairs):
             raise OracleDisagreementError(
                 f"{problem.label}: after {end} iterations the classical and the s-step recurrence "
                 "contradict each other"
             )
     exact = enclosed_trajectory(problem, kernel, initial, blocks, request.stops)
-    enclosures = {end: enclosing(classical[end]) for end in request.stops}
     apart = {
         end: _apart(request, classical[end], exact.states[end], enclosures[end][0]) for end in request.stops
     }
-    bounds: dict[str, dict[int, Allowed]] = {}
-    for precision in PRECISIONS:
-        found = allowed(request, exact, precision, apart)
-        bounds[precision] = {end: one.at_least(_least(enclosures[end][0])) for end, one in found.items()}
+    bounds: dict[Precision, dict[int, np.ndarray]] = {name: {} for name in PRECISIONS}
     for name, found in bounds.items():
-        for end, one in found.items():
-            if not (np.isfinite(one.entries).all() and math.isfinite(one.norm or 0.0)):
+        for end, values in allowed(request, exact, name, apart).items():
+            if not np.isfinite(values).all():
                 raise InputError(f"{problem.label}: no finite bound for {name} after {end} iterations")
-    return Proved(classical, sstep, enclosures, exact, bounds, kernel)
+            found[end] = np.where(values > 0, np.maximum(values, _least(enclosures[end][0])), 0.0)
+    return Proved(classical, enclosures, exact, bounds, kernel)
 
 
-def expected_of(id: str, request: RunRequest, proved: Proved) -> Expected:
-    """What is written of a proved run."""
+def expected_of(id: str, request: RunRequest, proved: Proved, stated: Expected | None = None) -> Expected:
+    """What is written of a proved run; bounds as stated where those are the same up to rounding."""
+    said = {point.iteration: point for point in stated.points} if stated else {}
     points = []
     for end in request.stops:
-        given = (_written(proved.bounds[precision][end]) for precision in PRECISIONS)
+        given = [
+            _written(request, proved.bounds[name][end], getattr(said.get(end), name, None))
+            for name in PRECISIONS
+        ]
         points.append(Point(end, *proved.enclosures[end], *given))
     flags = tuple(flags_of(request, proved, points))
     return Expected(id, has_of(request, proved.exact), tuple(points), flags)
+
+
+def _written(request: RunRequest, values: np.ndarray, stated: Bounds | None) -> Bounds:
+    """Bounds as they are written."""
+    said = [*stated.entries, stated.norm or 0.0] if stated else []
+    given = said if len(said) == values.size else [math.nan] * values.size
+    *entries, norm = (
+        one if same_bound(one, value) else bound_of(value)
+        for one, value in zip(given, values.tolist(), strict=True)
+    )
+    return Bounds(tuple(entries), None if request.problem.is_svm else norm)
 
 
 def nearest(middles: tuple[str, ...]) -> np.ndarray:
@@ -138,39 +154,31 @@ def has_of(request: RunRequest, exact: EnclosedTrajectory) -> tuple[str, ...]:
     return tuple(name for name, fact in facts.items() if fact)
 
 
-def flags_of(request: RunRequest, proved: Proved, points: list[Point]) -> list[Shown]:
+def flags_of(request: RunRequest, proved: Proved, points: list[Point]) -> Iterator[Shown]:
     """The mistakes that put a coordinate further from the exact one than twice its float64 bound."""
-    found = []
+    limits = [2 * np.array(point.float64.entries) for point in points]
+    wider = [2 * np.array(point.float32.entries) for point in points]
     for mistake in MISTAKES:
         if request.problem.loss.task not in mistake.tasks:
             continue
         states = mistaken_states(request, initial_of(request), proved.kernel, mistake.mutation)
-        effects = {end: _effects(proved, states[end], end) for end in request.stops}
-        seen = None
-        for point in points:
-            off = effects[point.iteration]
-            if seen is None and (off > 2 * np.array(point.float64.entries)).any():
-                seen = _shown(mistake.id, point, off)
-        if seen is None:
+        effects = [_effects(proved, states[end], end) for end in request.stops]
+        far = [off > limit for off, limit in zip(effects, limits, strict=True)]
+        place = next((place for place, seen in enumerate(far) if seen.any()), None)
+        if place is None:
             continue
-        single = any((effects[one.iteration] > 2 * np.array(one.float32.entries)).any() for one in points)
-        found.append(Shown(*seen, single))
-    return found
+        # By what is written: of two that are equally far off it is the first, whatever the last bits.
+        pairs = zip(effects[place].tolist(), far[place], strict=True)
+        digits = [least(value) if seen else "-1" for value, seen in pairs]
+        coordinate = int(np.argmax([float(one) for one in digits]))
+        single = any((off > limit).any() for off, limit in zip(effects, wider, strict=True))
+        yield Shown(mistake.id, request.stops[place], coordinate, digits[coordinate], single)
 
 
 def _effects(proved: Proved, states: list[Any], end: int) -> np.ndarray:
     with proved.kernel.arithmetic.working():
         pairs = zip(states, proved.classical[end], strict=True)
         return np.array([magnitude_interval(one - other)[0] for one, other in pairs])
-
-
-def _shown(flag: str, point: Point, off: np.ndarray) -> tuple[str, int, int, str]:
-    """Flag, iteration, the coordinate that is furthest off of those seen, and how far."""
-    seen = off > 2 * np.array(point.float64.entries)
-    # By what is written of them: of two that are equally far off it is the first, whatever the last bits.
-    written = [float(least(value)) if far else -1.0 for value, far in zip(off.tolist(), seen, strict=True)]
-    coordinate = int(np.argmax(written))
-    return flag, point.iteration, coordinate, least(float(off[coordinate]))
 
 
 def _classical(request: RunRequest, kernel: Any, blocks: np.ndarray) -> dict[int, list[Any]]:
@@ -210,8 +218,3 @@ def _apart(
 def _least(middles: tuple[str, ...]) -> float:
     largest = float(np.max(np.abs(nearest(middles))))
     return LEAST * (largest or 1.0)
-
-
-def _written(found: Allowed) -> Bounds:
-    norm = None if found.norm is None else bound_of(found.norm)
-    return Bounds(tuple(bound_of(value) for value in found.entries.tolist()), norm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,15 @@ LIMITS = {"samples": 64, "features": 64, "iterations": 128, "block": 8, "s": 1 <
 """Largest vector that is proved anew: in a second or so."""
 
 KERNEL_OF = {"linear": (), "polynomial": ("degree", "offset"), "rbf": ("sigma",)}
+_PARAMETERS = ("degree", "offset", "sigma", "C", "penalty")
+
+_ARRAYS = {
+    "data": ("<f8", "samples", "features"),
+    "targets": ("<f8", "samples"),
+    "initial": ("<f8", "samples"),
+    "indices": ("<i8", "iterations", "block"),
+}
+"""Raw arrays that the run is made from: type and shape."""
 
 _FORM = strict(Exchanged, {})
 
@@ -109,22 +119,23 @@ def request_from(files: dict[str, bytes], where: str, scratch: Path) -> RunReque
         value = getattr(told, name)
         if value is not None and not 1 <= value <= most:
             raise VectorError(place, f"{name} is {value}, but it must lie in 1..{most}")
-    m, n, iterations, block = told.samples, told.features, told.iterations, told.block
-    data = _array(files, where, "data.bin", (m, n), "<f8")
-    targets = _array(files, where, "targets.bin", (m,), "<f8")
-    initial = _array(files, where, "initial.bin", (m,), "<f8")
-    draws = _array(files, where, "indices.bin", (iterations, block), "<i8")
+    arrays = {name: _array(files, where, f"{name}.bin", told, *form) for name, form in _ARRAYS.items()}
     stream = scratch / f"{where}.npy"
-    np.save(stream, draws)
+    np.save(stream, arrays["indices"])
     try:
         with np.errstate(all="ignore"):
+            kernel = kernel_from(told.kernel, **_given(told))
+            parameter = _given(told)["penalty" if told.task == "krr" else "C"]
+            loss = loss_from(told.task, C=parameter, penalty=parameter)
+            problem = Problem(where, arrays["data"], arrays["targets"], kernel, loss)
+            _refuse_outside(arrays["initial"], problem)
             return RunRequest(
-                Problem(where, data, targets, _kernel(told), _loss(told)),
-                IndexStream("file", m, block, iterations, path=str(stream)),
+                problem,
+                IndexStream("file", told.samples, told.block, told.iterations, path=str(stream)),
                 told.s,
-                iterations,
-                initial=_within_box(initial, told),
-                record=tuple(range(told.s, iterations, told.s)),
+                told.iterations,
+                initial=arrays["initial"],
+                record=tuple(range(told.s, told.iterations, told.s)),
             )
     except InputError as error:
         raise VectorError(where, str(error)) from error
@@ -141,34 +152,28 @@ def _told(values: Any) -> Exchanged:
     if told.kernel not in KERNEL_OF:
         raise InputError(f"kernel {told.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
     wanted = {*KERNEL_OF[told.kernel], "penalty" if told.task == "krr" else "C"}
-    for name in ("degree", "offset", "sigma", "C", "penalty"):
-        given = getattr(told, name) is not None
-        if given != (name in wanted):
-            shown = "lambda" if name == "penalty" else name
-            raise InputError(f"{shown}: {'not a parameter' if given else 'missing'} of this problem")
+    for name in sorted(wanted ^ _given(told).keys()):
+        shown = "lambda" if name == "penalty" else name
+        raise InputError(f"{shown}: {'missing' if name in wanted else 'not a parameter'} of this problem")
     return told
 
 
-def _kernel(told: Exchanged) -> Any:
-    return kernel_from(told.kernel, **{name: getattr(told, name) for name in KERNEL_OF[told.kernel]})
+def _given(told: Exchanged) -> dict[str, Any]:
+    """Parameters of the kernel and of the loss that are there."""
+    held = {name: getattr(told, name) for name in _PARAMETERS}
+    return {name: value for name, value in held.items() if value is not None}
 
 
-def _loss(told: Exchanged) -> Any:
-    parameter = told.penalty if told.task == "krr" else told.C
-    if parameter is None:
-        raise InputError("the parameter of the loss is missing")
-    return loss_from(told.task, C=parameter, penalty=parameter)
-
-
-def _within_box(initial: np.ndarray, told: Exchanged) -> np.ndarray:
-    upper = told.C if told.task == "svm-l1" and told.C is not None else np.inf
-    if told.task != "krr" and not ((initial >= 0) & (initial <= upper)).all():
+def _refuse_outside(initial: np.ndarray, problem: Problem) -> None:
+    if problem.is_svm and not ((initial >= 0) & (initial <= problem.hinge.upper)).all():
         raise InputError("a0 leaves the box")
-    return initial
 
 
-def _array(files: dict[str, bytes], where: str, name: str, shape: tuple[int, ...], kind: str) -> np.ndarray:
-    content, wanted = files[name], 8 * int(np.prod(shape))
+def _array(
+    files: dict[str, bytes], where: str, name: str, told: Exchanged, kind: str, *sizes: str
+) -> np.ndarray:
+    shape = tuple(getattr(told, size) for size in sizes)
+    content, wanted = files[name], 8 * math.prod(shape)
     if len(content) != wanted:
         raise VectorError(f"{where}/{name}", f"has {len(content)} bytes, but {wanted} are needed")
     return np.frombuffer(content, dtype=kind).reshape(shape).astype(kind[1:])

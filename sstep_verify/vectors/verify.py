@@ -1,9 +1,9 @@
 """Proves vectors anew: from the raw arrays of each problem, with more bits, and by both recurrences.
 
-The raw arrays and ``problem.json`` say what the problem is. From them every other file is made again: those
-of the problem, which must agree byte by byte, and what is expected, where exact values must lie in the
-stated enclosures and everything stated must be what is found. So any changed field is refused, unless all
-files are changed to those of another vector, which then is as true as the first.
+The raw arrays and ``problem.json`` say what the problem is. From them every file is made again, by what
+writes vectors, and must agree byte by byte; a stated bound may end in a digit that other roundings give.
+That exact values lie in the enclosures is proved of those that are made. So any changed field is refused,
+unless all files are changed to those of another vector, which then is as true as the first.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.outputs import shortened
-from sstep_verify.solver import RunRequest
 from sstep_verify.vectors import layout
-from sstep_verify.vectors.decimals import same_bound
-from sstep_verify.vectors.make import Proved, expected_of, prove
+from sstep_verify.vectors.layout import MOST_VECTORS
+from sstep_verify.vectors.make import expected_of, prove
 from sstep_verify.vectors.read import MOST_INDEX_BYTES, VectorError, content_of, listed, request_from
-from sstep_verify.vectors.record import Bounds, Entry, Expected, Index, Point, expected_from, index_from
-from sstep_verify.vectors.write import MOST_VECTORS
+from sstep_verify.vectors.record import Entry, Index, expected_from, index_from
 
 BITS = 640
 """Precision of the proof; vectors are made in fewer bits."""
+
+SHOWN = 20
+"""Bytes that are shown before and after a difference."""
 
 MALFORMED = (
     ValueError,
@@ -50,7 +49,7 @@ def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda pr
     Parameters
     ----------
     folder : str or Path
-        Folder that `write.write_vectors` wrote, or a copy.
+        Folder that `layout.write_vectors` wrote, or a copy.
     told : callable
         Called with 1 after each.
 
@@ -97,83 +96,23 @@ def verify_vector(folder: Path, entry: Entry) -> None:
     files = {name: content_of(folder / name, f"{where}/{name}") for name in layout.FILES}
     with tempfile.TemporaryDirectory() as scratch:
         request = request_from(files, where, Path(scratch))
-        again = Path(scratch) / "again"
-        again.mkdir()
-        layout.write_problem(request, again)
-        for name in layout.PROBLEM_FILES:
-            _same(files[name], (again / name).read_bytes(), f"{where}/{name}")
-        _verify_expected(where, request, files)
-        _verify_entry(entry, layout.entry(request, _expected(where, files), files))
-
-
-def _verify_expected(where: str, request: RunRequest, files: dict[str, bytes]) -> None:
-    stated = _expected(where, files)
-    try:
-        with np.errstate(all="ignore"):
-            proved = prove(request, BITS)
-            fresh = expected_of(where, request, proved)
-    except MALFORMED as error:
-        raise VectorError(where, f"nothing can be proved of this problem: {error}") from error
-    place = f"{where}/{layout.EXPECTED_NAME}"
-    if len(stated.points) != len(fresh.points):
-        raise VectorError(place, f"has {len(stated.points)} points, but the run has {len(fresh.points)}")
-    for number, (one, other) in enumerate(zip(stated.points, fresh.points, strict=True)):
-        _verify_point(f"{place}: points[{number}]", one, other, proved)
-    for name in ("id", "has", "flags"):
-        if getattr(stated, name) != getattr(fresh, name):
-            at = _first_difference(getattr(stated, name), getattr(fresh, name))
-            raise VectorError(place, f"{name}: {at}")
-    for name, content in layout.expected_files(stated).items():
-        _same(files[name], content, f"{where}/{name}")
-
-
-def _verify_point(place: str, stated: Point, fresh: Point, proved: Proved) -> None:
-    """Exact values lie in the stated enclosures; what is stated is what is found."""
-    if stated.iteration != fresh.iteration or stated.radius != fresh.radius:
-        raise VectorError(place, f"iteration and radius are {stated.iteration}, {stated.radius:.40}, not "
-                          f"{fresh.iteration}, {fresh.radius}")  # fmt: skip
-    if stated.middles != fresh.middles:
-        raise VectorError(place, f"middles: {_first_difference(stated.middles, fresh.middles)}")
-    radius = Fraction(stated.radius)
-    for number, middle in enumerate(stated.middles):
-        # The s-step recurrence reaches an end of the box by a sum, never exactly: `prove` compared both.
-        runs = (proved.classical,) if not radius else (proved.classical, proved.sstep)
-        if not all(_encloses(Fraction(middle), radius, run[stated.iteration][number]) for run in runs):
-            raise VectorError(place, f"middles[{number}]: the exact a is not within the radius of it")
-    for name in ("float64", "float32"):
-        if not _same_bounds(getattr(stated, name), getattr(fresh, name), proved, name, stated.iteration):
-            raise VectorError(place, f"{name}: is not the bound of this run")
-
-
-def _encloses(middle: Fraction, radius: Fraction, ball: Any) -> bool:
-    lower, upper = ball_ends(ball)
-    return max(upper - middle, middle - lower) <= radius
-
-
-def _same_bounds(stated: Bounds, fresh: Bounds, proved: Proved, name: str, end: int) -> bool:
-    found = proved.bounds[name][end]
-    if len(stated.entries) != len(fresh.entries) or (stated.norm is None) != (found.norm is None):
-        return False
-    pairs = list(zip(stated.entries, found.entries.tolist(), strict=True))
-    if stated.norm is not None and found.norm is not None:
-        pairs.append((stated.norm, found.norm))
-    return all(same_bound(one, other) for one, other in pairs)
-
-
-def _verify_entry(stated: Entry, fresh: Entry) -> None:
-    for name, value in asdict(fresh).items():
-        if asdict(stated)[name] != value:
-            raise VectorError(
-                layout.INDEX_NAME, f"{fresh.id}: {name} is {asdict(stated)[name]!r:.80}, not {value!r:.80}"
-            )
+        _same_files(files, layout.problem_files(request), where)
+        stated = _read(expected_from, files[layout.EXPECTED_NAME], f"{where}/{layout.EXPECTED_NAME}")
+        try:
+            with np.errstate(all="ignore"):
+                fresh = expected_of(where, request, prove(request, BITS), stated)
+        except MALFORMED as error:
+            raise VectorError(where, f"nothing can be proved of this problem: {error}") from error
+        _same_files(files, layout.expected_files(fresh), where)
+        line = asdict(entry)
+        for name, value in asdict(layout.entry(request, fresh, files)).items():
+            told = repr(line[name]).encode(), repr(value).encode()
+            _same(*told, f"{layout.INDEX_NAME}: {where}: {name}")
 
 
 def _index(place: Path) -> Index:
     content = content_of(place / layout.INDEX_NAME, layout.INDEX_NAME, MOST_INDEX_BYTES)
-    try:
-        index = index_from(content, "the file")
-    except InputError as error:
-        raise VectorError(layout.INDEX_NAME, str(error)) from error
+    index: Index = _read(index_from, content, layout.INDEX_NAME)
     ids = [entry.id for entry in index.vectors]
     for one in ids:
         if not layout.is_id(one):
@@ -184,25 +123,25 @@ def _index(place: Path) -> Index:
     return index
 
 
-def _expected(where: str, files: dict[str, bytes]) -> Expected:
+def _read(reader: Callable[[bytes, str], Any], content: bytes, where: str) -> Any:
     try:
-        return expected_from(files[layout.EXPECTED_NAME], "the file")
+        return reader(content, "the file")
     except InputError as error:
-        raise VectorError(f"{where}/{layout.EXPECTED_NAME}", str(error)) from error
+        raise VectorError(where, str(error)) from error
+
+
+def _same_files(found: dict[str, bytes], made: dict[str, bytes], where: str) -> None:
+    for name, content in made.items():
+        _same(found[name], content, f"{where}/{name}")
 
 
 def _same(found: bytes, made: bytes, where: str) -> None:
-    if found != made:
-        place = next(
-            (k for k, (one, other) in enumerate(zip(found, made, strict=False)) if one != other),
-            min(len(found), len(made)),
-        )
-        raise VectorError(where, f"differs at byte {place} (from 0) from what the problem gives")
-
-
-def _first_difference(stated: Any, fresh: Any) -> str:
-    for number in range(max(len(stated), len(fresh))):
-        one, other = (part[number] if number < len(part) else None for part in (stated, fresh))
-        if one != other:
-            return f"[{number}] is {one!r:.120}, not {other!r:.120}"
-    return "differs"
+    """Refuse what differs; the message shows both from a little before the first difference."""
+    if found == made:
+        return
+    pairs = enumerate(zip(found, made, strict=False))
+    place = next((k for k, (one, other) in pairs if one != other), min(len(found), len(made)))
+    here, there = (part[max(place - SHOWN, 0) : place + SHOWN] for part in (found, made))
+    raise VectorError(
+        where, f"differs at byte {place} (from 0) from what the problem gives: {here!r}, not {there!r}"
+    )

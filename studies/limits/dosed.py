@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Float
-from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
 from sstep_verify import quantities
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
-from sstep_verify.recurrence.recurrence_svm import Step, mutable_svm_window
-from sstep_verify.recurrence.window import LocalWindow, drawn_early, local_window
+from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory
@@ -95,56 +94,39 @@ class DosedSolver:
         drawn, mutation = drawn_early(request.stream.blocks(begin, end).tolist(), self._mutation)
         logged: list[list[Any]] = []
 
+        finisher = finisher_of(request.problem, self._arithmetic)
+
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             state: Any = self._arithmetic.vector(alpha)
-            for first in range(begin, end, request.s):
-                blocks = drawn[first : min(first + request.s, end)]
-                if mutation.lose_tail and len(blocks) < request.s:
-                    logged.extend([state[i] for i in block] for block in blocks)
-                    break
-                logged.extend(self._window(request.problem, state, blocks, mutation))
+            blocks = drawn[begin:end]
+            given = self._kernel, self._targets, finisher, alpha, blocks, request.s, mutation
+            with np.errstate(over="ignore"):
+                for one in run_mutant(*given):
+                    state = one.alpha
+                    logged.extend(_values(self._arithmetic, one, mutation, blocks[one.begin : one.end]))
             return state
 
         made = record(request, start_vector(request, self.declaration.precision), advance, observe)
         return replace(made, log=np.array(logged, dtype=np.float64)) if request.log else made
 
-    def _window(
-        self, problem: Problem, state: Any, blocks: list[list[int]], mutation: Mutation
-    ) -> list[list[Any]]:
-        """Make the steps of one window, in `state`; the values that each of them left."""
-        arithmetic = self._arithmetic
-        window = local_window(arithmetic, self._kernel, self._targets, state, blocks, signed=problem.is_svm)
-        increments: list[Any] = []
-        with np.errstate(over="ignore"):
-            if problem.is_svm:
-                upper, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-                steps: list[Step] = []
-                end = mutable_svm_window(arithmetic, window, omega, upper, mutation, steps)
-                increments = [[step.increment] for step in steps]
-            else:
-                penalty = arithmetic.number(problem.ridge.penalty)
-                end = mutable_ridge_window(
-                    arithmetic, window, penalty, problem.samples, mutation, steps=increments
-                )
-        for place, coordinate in enumerate(window.coordinates):
-            state[coordinate] = end[place]
-        return _values(arithmetic, window, increments, mutation, end)
-
 
 def _values(
-    arithmetic: Float, window: LocalWindow, increments: list[Any], mutation: Mutation, end: Any
+    arithmetic: Float, made: MutantWindow, mutation: Mutation, blocks: Sequence[Sequence[int]]
 ) -> list[list[Any]]:
     """What each step left in its coordinates: of the last step of each what the window ends with."""
+    window = made.window
+    if window is None:
+        return [[made.alpha[i] for i in block] for block in blocks]
     stored = arithmetic.number(mutation.write_back)
     gained = arithmetic.zeros(len(window.coordinates))
     values = []
-    for block, step in zip(window.draws, increments, strict=True):
-        for place, increment in zip(block, step, strict=True):
-            gained[place] = gained[place] + increment
-        values.append([window.start[place] + stored * gained[place] for place in block])
     last: dict[int, tuple[int, int]] = {}
-    for row, block in enumerate(window.draws):
-        last |= {place: (row, column) for column, place in enumerate(block)}
+    for row, (block, step) in enumerate(zip(window.draws, made.steps, strict=True)):
+        increments = [step.increment] if isinstance(step, Step) else step
+        for column, (place, increment) in enumerate(zip(block, increments, strict=True)):
+            gained[place] = gained[place] + increment
+            last[place] = row, column
+        values.append([window.start[place] + stored * gained[place] for place in block])
     for place, (row, column) in last.items():
-        values[row][column] = end[place]
+        values[row][column] = made.reached[place]
     return values

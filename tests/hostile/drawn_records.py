@@ -128,7 +128,8 @@ def _made_again(folder: Path) -> None:
     files = {name: (folder / name).read_bytes() for name in layout.FILES}
     with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(read.VectorError):
         request = read.request_from(files, folder.name, Path(scratch))
-        layout.write_problem(request, folder)
+        for name, content in layout.problem_files(request).items():
+            (folder / name).write_bytes(content)
 
 
 def checkpoints(draw: Draw) -> Try:

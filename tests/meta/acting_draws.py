@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from sstep_verify.scenarios.draws import (
     EIGHTHS,
     EIGHTHS_CLIPPED,
     KERNEL_NAMES,
-    _balanced_of,
-    _kernel,
-    _one_of,
-    _sizes,
-    _spectrum,
+    Chooser,
+    balanced,
+    draw_kernel,
+    draw_sizes,
+    draw_spectrum,
+    draw_unbalanced,
     in_balance,
+    one_of,
 )
 from sstep_verify.scenarios.scenario import Scenario
 
@@ -52,13 +55,26 @@ def draw_acting_scenario(
     -------
     Scenario
     """
-    eighths = EIGHTHS_CLIPPED if task == "svm-l2" and "overlap" in terms else EIGHTHS
     while True:
-        kernel = _kernel(generator, _one_of(generator, KERNEL_NAMES))
-        fields = _sizes(generator, task, 4, 64) | _spectrum(generator)
-        # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
-        least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
-        s = int(generator.integers(least, max(least, 32) + 1))
-        scenario = _balanced_of(generator, task, kernel, s, starts, eighths, fields)
+        scenario = balanced(*draw_candidate(generator, task, terms, starts))
         if acts(scenario, terms):
             return scenario
+
+
+def draw_candidate(
+    chooser: Chooser,
+    task: str,
+    terms: Collection[str],
+    starts: Sequence[str],
+    kernels: Sequence[str] = KERNEL_NAMES,
+    sizes: tuple[int, int, int, int] = (4, 64, 8, 8),
+    **fixed: Any,
+) -> tuple[Scenario, float]:
+    """A scenario in which the terms may act, and the place of its parameter; sizes as of `draw_sizes`."""
+    eighths = EIGHTHS_CLIPPED if task == "svm-l2" and "overlap" in terms else EIGHTHS
+    kernel = draw_kernel(chooser, one_of(chooser, kernels))
+    fields = draw_sizes(chooser, task, *sizes) | draw_spectrum(chooser)
+    # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
+    least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
+    s = int(chooser.integers(least, max(least, 32) + 1))
+    return draw_unbalanced(chooser, task, kernel, s, starts, eighths, fields | fixed)

@@ -1,4 +1,4 @@
-"""The mutable recurrence over a whole index stream, window by window."""
+"""The mutable recurrence over a whole index stream, its end alone."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from sstep_reference.inputs import svm_constants
 
+from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
-from sstep_verify.recurrence.window import drawn_early, local_window
+from sstep_verify.recurrence.steps import Clip, Solve
 
 
 def mutable_sstep_dcd(
@@ -47,18 +46,8 @@ def mutable_sstep_dcd(
     -------
     vector of length m
     """
-    alpha = arithmetic.vector(initial)
     upper, omega = svm_constants(arithmetic, loss, C)
-    indices, mutation = drawn_early(list(indices), mutation)
-    for begin in range(0, len(indices), s):
-        blocks = [[int(i)] for i in indices[begin : begin + s]]
-        if mutation.lose_tail and len(blocks) < s:
-            break
-        window = local_window(arithmetic, kernel, labels, alpha, blocks, signed=True)
-        end = mutable_svm_window(arithmetic, window, omega, upper, mutation)
-        for place, coordinate in enumerate(window.coordinates):
-            alpha[coordinate] = end[place]
-    return alpha
+    return _end(kernel, labels, Clip(omega, upper), initial, [[i] for i in indices], s, mutation)
 
 
 def mutable_sstep_bdcd(
@@ -85,15 +74,12 @@ def mutable_sstep_bdcd(
     -------
     vector of length m
     """
-    alpha = arithmetic.vector(initial)
-    penalty = arithmetic.number(penalty)
-    blocks, mutation = drawn_early(list(blocks), mutation)
-    for begin in range(0, len(blocks), s):
-        drawn = [[int(i) for i in block] for block in blocks[begin : begin + s]]
-        if mutation.lose_tail and len(drawn) < s:
-            break
-        window = local_window(arithmetic, kernel, targets, alpha, drawn, signed=False)
-        end = mutable_ridge_window(arithmetic, window, penalty, len(alpha), mutation)
-        for place, coordinate in enumerate(window.coordinates):
-            alpha[coordinate] = end[place]
+    finisher = Solve(arithmetic.number(penalty), kernel.samples)
+    return _end(kernel, targets, finisher, initial, blocks, s, mutation)
+
+
+def _end(kernel, targets, finisher, initial, blocks, s: int, mutation: Mutation):
+    alpha = kernel.arithmetic.vector(initial)
+    for window in run_mutant(kernel, targets, finisher, initial, blocks, s, mutation):
+        alpha = window.alpha
     return alpha

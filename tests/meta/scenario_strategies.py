@@ -1,38 +1,19 @@
-"""Hypothesis strategies that draw scenarios: shrinking acts on sizes and names, never on the data.
-
-Alternatives are listed simplest first, so that a failing example shrinks towards few samples, features,
-steps and ranks, a linear kernel, condition 1, and seed 0.
-"""
+"""Hypothesis strategies that draw scenarios by `sstep_verify.scenarios.draws`: sizes and names shrink, never the data."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
-from acting_draws import acts
+from acting_draws import acts, draw_candidate
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.scenarios.descent import TERMS
-from sstep_verify.scenarios.draws import (
-    CONDITIONS,
-    DEGREES,
-    EIGHTHS,
-    EIGHTHS_CLIPPED,
-    FRACTIONS,
-    KERNEL_NAMES,
-    LARGEST_SEED,
-    OFFSETS,
-    PARAMETERS,
-    SIGMAS,
-    balanced,
-)  # fmt: skip
-from sstep_verify.scenarios.fields import ORDERS, PRECISIONS, SCALES, STARTS, TASKS
+from sstep_verify.scenarios.draws import KERNEL_NAMES, balanced, draw_kernel, draw_scenario
+from sstep_verify.scenarios.fields import PRECISIONS, SCALES, TASKS
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.scenarios.spectrum import SHAPES
 
 _SEEDS_TRIED = 16
 
@@ -44,20 +25,15 @@ def _one_of(values: Collection, known: Sequence, what: str) -> st.SearchStrategy
     return st.sampled_from([value for value in known if value in values])
 
 
-def kernels(names: Collection[str] = KERNEL_NAMES) -> st.SearchStrategy[Kernel]:
-    """Kernel descriptions of the named kinds.
+class Shrinking:
+    """Chooses by Hypothesis, which shrinks towards the smallest integers."""
 
-    Raises
-    ------
-    InputError
-        If a name is unknown.
-    """
-    made: dict[str, st.SearchStrategy[Kernel]] = {
-        "linear": st.just(LinearKernel()),
-        "polynomial": st.builds(PolynomialKernel, st.sampled_from(DEGREES), st.sampled_from(OFFSETS)),
-        "rbf": st.builds(RBFKernel, st.sampled_from(SIGMAS)),
-    }
-    return _one_of(names, KERNEL_NAMES, "kernels").flatmap(made.__getitem__)
+    def __init__(self, draw: st.DrawFn):
+        self._draw = draw
+
+    def integers(self, low: int, high: int | None = None) -> int:
+        """An integer in ``low..high - 1``; with one argument, in ``0..low - 1``."""
+        return self._draw(st.integers(0, low - 1) if high is None else st.integers(low, high - 1))
 
 
 def _tasks(task: str | None) -> st.SearchStrategy[str]:
@@ -97,58 +73,26 @@ def scenarios(
     InputError
         If a name is unknown.
     """
-    fields: dict[str, Any] = {"task": draw(_tasks(task), label="task")}
-    fields["kernel"] = draw(_kernels(kernels), label="kernel")
-    fields |= _sizes(draw, fields["task"], max_samples, max_features, max_block)
-    fields["s"] = draw(st.integers(1, max_s), label="s")
-    fields["iterations"] = draw(st.integers(1, max_iterations), label="H")
-    fields["ranks"] = draw(st.integers(1, max_ranks), label="P")
-    fields["seed"] = draw(st.integers(0, LARGEST_SEED), label="seed")
-    fields["parameter"] = draw(st.sampled_from(PARAMETERS), label="C or lambda")
-    fields |= _spectrum(draw)
-    fields["scale"] = draw(_one_of(scales, tuple(SCALES), "scales"), label="scale")
-    fields["precision"] = draw(_one_of(precisions, PRECISIONS, "precisions"), label="precision")
-    fields["order"] = draw(st.sampled_from(ORDERS), label="order")
-    fields["start"] = draw(st.sampled_from(STARTS), label="start")
-    fields["positive"] = draw(st.sampled_from([0.5, 0.25, 0.05]), label="positive")
-    return Scenario(**fields, **_degenerate(draw, fields))
-
-
-_kernels = kernels  # the parameter of the same name hides it
-
-
-def _sizes(
-    draw: st.DrawFn, task: str, max_samples: int, max_features: int, max_block: int
-) -> dict[str, int]:
-    samples = draw(st.integers(2, max_samples), label="m")
-    features = draw(st.integers(1, max_features), label="n")
-    largest = min(samples, max_block) if task == "krr" else 1
-    return {"samples": samples, "features": features, "block": draw(st.integers(1, largest), label="b")}
-
-
-def _spectrum(draw: st.DrawFn) -> dict[str, Any]:
-    return {
-        "condition": draw(st.sampled_from(CONDITIONS), label="condition"),
-        "spectrum": draw(st.sampled_from(SHAPES), label="spectrum"),
+    options = {
+        "precision": draw(_one_of(precisions, PRECISIONS, "precisions"), label="precision"),
+        "scales": [value for value in SCALES if value in scales],
     }
-
-
-def _degenerate(draw: st.DrawFn, drawn: dict[str, Any]) -> dict[str, Any]:
-    """Repeated, zero and constant parts, and either sparsity or an offset."""
-    fields: dict[str, Any] = {
-        "unit_rows": draw(st.booleans(), label="unit rows"),
-        "duplicates": draw(st.sampled_from(FRACTIONS), label="duplicates"),
-        "zero_rows": draw(st.integers(0, min(2, drawn["samples"])), label="zero rows"),
-        "constant_features": draw(st.integers(0, min(2, drawn["features"])), label="constant features"),
-        "density": draw(st.sampled_from([1.0, 0.5, 0.1]), label="density"),
-    }
-    if fields["density"] < 1:
-        fields["skew"] = draw(st.sampled_from([0.0, 1.0, 2.0]), label="skew")
-    elif drawn["scale"] == "normal":
-        # Far from the origin only the RBF kernel keeps values of moderate size.
-        offsets = [0.0, 1.0, 1e4, 1e6] if drawn["kernel"].of_distance else [0.0, 1.0]
-        fields["offset"] = draw(st.sampled_from(offsets), label="offset")
-    return fields
+    _one_of(scales, tuple(SCALES), "scales")
+    name = draw(_one_of(kernels, KERNEL_NAMES, "kernels"), label="kernel")
+    return draw_scenario(
+        Shrinking(draw),
+        draw(_tasks(task), label="task"),
+        draw_kernel(
+            Shrinking(draw), name
+        ),  # at once, or it would not shrink to a kernel with fewer parameters
+        samples=max_samples,
+        features=max_features,
+        block=max_block,
+        s=max_s,
+        iterations=max_iterations,
+        ranks=max_ranks,
+        **options,
+    )
 
 
 @st.composite
@@ -191,26 +135,23 @@ def acting_scenarios(
         If a name is unknown, or no scenario of the task can have the term.
     """
     _check_terms(terms, task)
-    fields: dict[str, Any] = {"task": draw(_tasks("svm-l2" if "omega" in terms else task), label="task")}
-    fields["kernel"] = kernel = draw(_kernels(kernels), label="kernel")
-    fields |= _sizes(draw, fields["task"], min(max_samples, 64), min(max_features, 8), max_block)
-    fields["unit_rows"] = not kernel.of_distance
-    # A window of sqrt(2m) draws holds a coordinate twice in about two cases of three.
-    least = max(2, int(np.ceil(np.sqrt(2 * fields["samples"]) / fields["block"])))
-    fields["s"] = draw(st.integers(least, max(least, 32)), label="s")
-    fields["iterations"] = draw(st.integers(fields["s"], 3 * fields["s"] + 1), label="H")
-    fields["ranks"] = draw(st.integers(1, max_ranks), label="P")
-    fields["precision"] = draw(_one_of(precisions, PRECISIONS, "precisions"), label="precision")
+    task = draw(_tasks("svm-l2" if "omega" in terms else task), label="task")
+    _one_of(kernels, KERNEL_NAMES, "kernels")
     # Never near-converged: from there nothing moves by enough for an effect.
-    fields["start"] = draw(_one_of(starts, ("zero", "mixed"), "starts"), label="start")
-    fields |= _spectrum(draw)
-    seed = draw(st.integers(0, LARGEST_SEED), label="seed")
-    clipped = fields["task"] == "svm-l2" and "overlap" in terms
-    places = EIGHTHS_CLIPPED if clipped else EIGHTHS
-    place = draw(st.sampled_from(places), label="eighths of the range of C or lambda")
+    _one_of(starts, ("zero", "mixed"), "starts")
+    drawn, place = draw_candidate(
+        Shrinking(draw),
+        task,
+        terms,
+        [value for value in ("zero", "mixed") if value in starts],
+        [value for value in KERNEL_NAMES if value in kernels],
+        (2, min(max_samples, 64), min(max_features, 8), max_block),
+        ranks=draw(st.integers(1, max_ranks), label="P"),
+        precision=draw(_one_of(precisions, PRECISIONS, "precisions"), label="precision"),
+    )
     # Trying a few seeds wastes far fewer draws than giving up at the first that does not act.
-    for candidate in range(seed, seed + _SEEDS_TRIED):
-        scenario = balanced(Scenario(**fields, seed=candidate), place / 8)
+    for seed in range(drawn.seed, drawn.seed + _SEEDS_TRIED):
+        scenario = balanced(replace(drawn, seed=seed), place)
         if acts(scenario, terms):
             return scenario
     assume(False)

@@ -25,4 +25,4 @@ def test_every_break_changes_one_line_that_is_there():
 def test_breaks_are_spread_over_the_packages():
     rooms = {Path(one.file).parts[1] for one in listed()}
     packages = {path.parent.name for path in (ROOT / "sstep_verify").glob("*/__init__.py")}
-    assert packages - rooms <= {"defects"}, "of the defects every one is tried by itself"
+    assert packages - rooms <= {"recurrence"}, "of the defects every one is tried by itself"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from random import Random
 from unittest import mock
 
@@ -12,7 +13,6 @@ from acting_draws import acts
 from hypothesis import HealthCheck, Phase, find, given, settings
 from scenario_strategies import acting_scenarios, scenarios
 from sstep_reference.arithmetic import Rational
-from sstep_reference.inputs import svm_constants
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -21,10 +21,9 @@ from sstep_verify.problems import (
     PolynomialKernel,
     RBFKernel,
 )
+from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import NONE, TERMS
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
-from sstep_verify.recurrence.window import local_window
+from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.scenarios import descent
 from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
 from sstep_verify.scenarios.families import edge_scenarios
@@ -85,7 +84,8 @@ def test_failures_shrink_to_the_smallest_scenario():
     found, drawn = smallest(
         scenarios(), lambda scenario: scenario.samples >= 5 and scenario.iterations > 2 * scenario.s
     )
-    assert found == Scenario(
+    # At another scale than the simplest there is no offset to draw, which is as simple to Hypothesis.
+    assert dataclasses.replace(found, scale="normal") == Scenario(
         samples=5, features=1, s=1, iterations=3, condition=1.0, task="svm-l1", kernel=LinearKernel()
     )
     assert drawn < 500
@@ -110,7 +110,7 @@ def test_shrinking_acts_on_each_size_and_name():
         ranks=2,
         condition=found.condition,
     )
-    assert found == expected
+    assert dataclasses.replace(found, scale="normal") == expected
     assert found.condition == CONDITIONS[2]
 
 
@@ -152,30 +152,29 @@ def test_acting_scenarios_are_as_promised(task, name):
 
 def increments(scenario: Scenario, term: str) -> list[tuple[list, list]]:
     """Increments of every window, with the term and without it, in exact rational arithmetic."""
-    problem, found = scenario.problem(), []
-    kernel = exact_kernel(problem, EXACT)
-    start = scenario.initial()
-    alpha = np.zeros(scenario.samples) if start is None else start.copy()
+    problem, start = scenario.problem(), scenario.initial()
     without = NONE.scaled(TERMS[term], 0, "dropped")
-    targets = EXACT.vector(problem.targets.tolist())
-    blocks = scenario.stream().blocks(0, scenario.iterations).tolist()
-    for begin in range(0, len(blocks), scenario.s):
-        draws = blocks[begin : begin + scenario.s]
-        vector = EXACT.vector(alpha.tolist())
-        window = local_window(EXACT, kernel, targets, vector, draws, signed=problem.is_svm)
-        steps: tuple[list, list] = ([], [])
-        for mutation, made in zip((without, NONE), steps, strict=True):
-            if problem.is_svm:
-                upper, omega = svm_constants(EXACT, scenario.task, scenario.parameter)
-                end = mutable_svm_window(EXACT, window, omega, upper, mutation, made)
-                made[:] = [step.increment for step in made]
-            else:
-                penalty = EXACT.number(scenario.parameter)
-                end = mutable_ridge_window(EXACT, window, penalty, scenario.samples, mutation, steps=made)
-                made[:] = [list(solution) for solution in made]
-        found.append(steps)
-        alpha[window.coordinates] = [float(value) for value in end]
+    found, finisher = [], finisher_of(problem, EXACT)
+    run = run_mutants(
+        exact_kernel(problem, EXACT),
+        problem.targets.tolist(),
+        finisher,
+        (np.zeros(scenario.samples) if start is None else start).tolist(),
+        scenario.stream().blocks(0, scenario.iterations).tolist(),
+        scenario.s,
+        [NONE],
+        lambda reached: [EXACT.number(float(value)) for value in reached],
+    )
+    for (right,) in run:
+        dropped: list = []
+        mutable_window(EXACT, right.window, finisher, without, dropped)
+        found.append(tuple([increments_of(step) for step in steps] for steps in (dropped, right.steps)))
     return found
+
+
+def increments_of(step) -> list:
+    """Increments of a step's coordinates."""
+    return [step.increment] if isinstance(step, Step) else list(step)
 
 
 @pytest.mark.parametrize(

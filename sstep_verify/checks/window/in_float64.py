@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Float
-from sstep_reference.inputs import svm_constants
 
 from sstep_verify.numerics.kernel_matrix import kernel_rows
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
-from sstep_verify.recurrence.window import LocalWindow, Step
+from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
+from sstep_verify.recurrence.window import LocalWindow
 
 CHANGE = Fraction(1, 2**10)
 """Relative change of a quantity whose effect at the window's end is looked at."""
@@ -57,7 +56,7 @@ class FloatWindow:
     """
 
     def __init__(self, problem: Problem, begin: np.ndarray, draws: np.ndarray):
-        self._upper, self._omega = svm_constants(DOUBLE, problem.loss.task, problem.hinge.C)
+        self._clip: Any = finisher_of(problem, DOUBLE)
         places, order = np.unique(draws, return_inverse=True)
         labels, start = problem.targets, begin.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -80,7 +79,7 @@ class FloatWindow:
     def _end(self, mutation: Mutation, steps: list[Step] | None = None) -> np.ndarray:
         # A kernel that overflows gives steps that are not numbers, and no weight.
         with np.errstate(over="ignore", invalid="ignore"):
-            return mutable_svm_window(DOUBLE, self._window, self._omega, self._upper, mutation, steps)
+            return mutable_window(DOUBLE, self._window, self._clip, mutation, steps)
 
     def weights(self, names: Iterable[str]) -> dict[str, tuple[float, float]]:
         """What each quantity changes in a at the window's end, over the largest value there.
@@ -111,7 +110,7 @@ class FloatWindow:
     def events(self) -> set[str]:
         """What happens in the window, some of `EVENTS`."""
         found = {"overlap"} if len(self._window.coordinates) < len(self._window.draws) else set()
-        upper = np.inf if self._upper is None else self._upper
+        upper = np.inf if self._clip.upper is None else self._clip.upper
         for step in self._made[1]:
             if step.unclipped < 0:
                 found.add("clip low")

@@ -43,7 +43,7 @@ def command(folder, verify, count, force, as_json):
 def _write(folder, count, force, as_json) -> None:
     from tqdm import tqdm
 
-    from sstep_verify.vectors.write import write_vectors
+    from sstep_verify.vectors.layout import write_vectors
 
     with tqdm(total=count, unit=" vectors", leave=False, disable=None) as bar:
         entries = write_vectors(folder, count, force, bar.update)

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.recurrence_ridge import block_system
+from sstep_verify.recurrence.steps import block_system
 from sstep_verify.recurrence.window import LocalWindow
 
 MOST_ROUNDS = 40

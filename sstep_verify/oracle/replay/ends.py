@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sstep_reference import dcd_ksvm
-from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError
@@ -16,8 +16,7 @@ from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.oracle.balls.enclosure import interval, upward
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window, system_part
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
+from sstep_verify.recurrence.steps import Solve, finisher_of, mutable_window, system_part
 from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -64,13 +63,12 @@ class SvmEnds(Ends):
     """Ends of a window of K-SVM, in balls."""
 
     def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
-        arithmetic: Any = kernel.arithmetic
-        self._upper, self._omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        self._clip: Any = finisher_of(problem, kernel.arithmetic)
         super().__init__(problem, kernel, window)
 
     def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
-        return mutable_svm_window(self.arithmetic, self.window, self._omega, self._upper, mutation, log)
+        return mutable_window(self.arithmetic, self.window, self._clip, mutation, log)
 
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
         """The end by the classical reference (Algorithm 1), which the right recurrence must enclose.
@@ -96,7 +94,7 @@ class SvmEnds(Ends):
         """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
         ends: list = [None] * len(self.window.coordinates)
         for (place,), step in zip(self.window.draws, self.log, strict=True):
-            ends[place] = self.arithmetic.clip(step.unclipped, self.arithmetic.number(0), self._upper)
+            ends[place] = self.arithmetic.clip(step.unclipped, self.arithmetic.number(0), self._clip.upper)
         return ends
 
 
@@ -110,12 +108,11 @@ class RidgeEnds(Ends):
     def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
         """Make the steps of the window."""
         penalty = self.arithmetic.number(self.problem.ridge.penalty)
-        samples, solve = self.problem.samples, self.solver(mutation)
-        return mutable_ridge_window(self.arithmetic, self.window, penalty, samples, mutation, solve, log)
+        solve = Solve(penalty, self.problem.samples, self.systems)
+        return mutable_window(self.arithmetic, self.window, solve, mutation, log)
 
-    def solver(self, mutation: Mutation) -> RefinedBlocks | None:
-        """Solver of the block systems, as the mutation has them; None for the arithmetic's own."""
-        return None
+    systems: Callable[[LocalWindow, Mutation], RefinedBlocks] | None = None
+    """Solver of a window's block systems, as a mutation has them; None for the arithmetic's own."""
 
 
 class RefinedEnds(RidgeEnds):
@@ -140,13 +137,13 @@ class RefinedEnds(RidgeEnds):
             total = math.inf
         self.off = upward(total / math.sqrt(problem.samples))
 
-    def solver(self, mutation: Mutation) -> RefinedBlocks:
-        """Solver of the block systems, as the mutation has them."""
+    def systems(self, window: LocalWindow, mutation: Mutation) -> RefinedBlocks:
+        """Solver of a window's block systems, as a mutation has them."""
         system = system_part(mutation)
         if system not in self._solvers:
             penalty = self.arithmetic.number(self.problem.ridge.penalty)
             self._solvers[system] = RefinedBlocks(
-                self.arithmetic, self.window, penalty, self.problem.samples, system, self._solvers.get(NONE)
+                self.arithmetic, window, penalty, self.problem.samples, system, self._solvers.get(NONE)
             )
         return self._solvers[system]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import RefinedBlocks
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.recurrence.recurrence_ridge import mutable_ridge_window, system_part
-from sstep_verify.recurrence.recurrence_svm import mutable_svm_window
-from sstep_verify.recurrence.window import LocalWindow, local_window
+from sstep_verify.recurrence.steps import Solve, finisher_of, system_part
+from sstep_verify.recurrence.window import LocalWindow
 
 
 def mutated_states(
@@ -51,63 +51,46 @@ def mutated_states(
     list of dict of int to vector of m points
         Per mutant, by window end.
     """
-    if not mutations:
-        return []
     arithmetic: Any = kernel.arithmetic
-    wanted, targets = set(at), arithmetic.vector(problem.targets)
-    alphas = [arithmetic.vector(initial) for _ in mutations]
-    states: list[dict[int, Any]] = [{0: alpha.copy()} if 0 in wanted else {} for alpha in alphas]
-    for begin in range(0, max(wanted, default=0), s):
-        end = min(begin + s, draws.shape[0])
-        blocks = draws[begin:end].tolist()
-        window = local_window(arithmetic, kernel, targets, alphas[0], blocks, signed=problem.is_svm)
-        advance = _advance_of(problem, arithmetic, window)
-        for mutation, alpha, kept in zip(mutations, alphas, states, strict=True):
-            own = _restarted(problem, kernel, window, targets, alpha)
-            for coordinate, value in zip(window.coordinates, advance(own, mutation), strict=True):
-                alpha[coordinate] = value
-            if end in wanted:
-                kept[end] = alpha.copy()
+    wanted, start = set(at), arithmetic.vector(initial)
+    states: list[dict[int, Any]] = [{0: start.copy()} if 0 in wanted else {} for _ in mutations]
+    finisher = finisher_of(problem, arithmetic)
+    if isinstance(finisher, Solve):
+        stored = _to_points()
+        finisher = replace(finisher, systems=_SharedSystems(arithmetic, finisher))
+    else:
+        stored = _to_points(arithmetic.number(0), finisher.upper)
+    runs = run_mutants(kernel, problem.targets, finisher, start, draws.tolist(), s, mutations, stored)
+    for windows in islice(runs, -(-max(wanted, default=0) // s)):
+        for kept, window in zip(states, windows, strict=True):
+            if window.end in wanted:
+                kept[window.end] = window.alpha.copy()
     return states
 
 
-def _restarted(
-    problem: Problem, kernel: Columns, window: LocalWindow, targets: Any, alpha: Any
-) -> LocalWindow:
-    """The same window, begun at another dual vector."""
-    arithmetic: Any = kernel.arithmetic
-    with arithmetic.working():
-        weighted = alpha
-        if problem.is_svm:
-            weighted = arithmetic.vector([y * a for y, a in zip(targets, alpha, strict=True)])
-        stale = [arithmetic.dot(kernel.column(i), weighted) for i in window.coordinates]
-        return replace(window, stale=stale, start=arithmetic.vector([alpha[i] for i in window.coordinates]))
+def _to_points(*ends: Any) -> Callable[[Any], list]:
+    """Makes points of balls: ends of the box where those may be, middles elsewhere.
+
+    The sum of increments misses the end of the box by a rounding of its own, which is no effect.
+    """
+    box = [end for end in ends if end is not None]
+    return lambda reached: [
+        next((end for end in box if value.overlaps(end)), value.mid()) for value in reached
+    ]
 
 
-def _advance_of(
-    problem: Problem, arithmetic: Any, window: LocalWindow
-) -> Callable[[LocalWindow, Mutation], list]:
-    """A function that makes the steps of a window and returns its end as points."""
-    if not problem.is_svm:
-        penalty = arithmetic.number(problem.ridge.penalty)
-        solvers: dict[Mutation, RefinedBlocks] = {}
+class _SharedSystems:
+    """Makes the solver of a window's block systems, once for all mutants that have the same systems."""
 
-        def advance_ridge(own: LocalWindow, mutation: Mutation) -> list:
-            system = system_part(mutation)
-            if system not in solvers:
-                solvers[system] = RefinedBlocks(arithmetic, window, penalty, problem.samples, system)
-            end = mutable_ridge_window(arithmetic, own, penalty, problem.samples, mutation, solvers[system])
-            return [value.mid() for value in end]
+    def __init__(self, arithmetic: Any, finisher: Solve):
+        self._given = arithmetic, finisher.penalty, finisher.samples
+        self._gram: Any = None
+        self._solvers: dict[Mutation, RefinedBlocks] = {}
 
-        return advance_ridge
-    upper, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-    ends = [arithmetic.number(0)] if upper is None else [arithmetic.number(0), upper]
-
-    def advance_svm(own: LocalWindow, mutation: Mutation) -> list:
-        # The sum of increments misses the end of the box by a rounding of its own, which is no effect.
-        return [
-            next((end for end in ends if value.overlaps(end)), value.mid())
-            for value in mutable_svm_window(arithmetic, own, omega, upper, mutation)
-        ]
-
-    return advance_svm
+    def __call__(self, window: LocalWindow, mutation: Mutation) -> RefinedBlocks:
+        if window.gram is not self._gram:  # another window than the last
+            self._gram, self._solvers = window.gram, {}
+        system, (arithmetic, penalty, samples) = system_part(mutation), self._given
+        if system not in self._solvers:
+            self._solvers[system] = RefinedBlocks(arithmetic, window, penalty, samples, system)
+        return self._solvers[system]

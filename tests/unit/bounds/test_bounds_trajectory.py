@@ -12,6 +12,7 @@ import pytest
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Balls, Rational
 
+from sstep_verify import quantities
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
@@ -25,7 +26,7 @@ from sstep_verify.oracle.replay import ends as oracle_module
 from sstep_verify.oracle.trajectories.enclosed import enclosed_trajectory
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.solver import Declaration
 
 IN_PLACE = Declaration("in place")
@@ -249,13 +250,26 @@ def test_the_unmutated_recurrence_follows_the_oracles_run(loss, s):
     assert mutated_states(problem, kernel, np.zeros(SAMPLES), draws, s, (20,), []) == []
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_mutant_that_draws_one_place_off_does_so_over_the_whole_stream(loss):
+    problem, s = problem_of(loss), 5
+    draws, kernel, start = draws_of(problem)[:12], exact_kernel(problem, Balls(192)), np.zeros(SAMPLES)
+    early, short = left_out(quantities.STREAM), left_out(quantities.TAIL)
+    off, cut = mutated_states(problem, kernel, start, draws, s, (10, 12), [early, short])
+    (right,) = mutated_states(problem, kernel, start, np.roll(draws, -1, axis=0), s, (10, 12), [NONE])
+    assert {end: list(map(float, state)) for end, state in off.items()} == {
+        end: list(map(float, state)) for end, state in right.items()
+    }
+    assert list(cut[10]) == list(cut[12])
+
+
 def test_two_oracles_that_contradict_each_other_end_the_run(monkeypatch):
     problem = problem_of(Hinge(0.5))
 
     def off(arithmetic, window, *arguments):
         return [arithmetic.number(7)]
 
-    monkeypatch.setattr(oracle_module, "mutable_svm_window", off)
+    monkeypatch.setattr(oracle_module, "mutable_window", off)
     with pytest.raises(OracleDisagreementError, match="by the classical reference but at 7"):
         truth_of(problem, draws_of(problem))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.vectors.write import write_vectors
+from sstep_verify.vectors.layout import write_vectors
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from vector_cases import RIDGE, SHORTEST, changed, leaves
 
 from sstep_verify.cli.commands.vectors import command
 from sstep_verify.errors import InputError
+from sstep_verify.vectors.layout import write_vectors
 from sstep_verify.vectors.read import VectorError
 from sstep_verify.vectors.record import index_from, text_of
 from sstep_verify.vectors.verify import verify_vectors
-from sstep_verify.vectors.write import write_vectors
 
 
 def edited_index(folder: Path, change) -> None:

@@ -36,6 +36,17 @@ def test_a_changed_digit_in_any_file_is_refused(vectors, vector, name):
     assert f"vectors refused: {vector}" in refusal(vectors, vector)
 
 
+def test_what_differs_is_shown_beside_what_the_problem_gives(vectors):
+    path = vectors / SHORTEST / "points.txt"
+    right = path.read_bytes()
+    path.write_bytes(b"0\n7" + right[3:])
+    wrong = path.read_bytes()
+    assert refusal(vectors).endswith(
+        "points.txt: differs at byte 2 (from 0) from what the problem gives: "
+        f"{wrong[:22]!r}, not {right[:22]!r}"
+    )
+
+
 @pytest.mark.parametrize("name", layout.FILES)
 def test_a_missing_file_is_named(vectors, name):
     (vectors / SHORTEST / name).unlink()

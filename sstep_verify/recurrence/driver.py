@@ -1,0 +1,120 @@
+"""The mutable recurrence over a whole index stream, window by window, in any arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.steps import Finisher, mutable_window
+from sstep_verify.recurrence.window import LocalWindow, Vector, local_window
+
+
+@dataclass(frozen=True, eq=False)
+class MutantWindow:
+    """One window of a mutant's run.
+
+    Parameters
+    ----------
+    begin, end : int
+        Iterations before it and after it.
+    window : LocalWindow or None
+        Its data at its start; None of a last window that the mutation leaves out.
+    steps : list
+        What the finisher keeps of every step.
+    reached : vector of length c
+        The dual vector at its end, on its coordinates, as it is stored.
+    alpha : vector of length m
+        The whole dual vector at its end; the run goes on in it, and so who keeps it copies it.
+    """
+
+    begin: int
+    end: int
+    window: LocalWindow | None
+    steps: list
+    reached: Vector
+    alpha: Vector
+
+
+def run_mutants(
+    kernel: Any,
+    targets: Any,
+    finisher: Finisher,
+    initial: Any,
+    blocks: Sequence[Sequence[int]],
+    s: int,
+    mutations: Sequence[Mutation],
+    stored: Callable[[Vector], Any] = lambda reached: reached,
+) -> Iterator[list[MutantWindow]]:
+    """Run mutants of the s-step recurrence side by side, which share the kernel entries of each window.
+
+    Parameters
+    ----------
+    kernel
+        Kernel object of `sstep_reference`; the run is in its arithmetic.
+    targets, initial : sequences of m numbers
+        Targets (labels) and start vector; not modified.
+    finisher : Finisher
+        What the loss makes of the sums of a step.
+    blocks : sequence of H sequences of b int
+        Coordinates drawn.
+    s : int
+        Iterations per window.
+    mutations : sequence of Mutation
+        Each mutant's mistake; `NONE` for the right run.
+    stored : callable
+        What is kept of the dual vector at the end of a window, on its coordinates; that itself by default.
+
+    Yields
+    ------
+    list of MutantWindow
+        The same window of every mutant.
+    """
+    arithmetic, signed = kernel.arithmetic, finisher.signed
+    targets = arithmetic.vector(targets)
+    alphas = [arithmetic.vector(initial) for _ in mutations]
+    streams = [drawn_early(blocks, mutation) for mutation in mutations]
+    for begin in range(0, len(blocks), s):
+        end = min(begin + s, len(blocks))
+        first: dict[bool, LocalWindow] = {}
+        windows = []
+        for mutation, (drawn, of_window), alpha in zip(mutations, streams, alphas, strict=True):
+            window, steps, reached = None, list[Any](), []
+            if not (mutation.lose_tail and end - begin < s):
+                shared = first.get(mutation.early)
+                if shared is None:
+                    window = local_window(
+                        arithmetic, kernel, targets, alpha, drawn[begin:end], signed=signed
+                    )
+                else:
+                    window = shared.begun_at(arithmetic, kernel, targets, alpha, signed=signed)
+                first[mutation.early] = window
+                reached = stored(mutable_window(arithmetic, window, finisher, of_window, steps))
+                for coordinate, value in zip(window.coordinates, reached, strict=True):
+                    alpha[coordinate] = value
+            windows.append(MutantWindow(begin, end, window, steps, reached, alpha))
+        yield windows
+
+
+def run_mutant(
+    kernel: Any,
+    targets: Any,
+    finisher: Finisher,
+    initial: Any,
+    blocks: Sequence[Sequence[int]],
+    s: int,
+    mutation: Mutation = NONE,
+) -> Iterator[MutantWindow]:
+    """Run one mutant, or without a mutation the right recurrence; see `run_mutants`."""
+    for (window,) in run_mutants(kernel, targets, finisher, initial, blocks, s, [mutation]):
+        yield window
+
+
+def drawn_early(
+    blocks: Sequence[Sequence[int]], mutation: Mutation
+) -> tuple[Sequence[Sequence[int]], Mutation]:
+    """A whole stream as the mutation draws it, and the mutation without that."""
+    if not mutation.early:
+        return blocks, mutation
+    return [*blocks[1:], *blocks[:1]], replace(mutation, early=False)

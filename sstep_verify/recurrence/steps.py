@@ -1,0 +1,231 @@
+"""The mutable s-step recurrence over one window, in the paper's form with a frozen over the window.
+
+Source: Algorithm 2, lines 15-24 (K-SVM), and Algorithm 4, lines 11-16 (K-RR), which share all but the
+finisher of a step: a clip to the box in value space, a block solve in residual space. With no mutation it
+equals the reference exactly (shown in rational arithmetic); every correction term has a factor, so that a
+defect is data and not another program. Increments are summed per coordinate, which changes nothing in exact
+arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from sstep_reference.inputs import svm_constants
+
+from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.window import LocalWindow, Scalar, Vector
+
+BlockSolve = Callable[[int, Any], Any]
+"""Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
+
+Finish = Callable[[int, list[tuple[Scalar, Scalar]], list, Vector], tuple[Sequence[Scalar], Any]]
+"""Ends step j: from the products of kernel rows, what own increments add to each, the values of the block
+before the step and the increments of all coordinates so far, to the increments of the block and what a log
+keeps of the step."""
+
+
+class Finisher(Protocol):
+    """What a loss makes of the sums of a step.
+
+    Attributes
+    ----------
+    signed : bool
+        Whether kernel rows multiply labels times a.
+    """
+
+    signed: ClassVar[bool]
+
+    def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
+        """The finisher of the steps of one window."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One K-SVM step as it was made: value before, unclipped new value, increment."""
+
+    value: Scalar
+    unclipped: Scalar
+    increment: Scalar
+
+
+@dataclass(frozen=True)
+class Clip:
+    """K-SVM: the minimiser along one coordinate, clipped to the box; its log keeps a `Step`.
+
+    Parameters
+    ----------
+    omega : scalar
+        Diagonal shift.
+    upper : scalar or None
+        Upper end of the box (nu); None is infinity.
+    """
+
+    omega: Scalar
+    upper: Scalar | None
+    signed: ClassVar[bool] = True
+
+    def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
+        """The finisher of the steps of one window."""
+        number, omega = arithmetic.number, self.omega
+        shift, shift_moved = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
+        unbounded = self.upper is None or mutation.upper is None
+        end = None if unbounded else self.upper * number(mutation.upper)
+        zero, eta, leak = number(0), number(mutation.curvature), number(mutation.leak)
+        sign = number(mutation.labels)
+
+        def finish(
+            step: int, sums: list, values: list, increments: Vector
+        ) -> tuple[Sequence[Scalar], Step]:
+            (place,), ((product, own),), (value,) = window.draws[step], sums, values
+            label = window.targets[place]
+            gradient = sign * (label * product) - 1 + label * own
+            gradient = gradient + shift * window.start[place] + shift_moved * increments[place]
+            curvature = window.gram[place][place] + omega
+            if arithmetic.is_zero(curvature):
+                # Without an upper end there would be no minimiser: the right one stands in.
+                unclipped = updated = self.upper if end is None else end
+            else:
+                unclipped = value - gradient / (eta * curvature)
+                updated = arithmetic.clip(unclipped, zero, end)
+                if mutation.leak:
+                    updated = updated + leak * (unclipped - arithmetic.clip(unclipped, zero, None))
+            increment = updated - value
+            return [increment], Step(value, unclipped, increment)
+
+        return finish
+
+
+@dataclass(frozen=True)
+class Solve:
+    """K-RR: the solution of the block system; its log keeps the increments of the block.
+
+    Parameters
+    ----------
+    penalty : scalar
+        Regularisation (lambda).
+    samples : int
+        Number of samples (m).
+    systems : callable, optional
+        Makes the solver of a window's block systems, as the mutation has them; the arithmetic's own if
+        absent.
+    """
+
+    penalty: Scalar
+    samples: int
+    systems: Callable[[LocalWindow, Mutation], BlockSolve] | None = None
+    signed: ClassVar[bool] = False
+
+    def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
+        """The finisher of the steps of one window."""
+        number, penalty, samples = arithmetic.number, self.penalty, self.samples
+        divisor, diagonal = penalty * number(mutation.penalty), samples * number(mutation.samples)
+
+        def by_arithmetic(step: int, rhs: Vector) -> Vector:
+            system = block_system(arithmetic, window, step, penalty, samples, mutation)
+            return arithmetic.solve(system, rhs)
+
+        solve = self.systems(window, mutation) if self.systems else by_arithmetic
+
+        def finish(
+            step: int, sums: list, values: list, increments: Vector
+        ) -> tuple[Sequence[Scalar], Vector]:
+            parts = zip(window.draws[step], values, sums, strict=True)
+            rhs = [
+                window.targets[i] - diagonal * value - (product + own) / divisor
+                for i, value, (product, own) in parts
+            ]
+            solution = solve(step, arithmetic.vector(rhs))
+            if mutation.curvature != 1:
+                solution = [change / number(mutation.curvature) for change in solution]
+            return solution, solution
+
+        return finish
+
+
+def finisher_of(problem: Problem, arithmetic: Any) -> Clip | Solve:
+    """The finisher of a problem's steps, its parameters taken exactly."""
+    if problem.is_svm:
+        upper, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        return Clip(omega, upper)
+    return Solve(arithmetic.number(problem.ridge.penalty), problem.samples)
+
+
+def block_system(
+    arithmetic: Any, window: LocalWindow, step: int, penalty: Scalar, samples: int, mutation: Mutation
+) -> list[Vector]:
+    """Rows of ``G = K_BB / penalty + m I`` for the block of a step, as b vectors; see `system_part`."""
+    block = window.draws[step]
+    with arithmetic.working():
+        number = arithmetic.number
+        off_diagonal = number(mutation.off_diagonal)
+        penalty, diagonal = penalty * number(mutation.penalty), samples * number(mutation.samples)
+        rows = []
+        for place, i in enumerate(block):
+            row = [off_diagonal * window.gram[i][j] / penalty for j in block]
+            row[place] = window.gram[i][i] / penalty + diagonal
+            rows.append(arithmetic.vector(row))
+        return rows
+
+
+def system_part(mutation: Mutation) -> Mutation:
+    """What a mutation changes of the entries of the block systems, without the rest of it."""
+    return Mutation(samples=mutation.samples, penalty=mutation.penalty, off_diagonal=mutation.off_diagonal)
+
+
+def mutable_window(
+    arithmetic: Any,
+    window: LocalWindow,
+    finisher: Finisher,
+    mutation: Mutation = NONE,
+    steps: list | None = None,
+) -> Vector:
+    """Make the steps of one window.
+
+    Parameters
+    ----------
+    arithmetic
+        Arithmetic object of `sstep_reference`.
+    window : LocalWindow
+        The window on its c distinct coordinates.
+    finisher : Finisher
+        What the loss makes of the sums of a step.
+    mutation : Mutation
+        Factors and switches.
+    steps : list, optional
+        Gets what the finisher keeps of every step.
+
+    Returns
+    -------
+    vector of length c
+        The dual vector at the window's end, on the window's coordinates.
+    """
+    with arithmetic.working():
+        number, count = arithmetic.number, len(window.coordinates)
+        stale, kernel = number(mutation.stale), number(mutation.kernel)
+        same, overlap = number(mutation.kernel_overlap), number(mutation.overlap)
+        finish = finisher.begun(arithmetic, window, mutation)
+        increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
+        latest: Sequence[Scalar] = []
+        earlier: list[list] = []
+        for step in range(int(mutation.early), len(window.draws)):
+            block, sums = window.draws[step], []
+            seen = mutation.seen(increments, earlier, len(window.draws), lambda: arithmetic.zeros(count))
+            weighted = window.signed(arithmetic, seen) if finisher.signed else seen
+            for i in block:
+                row = window.gram[i]
+                own = row[i] * weighted[i]
+                others = arithmetic.dot(row, weighted) - own
+                sums.append((stale * window.stale[i] + kernel * others, same * own))
+            values = [window.start[i] + overlap * increments[i] for i in block]
+            latest, record = finish(step, sums, values, increments)
+            if steps is not None:
+                steps.append(record)
+            earlier.append(list(zip(block, latest, strict=True)))
+            for i, increment in earlier[-1]:
+                increments[i] = increments[i] + increment
+                last[i] = increment
+        return window.end_of(arithmetic, mutation, last if mutation.assign_once else increments, latest)
