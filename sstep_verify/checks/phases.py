@@ -25,15 +25,12 @@ from sstep_verify.checks.probed.compared import (
     Compared,
     first_out,
 )
-from sstep_verify.checks.probed.ridge import ridge_quantities
-from sstep_verify.checks.probed.run import ProbedRun, malformed
-from sstep_verify.checks.probed.svm import BOTH, TURNED, svm_quantities
+from sstep_verify.checks.probed.quantities import BOTH, TURNED, ProbedRun, malformed
 from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, unbounded, wrong
 from sstep_verify.checks.shared.outcome import verdict_on
-from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as DIAGONAL
@@ -116,10 +113,9 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
             CHECK, case, s, Status.VACUOUS, unbounded(""), "No step was made.",
             units="steps", planned=1, executed=0,
         )  # fmt: skip
-    run = ProbedRun(case, trajectory, oracle)
-    of_steps = svm_quantities if case.problem.is_svm else ridge_quantities
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is part of what is judged
-        found = [run.rows(), *of_steps(run, *StepJudge(case, oracle).gradients(trajectory))]
+        run = ProbedRun(case, trajectory, oracle)
+        found = run.quantities()
         first, terms = first_out(found), _terms(found)
     judged, planned = sum(one.judged for one in found), sum(one.planned for one in found)
     finding, status = _largest(found), Status.PASS
@@ -225,7 +221,7 @@ DECLARED = Check(
     planted="stale product, correction, curvature or write-back left out, or the increment turned",
     runs=runs,
     judge=judge,
-    bounds=("step/probed", "step/svm", "step/ridge", "kernel/entries"),
+    bounds=("step/probed", "step/clip", "step/residual", "kernel/entries"),
     level=2,
     applies=lambda case, s: applies(case),
     affordable=replayable,

@@ -3,16 +3,15 @@
 A log of the new value of each drawn coordinate tells a exactly before every step, also inside a window.
 Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
 any correct implementation of the declared recurrence may be off by, and what the judge may
-(bounds/step/svm.py, bounds/step/ridge.py, bounds/step/drift.py for carried weights). Nothing is propagated,
-so no s is too large, and where all steps are judged a defect that acts in one of them is seen. The log is
-tied to the run: it must lead to every recorded a, to the last bit. The step with the largest ratio, the
-first of each event, a seeded one and, for each quantity, the one that shows it best are replayed in exact
-arithmetic as well.
+(bounds/step/clip.py, bounds/step/residual.py, bounds/step/drift.py for carried weights). Nothing is
+propagated, so no s is too large, and where all steps are judged a defect that acts in one of them is seen.
+The log is tied to the run: it must lead to every recorded a, to the last bit. The step with the largest
+ratio, the first of each event, a seeded one and, for each quantity, the one that shows it best are replayed
+in exact arithmetic as well.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,14 +19,13 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, decisive
+from sstep_verify.checks.shared.finding import Finding, decisive, unbounded
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.chain import broken_chain, not_numbers
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.factors import Factor, off_by_a_factor
-from sstep_verify.checks.steps.found import JudgedRun, JudgedStep
-from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.own_step import own_step
 from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
@@ -79,34 +77,34 @@ def _judge_run(
             signs=broken.signs,
         )  # fmt: skip
     judged = judges[0].run(trajectory)
-    findings = [_finding(case, trajectory, judged.worst)] if judged.worst else []
     exact = exact_steps(case, trajectory, judged, judges[1], oracle)
-    findings += exact.findings
-    terms = step_terms(case, s, trajectory, judged, exact.detectable)
+    findings = [_worded(case, trajectory, judged.worst)] if judged.worst else []
+    findings += exact
+    terms = step_terms(case, s, trajectory, judged, exact)
     unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
     if not findings:
-        nothing = Finding("no step has a finite bound", 0.0, 0.0, math.inf)
-        unbounded = (
+        nothing = unbounded("no step has a finite bound")
+        reason = (
             f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
             "system is beyond what this precision promises anything about."
         )
         return verdict_on(
             CHECK, case, s, Status.VACUOUS, nothing,
-            unbounded if judged.steps else "There is nothing to judge: the run is of no steps.",
+            reason if judged.steps else "There is nothing to judge: the run is of no steps.",
             units=units, planned=judged.steps, executed=0, terms=terms,
             evidence=_evidence(judged, judged.steps),
         )  # fmt: skip
     found = decisive(findings)
     status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
     if wrong := judged.first_wrong:
-        found = replace(found, window=Window(wrong.iteration, wrong.iteration + 1))
+        found = replace(found, window=wrong.window)
     at_fault = corrections(case, trajectory, judged)
     first = _first_wrong(case, trajectory, judged, judges[0])
     factors = off_by_a_factor(judged.tally, of_svm=case.problem.is_svm)
     diagnosis = _diagnosis(judged, factors, at_fault, first)
     reason = _reason(case, judged, found, status, terms, unseen, diagnosis)
     evidence = _evidence(judged, judged.steps)
-    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact.findings]
+    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
@@ -114,22 +112,25 @@ def _judge_run(
     )  # fmt: skip
 
 
-def _finding(case: Case, trajectory: Trajectory, worst: JudgedStep) -> Finding:
-    drawn = case.stream.blocks(trajectory.start + worst.iteration, trajectory.start + worst.iteration + 1)[
-        0
-    ]
+def _worded(case: Case, trajectory: Trajectory, worst: Finding) -> Finding:
+    """The step with the largest ratio, with what was compared."""
     assert trajectory.log is not None
+    drawn, logged = _draws(case, trajectory, worst), trajectory.log[worst.window.begin]
     where = (
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
-    distance = worst.distance if worst.distance == worst.distance else math.inf
-    logged = trajectory.log[worst.iteration]
-    told = f" ({not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
+    missing = f" ({not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
     what = (
-        f"step {worst.iteration + 1}, {where}, logged {float(logged[0])!r}{told}, "
+        f"step {worst.window.end}, {where}, logged {float(logged[0])!r}{missing}, "
         "against the judge's step from the same a"
     )
-    return Finding(what, distance, distance, worst.bound)
+    return replace(worst, what=what)
+
+
+def _draws(case: Case, trajectory: Trajectory, step: Finding) -> np.ndarray:
+    """Coordinates that a step drew, shape (b,)."""
+    window, start = step.window, trajectory.start
+    return case.stream.blocks(start + window.begin, start + window.end)[0]
 
 
 def _seen(terms: tuple[Term, ...], name: str) -> bool:
@@ -157,15 +158,14 @@ def _first_wrong(case: Case, trajectory: Trajectory, judged: JudgedRun, judge: S
     first = judged.first_wrong
     if first is None or trajectory.log is None:
         return ""
-    position = trajectory.start + first.iteration
-    draws = case.stream.blocks(position, position + 1)[0]
-    alpha = judge.alpha_before(trajectory, first.iteration)
-    logged = np.asarray(trajectory.log[first.iteration], dtype=np.float64)
+    draws, iteration = _draws(case, trajectory, first), first.window.begin
+    alpha = judge.alpha_before(trajectory, iteration)
+    logged = np.asarray(trajectory.log[iteration], dtype=np.float64)
     own = own_step(case.problem, alpha, draws)
     place = int(np.argmax(np.nan_to_num(np.abs(logged - own), nan=np.inf)))
     before = float(alpha[draws[place]])
     return (
-        f"step {first.iteration + 1}, coordinate {draws[place]}: from a = {before!r} the "
+        f"step {iteration + 1}, coordinate {draws[place]}: from a = {before!r} the "
         f"solver logged {float(logged[place])!r}, the judge's own value is {float(own[place])!r}"
     )
 
@@ -220,7 +220,7 @@ DECLARED = Check(
     planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
     runs=runs,
     judge=judge,
-    bounds=("step/svm", "step/ridge", "step/drift"),
+    bounds=("step/clip", "step/residual", "step/drift"),
     level=1,
     applies=lambda case, s: loggable(case),
     primary=True,

@@ -7,9 +7,9 @@ D^`` of the block's right-hand side; its distance from the exact step is ``-G^{-
 
     l = rho' G^{-1} rho / 2 <= ||rho||^2 / (2m),    for G >= m I.
 
-``||rho||`` is what the bound of one step promises (bounds/step/ridge.py). Over t steps f falls by no more
-than ``g + t l``, so that, as for K-SVM (safety/svm_windows.py), ``T = sum ||D^_t||_G <= sqrt(t) (sqrt(2 g +
-2 t l) + sqrt(2 t l))``. As ``|D_l| <= ||D||_G / sqrt(m)``, and for b = 1 ``|D| = ||D||_G / sqrt(G)``, the
+``||rho||`` is what the bound of one step promises (bounds/step/residual.py). Over t steps f falls by no
+more than ``g + t l``, so that, as for K-SVM (safety/svm_windows.py), ``T = sum ||D^_t||_G <= sqrt(t) (sqrt(2 g
++ 2 t l) + sqrt(2 t l))``. As ``|D_l| <= ||D||_G / sqrt(m)``, and for b = 1 ``|D| = ||D||_G / sqrt(G)``, the
 increments of a window enter right-hand side i with sizes of at most
 
     sum_t sum_{l in B_t} |K_il| / lambda |D^_tl| <= kappa_i T,
@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
-from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_step_constants
+from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, raised
 from sstep_verify.problems import Problem
@@ -88,9 +88,7 @@ class RidgeWindows:
         """
         width, block = width or s, self._block
         support = self._support if width == s else min(self._support + s * block, self._samples)
-        constants = ridge_step_constants(
-            self._declaration, self._samples, support, width, block, judge=False
-        )
+        constants = solve_constants(self._declaration, self._samples, support, width, block, judge=False)
         moved = math.sqrt(2.0 * s * self._gap) * OUTWARD
         largest = math.sqrt(2.0 * self._gap)
         for _ in range(ROUNDS):
@@ -108,7 +106,7 @@ class RidgeWindows:
         return math.inf
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def _left(self, constants: RidgeStepConstants, width: int, moved: float, largest: float) -> float:
+    def _left(self, constants: SolveConstants, width: int, moved: float, largest: float) -> float:
         """Most that a step leaves of its right-hand side, increments of weighted size `moved` made.
 
         `largest` bounds the M-norm of one increment.
@@ -116,22 +114,22 @@ class RidgeWindows:
         rows, block, inputs, samples = self._rows, self._block, self._inputs, float(self._samples)
         own = self._start + self._weights * moved
         terms = rows.sizes + rows.reach * moved + self._targets + samples * own
-        error = constants.residual * terms + rows.errors + rows.reach_errors * moved + inputs.targets
+        error = constants.sums.longest * terms + rows.errors + rows.reach_errors * moved + inputs.targets
         # Increments used differ from those stored, one of each draw of the window before.
         stored = rows.held + rows.largest * (float(self._weights.max()) * moved)
-        error += constants.u * stored * (width - 1) * block * (1.0 + constants.residual)
-        if not float(terms.max()) * max(1.0, 2.0 * inputs.penalty) <= constants.largest:
+        error += constants.sums.u * stored * (width - 1) * block * (1.0 + constants.sums.longest)
+        if not float(terms.max()) * max(1.0, 2.0 * inputs.penalty) <= constants.sums.largest:
             return math.inf
         entry = float(rows.largest.max())
         trace = block * (entry + samples) * OUTWARD
         whole = (block * entry + math.sqrt(block) * samples) * OUTWARD
-        if not (trace <= constants.largest and inputs.least * constants.largest >= 1.0):
+        if not (trace <= constants.sums.largest and inputs.least * constants.sums.largest >= 1.0):
             return math.inf
         given = block * float(rows.entry_errors.max()) + constants.system * whole
         change = given + solve_error(constants, trace, given, block)
         increment = largest / math.sqrt(samples)
-        rounding = constants.u * math.sqrt(block) * float(own.max())
-        lost = constants.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
+        rounding = constants.sums.u * math.sqrt(block) * float(own.max())
+        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
         worst = length(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding + lost
         return float(raised(left, 64)) if left < math.inf else math.inf

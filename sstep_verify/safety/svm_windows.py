@@ -24,7 +24,7 @@ enter the gradient of row i with sizes of at most
     sum_t |K(i, i_t)| |theta^_t| <= kappa_i T,   kappa_i = max_l |K_il| / sqrt(eta_l)  (<= sqrt(K_ii)),
 
 a coordinate moves by at most ``T / sqrt(eta_i)``, and e follows from the bound of one step within a
-window (bounds/step/svm.py) with these sizes in the place of the logged ones. e grows with T and T with e:
+window (bounds/step/clip.py) with these sizes in the place of the logged ones. e grows with T and T with e:
 a number R is a bound on T as soon as the e that follows from ``T <= R`` gives ``T <= R`` again. For, R
 bounds T before the first step, and if it does before a step, it does after it.
 
@@ -38,8 +38,7 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.step.svm import svm_step_bound
-from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.bounds.step.clip import clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
 from sstep_verify.problems import Problem
@@ -115,8 +114,8 @@ class SvmWindows:
         width = width or s
         # A window that does not begin at `alpha` itself may find other coordinates moved.
         support = self._support if width == s else min(self._support + s, self._samples)
-        constants = svm_step_constants(
-            self._declaration, self._samples, support, width, self._shift, self._upper, judge=False
+        constants = clip_constants(
+            self._declaration, self._samples, support, width, (self._shift, self._upper), judge=False
         )
         box = math.inf
         if self._upper < math.inf:
@@ -144,8 +143,8 @@ class SvmWindows:
         # An increment used is the rounded difference of what is stored: u of itself off.
         shifted = self._shift * (1.0 + u)
         terms = rows.sizes + rows.reach * (moved * (1.0 + u)) + 1.0 + shifted * own
-        gradient = constants.gradient * terms + rows.errors + rows.reach_errors * (moved * (1.0 + u))
-        gradient += u * moved * rows.reach + constants.underflow + constants.shift_error * own
+        gradient = constants.sums.longest * terms + rows.errors + rows.reach_errors * (moved * (1.0 + u))
+        gradient += u * moved * rows.reach + constants.sums.underflow + constants.shift_error * own
         slopes = self._slopes + rows.reach * moved + self._shift * own
         return _largest(
             constants,
@@ -172,7 +171,7 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
             return np.inf, np.inf
         # At least the size of the unclipped value and of its distance from the one before the step.
         reach = (own[i] + slopes[i] / least) * OUTWARD
-        error = svm_step_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach)
+        error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach)
         if not error < np.inf:
             return np.inf, np.inf
         apart = min(error, upper)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sstep_verify.bounds.step.ridge import ridge_step_constants
-from sstep_verify.bounds.step.svm_constants import svm_step_constants
+from sstep_verify.bounds.step.clip import clip_constants
+from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.checks import (
     kernel_entries,
     metamorphic_bounded,
@@ -23,7 +23,7 @@ MADE_OF_STEPS = (step_replay.CHECK, window_replay.CHECK, *ADDED_UP)
 """Checks whose bound is made of those of steps."""
 
 JUDGE = 7
-"""Roundings of the judge's own product with a beside one a sample (bounds/step/svm.py)."""
+"""Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py)."""
 
 
 def longest_sum(check: str, case: Case, s: int) -> int:
@@ -51,14 +51,11 @@ def longest_sum(check: str, case: Case, s: int) -> int:
     samples, width = problem.samples, min(s, max(case.iterations, 1))
     if problem.is_svm:
         loss = problem.hinge
-        constant = svm_step_constants(
-            declared, samples, samples, width, loss.shift, loss.upper, judge=False
-        ).gradient
+        box = loss.shift, loss.upper
+        sums = clip_constants(declared, samples, samples, width, box, judge=False).sums
     else:
-        constant = ridge_step_constants(
-            declared, samples, samples, width, case.stream.block, judge=False
-        ).residual
+        sums = solve_constants(declared, samples, samples, width, case.stream.block, judge=False).sums
     # gamma_k = k u / (1 - k u), solved for k.
-    solver = round(constant / ((1.0 + constant) * unit_roundoff(declared.precision)))
+    solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
     judge = samples + JUDGE if declared.precision == "float64" and check == step_replay.CHECK else 0
     return max(solver, judge, entries)

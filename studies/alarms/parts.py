@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.kept_entries import entries_key, kept_entries
 from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.numerics.rounding import norm
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -36,7 +36,7 @@ def parts_of_bound(case: Case, trajectory: Trajectory, oracle: Oracle) -> dict[s
         return {}
 
     def size(of: StepJudge) -> float:
-        return norm(of.step_bounds(trajectory, worst.iteration))
+        return norm(of.step_bounds(trajectory, worst.window.begin))
 
     whole, solver = size(judge), size(StepJudge(case, oracle, judge=False))
     if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one

@@ -12,7 +12,7 @@ from stepped import DROPPED, stepped_solver
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import plain_request
-from sstep_verify.checks.steps.found import JudgedRun
+from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.seen import corrections
 from sstep_verify.checks.steps.tally import empty_tally
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge

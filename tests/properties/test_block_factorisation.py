@@ -17,7 +17,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.block.factorisation import factorisation_error
-from sstep_verify.bounds.step.ridge import ridge_step_constants
+from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD
@@ -120,7 +120,7 @@ def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | No
     """What it may leave of each by the judge's own factors; None where they say nothing."""
     block, sizes = len(x), np.abs(np.float64(x))
     declaration = Declaration("tested", precision=precision, factorisation=name)
-    constants = ridge_step_constants(declaration, 8, 8, 1, block)._replace(modulus=least)
+    constants = solve_constants(declaration, 8, 8, 1, block)._replace(modulus=least)
     factor, bound = np.zeros((2, block, block)), np.zeros(block)
     system, trace = np.float64(matrix), float(np.trace(matrix)) * OUTWARD
     assert factored(system, factor[0])

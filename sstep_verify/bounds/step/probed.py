@@ -9,9 +9,9 @@ of float64.
 *Kernel row.* ``|K^_il - K_il| <= delta_il`` for the declared formula, and the judge's own delta
 (bounds/kernel/entries.py).
 
-*Gradient.* Of K-SVM, ``|g^ - g|`` is bounded as in bounds/step/svm.py, with g at the run's own a before the
-step. Of K-RR, component i of the right-hand side ``y_i - m a_i - K_i a / lambda`` is off by dr_i of
-bounds/step/ridge.py, to which underflow adds ``underflow (1 + 1/lambda)``. Both count stale product and
+*Gradient.* Of K-SVM, ``|g^ - g|`` is bounded as in bounds/step/clip.py, with g at the run's own a before
+the step. Of K-RR, component i of the right-hand side ``y_i - m a_i - K_i a / lambda`` is off by dr_i of
+bounds/step/residual.py, to which underflow adds ``underflow (1 + 1/lambda)``. Both count stale product and
 corrections, in any order. With weights carried from step to step, what they may have drifted by is
 added (bounds/step/drift.py). Nothing is promised where omega, 1/lambda or a sum of terms may overflow.
 
@@ -22,11 +22,12 @@ underflows in a product and a quotient adds the smallest number twice.
 
 *Increment,* from the solver's own g^ and eta^. They are what the step used, or those numbers rounded once
 when they were written down, so each is known up to a factor 1 + u. The unclipped new value is
-``a_i - g^/eta^`` up to the quotient, the difference and that factor (`svm_step_bound` with these errors in
+``a_i - g^/eta^`` up to the quotient, the difference and that factor (`unclipped_bound` with these errors in
 the place of the gradient's and the curvature's), the clip is 1-Lipschitz, and the increment is the rounded
 difference of the clipped value and a_i: ``u (|change| + error)`` more. Where a is frozen in a window, the
-a_i that is stepped from is within 2 landing of the logged one; the map from it to the increment is
-1-Lipschitz, the one to the clipped value too. Where eta^ = 0 and g^ < 0 the new value is the upper end.
+a_i that is stepped from is within 2 A_r of the logged one (bounds/step/sums.py); the map from it to the
+increment is 1-Lipschitz, the one to the clipped value too. Where eta^ = 0 and g^ < 0 the new value is the
+upper end.
 K-RR: the computed D^ solves ``(G^ + dG) D^ = r^ + dr`` with dG the backward error of the declared
 factorisation, so
 
@@ -34,13 +35,12 @@ factorisation, so
 
 a solver may use one triangle of G^ alone, which differs from it by no more than G^ from its transpose, and
 r^, G^ and D^ may each have been rounded when they were written down. lost is what underflow adds
-(bounds/step/ridge.py). The eigenvalues of G^ are at least m less the bound on ``||G^ - G||_F``, so this is
-promised only where G^ is within its own bound. The judge's residual adds ``gamma_{b+2}`` of u64 of the same
-sums. An increment longer than ``2 ||r^|| / (m - ||dG||)``, or none at all, is told by its length.
+(bounds/step/residual.py). The eigenvalues of G^ are at least m less the bound on ``||G^ - G||_F``, so this
+is promised only where G^ is within its own bound. The judge's residual adds ``gamma_{b+2}`` of u64 of the
+same sums. An increment longer than ``2 ||r^|| / (m - ||dG||)``, or none at all, is told by its length.
 
-*What became of a.* The logged change of a coordinate and the increment differ by e_t of bounds/step/svm.py
-(in place ``u |change|``; added ``u |new value|`` more; frozen 2 landing), of K-RR by ``u |new value|`` or
-2 landing. Promised where ``|a_i| + |increment|`` does not overflow: a number is stored then.
+*What became of a.* The logged change of a coordinate and the increment differ by e_t of
+bounds/step/sums.py. Promised where ``|a_i| + |increment|`` does not overflow: a number is stored then.
 
 Not bounded, and so not judged: a recurrence in a scaled or signed a, steps whose a is not logged, and
 increments whose gradient or curvature is not written down.
@@ -50,137 +50,110 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.ridge_inputs import RidgeInputs
-from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_errors
-from sstep_verify.bounds.step.slack import svm_landing, svm_slack
+from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
+from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
-from sstep_verify.bounds.step.svm import svm_step_bound, svm_stored_bound
-from sstep_verify.bounds.step.svm_constants import IN_PLACE, SvmStepConstants
+from sstep_verify.bounds.step.sums import IN_PLACE, accumulation_error
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, largest_normal, length, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, smallest, unit_roundoff
 
 OWN = unit_roundoff("float64")
 """Unit roundoff of the judge (u64)."""
 
 
-def svm_curvature_bounds(
-    diagonal: np.ndarray, error: np.ndarray, shift: float, constants: SvmStepConstants
-) -> np.ndarray:
-    """Bounds on eta, of the shape of the kernel's diagonal entries.
+def clip_curvature_bounds(curvature: np.ndarray, error: np.ndarray, constants: ClipConstants) -> np.ndarray:
+    """Bounds on eta, of the shape of it.
 
     Parameters
     ----------
-    diagonal, error : ndarray
-        ``K_ii`` as the judge has it, and what the solver's and the judge's may be off by together.
-    shift : float
-        Omega.
-    constants : SvmStepConstants
+    curvature, error : ndarray
+        eta as the judge has it, and what the kernel entry in it may be off by, the solver's and the judge's
+        together.
+    constants : ClipConstants
         Of the steps.
     """
-    curvature = diagonal + shift
     with np.errstate(invalid="ignore", over="ignore"):
         off = error + constants.curvature * np.abs(curvature) + constants.shift_error
-        off = (off + constants.tiny * (shift > 0.0)) * OUTWARD
-        return np.where(curvature + off <= constants.largest, off, np.inf)
+        off = (off + constants.tiny * (constants.shift > 0.0)) * OUTWARD
+        return np.where(curvature + off <= constants.sums.largest, off, np.inf)
 
 
-def ridge_system(
-    entries: KernelEntries, inputs: RidgeInputs, precision: str, samples: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix G of one block as the judge has it, and bounds on the solver's entries; both (b, b).
+def system_bounds(
+    systems: np.ndarray, error: np.ndarray, inputs: RidgeInputs, precision: str, largest: float
+) -> np.ndarray:
+    """Bounds on the solver's entries of the matrices G, shape (H, b, b).
 
     Parameters
     ----------
-    entries : KernelEntries
-        Kernel entries among the block.
+    systems, error : ndarray, shape (H, b, b)
+        The matrices as the judge has them, and what the kernel entries over lambda may be off by.
     inputs : RidgeInputs
         lambda and what rounding it does.
     precision : str
         Of the solver.
-    samples : int
-        Number of samples (m).
+    largest : float
+        Size that no number on the way may exceed.
     """
-    largest = largest_normal(precision)
     with np.errstate(all="ignore"):
-        _, weight, _ = ridge_errors(entries, inputs)
-        system = entries.values / inputs.penalty + samples * np.eye(len(entries.values))
         roundings = gamma(3, unit_roundoff(precision)) + gamma(3, OWN)
-        bound = weight + roundings * (np.abs(system) + weight)
+        bound = error + roundings * (np.abs(systems) + error)
         bound = (bound + 4.0 * smallest(precision)) * OUTWARD
-        promised = inputs.least * largest >= 1.0 and np.trace(np.abs(system) + bound) <= largest
-    return system, np.where(np.isnan(bound) | (not promised), np.inf, bound)
+        promised = np.trace(np.abs(systems) + bound, axis1=1, axis2=2) <= largest
+        promised &= inputs.least * largest >= 1.0
+        return np.where(np.isnan(bound) | ~promised[:, None, None], np.inf, bound)
 
 
 @compiled
-def svm_increments(start, stretch, used, box, constants, found):
-    """Judge the increments of whole windows of K-SVM steps, and what became of a.
+def clip_increments(formed, used, constants, recorded, found):
+    """Judge the increments of K-SVM steps by the gradient and the curvature that they say they used.
 
     Parameters
     ----------
-    start : ndarray, shape (m,)
-        The run's a before the first of them; advanced by the log.
-    stretch : tuple of ndarray of int64 (H,), ndarray (H,), int
-        Coordinates drawn, logged values, steps per window.
+    formed : Formed
+        Values before the steps, their coordinates' draws and moves; see checks/steps/tally.py.
     used : tuple of ndarray, shape (H,)
         Recorded gradient, curvature and increment.
-    box : tuple of (float, float)
-        Upper end of the box (nu), and how far the solver's may be from it.
-    constants : (SvmStepConstants, SvmStepConstants)
-        Of the steps; and the same in place, for exact g and eta that were written down.
-    found : ndarray, shape (4, H)
-        Out: distance and bound of each increment, distance and bound of what became of a.
+    constants, recorded : ClipConstants
+        Of the steps; and those of `recorded_constants`.
+    found : ndarray, shape (2, H)
+        Out: distance and bound of each increment.
     """
-    draws, log, width = stretch
     gradient, curvature, increment = used
-    upper, upper_error = box
-    declared, own = constants
-    u = declared.u
-    moved, drawn = np.abs(start), np.zeros(start.size, dtype=np.int64)
-    for begin in range(0, draws.size, width):
-        end = min(begin + width, draws.size)
-        for place in range(begin, end):
-            i = draws[place]
-            value, g, eta = start[i], gradient[place], curvature[place]
-            drawn[i] += 1
-            size = abs(log[place] - value)
-            slack = svm_slack(declared, drawn[i], moved[i], size, log[place])
-            found[2, place] = abs(increment[place] - (log[place] - value))
-            found[3, place] = (slack + OWN * size) * OUTWARD
-            bound, clipped = np.inf, 0.0
-            landing = 2.0 * svm_landing(declared, drawn[i], moved[i])
-            if eta > 0.0:
-                new = value - g / eta
-                clipped = min(max(new, 0.0), upper)
-                free = svm_step_bound(own, u * abs(g), eta, 0.0, value, new)
-                if free < np.inf:
-                    bound = svm_stored_bound(own, free + landing, drawn[i], moved[i], value, new, upper)
-            elif eta == 0.0 and g < 0.0 and upper < np.inf:
-                clipped, bound = upper, upper_error
-            change = clipped - value
-            if bound < np.inf:
-                bound = bound + landing
-                bound += u * (abs(change) + bound) + OWN * abs(change)
-            found[0, place], found[1, place] = abs(increment[place] - change), bound * OUTWARD
-            start[i] = log[place]
-            moved[i] += size
-        for place in range(begin, end):
-            drawn[draws[place]] = 0
-            moved[draws[place]] = abs(start[draws[place]])
+    u, upper = constants.sums.u, constants.upper
+    for step in range(gradient.size):
+        value, g, eta = formed.value[step, 0], gradient[step], curvature[step]
+        draws, moved = formed.draws[step, 0], formed.moved[step, 0]
+        bound, clipped = np.inf, 0.0
+        apart = 2.0 * accumulation_error(constants.sums, draws, moved)
+        if eta > 0.0:
+            new = value - g / eta
+            clipped = min(max(new, 0.0), upper)
+            free = unclipped_bound(recorded, u * abs(g), eta, 0.0, value, new)
+            if free < np.inf:
+                bound = stored_bound(recorded, free + apart, draws, moved, value, new)
+        elif eta == 0.0 and g < 0.0 and upper < np.inf:
+            clipped, bound = upper, constants.upper_error
+        change = clipped - value
+        if bound < np.inf:
+            bound = bound + apart
+            bound += u * (abs(change) + bound) + OWN * abs(change)
+        found[0, step], found[1, step] = abs(increment[step] - change), bound * OUTWARD
 
 
-def recorded_constants(constants: SvmStepConstants) -> SvmStepConstants:
-    """Constants of steps from a gradient and a curvature that are recorded, each rounded once at most."""
-    return constants._replace(curvature=constants.u, shift_error=0.0, form=IN_PLACE)
+def recorded_constants(constants: ClipConstants) -> ClipConstants:
+    """Constants of steps in place from a recorded gradient and curvature, each rounded once at most."""
+    sums = constants.sums._replace(form=IN_PLACE)
+    return constants._replace(sums=sums, curvature=sums.u, shift_error=0.0)
 
 
-def ridge_increment(
+def solve_increment(
     right: np.ndarray,
     system: np.ndarray,
     increment: np.ndarray,
     given: float,
     inputs: RidgeInputs,
-    constants: RidgeStepConstants,
+    constants: SolveConstants,
 ) -> tuple[float, float]:
     """Distance and bound of the increment of one block, from the solver's own right-hand side and matrix.
 
@@ -199,21 +172,21 @@ def ridge_increment(
     with np.errstate(all="ignore"):
         size = np.abs(system)
         trace = float(np.trace(size)) * OUTWARD
-        if not (np.isfinite(right).all() and trace <= constants.largest and given < np.inf):
+        if not (np.isfinite(right).all() and trace <= constants.sums.largest and given < np.inf):
             return 0.0, np.inf
         change = solve_error(constants, trace, given, block) + length(system - system.T)
-        lost = constants.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
+        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
         room = constants.modulus - change - given
         most = 2.0 * (length(right) + lost) / room * OUTWARD if room > 0.0 else np.inf
         long = length(increment) if np.isfinite(increment).all() else np.inf
         numbers = solve_numbers(constants, trace, given, block, length(right) + lost + min(most, long))
-        if not numbers <= constants.largest or not change < np.inf:
+        if not numbers <= constants.sums.largest or not change < np.inf:
             return 0.0, np.inf
-        if most < constants.largest and not long <= most:
+        if most < constants.sums.largest and not long <= most:
             return long, most
         reach = np.abs(right) + size @ np.abs(increment)
-        if not reach.max() < constants.largest:
+        if not reach.max() < constants.sums.largest:
             return 0.0, np.inf
-        rounded = (2.0 * constants.u + gamma(block + 2, OWN)) * length(reach)
+        rounded = (2.0 * constants.sums.u + gamma(block + 2, OWN)) * length(reach)
         bound = (change * long + rounded + lost) * OUTWARD
         return length(right - system @ increment), bound

@@ -42,35 +42,17 @@ FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
 def solve_numbers(constants, trace, given, block, size):
     """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
 
-    Parameters
-    ----------
-    constants, trace, given, block
-        As for `solve_error`.
-    size : float
-        Bound on the norms of right-hand side and increment together.
+    `size` bounds the norms of these together; the rest is as for `solve_error`.
     """
     return 4.0 * block**2 * constants.growth * (trace + np.sqrt(block) * given) * max(size, 1.0)
 
 
 @compiled_borrowing
 def solve_error(constants, trace, given, block):
-    """Bound on ``||dG||_2`` of one block solve by the trace, errors of the system held not included.
+    """Bound on ``||dG||_2`` of one block solve by the trace of G; infinite where it may break down.
 
-    Parameters
-    ----------
-    constants : RidgeStepConstants
-        Constants.
-    trace : float
-        Trace of G.
-    given : float
-        Bound on the Frobenius norm of the error of the system held.
-    block : int
-        Coordinates of a block (b).
-
-    Returns
-    -------
-    float
-        Infinite where the factorisation may break down. Source: bounds/block/factorisation.py.
+    `given` bounds the Frobenius norm of the error of the system held, which is not included.
+    Source: bounds/block/factorisation.py.
     """
     if constants.factorisation == CHOLESKY:
         return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD
@@ -84,12 +66,9 @@ def solve_error(constants, trace, given, block):
 
 @compiled_borrowing
 def factored(system, factor):
-    """Set the Cholesky factor of a symmetric matrix; False where a pivot is not positive.
+    """Set the Cholesky factor of a symmetric (b, b) matrix, of which the lower triangle is read.
 
-    Parameters
-    ----------
-    system, factor : ndarray, shape (b, b)
-        Matrix, of which the lower triangle is read; its factor, a lower triangle.
+    Returns False where a pivot is not positive.
     """
     block = system.shape[0]
     for column in range(block):
@@ -115,27 +94,11 @@ def factored(system, factor):
 
 @compiled_borrowing
 def solve_errors(constants, factor, sizes, doubt, trace, bound):
-    """Add to `bound` what a block solve may leave of each right-hand side, and return what all may share.
+    """Add to `bound`, (b,), what a solve may leave of each right-hand side; return what all may share.
 
-    Parameters
-    ----------
-    constants : RidgeStepConstants
-        Constants.
-    factor : ndarray, shape (b, b)
-        The judge's Cholesky factor of G.
-    sizes : ndarray, shape (b,)
-        Bounds on the computed increment.
-    doubt : float
-        f: how far the matrices of which the solver's and the judge's factors are exact may be from G.
-    trace : float
-        Trace of G.
-    bound : ndarray, shape (b,)
-        In and out: bounds on what is left.
-
-    Returns
-    -------
-    float
-        Over ``||D^||_2``; infinite, and nothing is added, where theta is beyond 1/8.
+    That is over ``||D^||_2``, and infinite, with nothing added, where theta is beyond 1/8. `factor` is the
+    judge's Cholesky factor of G, `sizes` bound the computed increment, and `doubt` (f) how far the matrices
+    of which the solver's and the judge's factors are exact may be from G.
     """
     theta = doubt / (constants.modulus - doubt) * OUTWARD
     if not (doubt < constants.modulus and theta <= 0.125):

@@ -134,30 +134,6 @@ def reduced(
     )  # fmt: skip
 
 
-def joined(name: str, parts: Sequence[Compared]) -> Compared:
-    """One quantity of consecutive windows."""
-
-    def all_of(field_name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, field_name) for part in parts])
-
-    effects = {key: np.concatenate([part.effects[key] for part in parts]) for key in parts[0].effects}
-    explained = {key: np.concatenate([part.explained[key] for part in parts]) for key in parts[0].explained}
-    return Compared(
-        name,
-        formed=all_of("formed"),
-        distance=all_of("distance"),
-        bound=all_of("bound"),
-        place=all_of("place"),
-        recorded=all_of("recorded"),
-        own=all_of("own"),
-        planned=sum(part.planned for part in parts),
-        judged=sum(part.judged for part in parts),
-        out=sum(part.out for part in parts),
-        effects=effects,
-        explained=explained,
-    )
-
-
 def first_out(found: Sequence[Compared]) -> tuple[Compared, int] | None:
     """The quantity that is out of its bound first, in the order in which a run forms them, and its step."""
     wrong = [one for one in found if one.wrong.size]

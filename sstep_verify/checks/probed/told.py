@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sstep_verify.checks.probed.compared import CURVATURE, GRADIENT, INCREMENT, ROWS, STORED, Compared
-from sstep_verify.checks.probed.run import ProbedRun
+from sstep_verify.checks.probed.quantities import ProbedRun
 from sstep_verify.checks.steps.seen import CHANCE
 
 CAUSES = {

@@ -7,15 +7,13 @@ the judge's own roundings, about half of what a float64 step is compared with, a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, ratios
-from sstep_verify.checks.steps.found import JudgedRun
-from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.tally import EVENTS, NAMES
+from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
+from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
+from sstep_verify.checks.steps.tally import EVENTS, NAMES, Tally
 from sstep_verify.oracle.facade import MOST_BITS, Oracle
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.trajectory import Trajectory
@@ -31,25 +29,9 @@ BITS = 192
 """Precision a step is replayed with at first: one step loses few bits."""
 
 
-@dataclass(frozen=True)
-class ExactSteps:
-    """What exact arithmetic found.
-
-    Parameters
-    ----------
-    findings : list of Finding
-        One per step replayed.
-    detectable : dict of str to float
-        Per quantity: smallest relative error that one of them was certain to show.
-    """
-
-    findings: list[Finding]
-    detectable: dict[str, float]
-
-
 def exact_steps(
     case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge, oracle: Oracle
-) -> ExactSteps:
+) -> list[Finding]:
     """Replay steps of a run exactly.
 
     Parameters
@@ -64,35 +46,35 @@ def exact_steps(
         Gives the solver's share of a step's bound.
     oracle : Oracle
         Replays.
+
+    Returns
+    -------
+    list of Finding
+        One per step replayed that has a bound; with the smallest relative error, by quantity, that it was
+        certain to show, of those that it shows best.
     """
     words = case.problem.samples * case.stream.block
     if words > case.replay_limit:
-        return ExactSteps([], {})
+        return []
     most = max(EXACT_WORDS // words, 1)
-    why = dict(_notable(case, judged))
+    why = _notable(case, judged)
     telling = _telling(trajectory, judged, judge) if most > len(why) else {}
-    for name, (iteration, _) in telling.items():
-        why.setdefault(iteration, f"{name} shows best")
-    found = {
-        iteration: _exact(case, trajectory, iteration, because, judge, oracle)
-        for iteration, because in list(why.items())[:most]
-    }
-    return ExactSteps(
-        [finding for finding in found.values() if finding.bound < math.inf],
-        {
-            name: error
-            for name, (iteration, error) in telling.items()
-            if iteration in found and found[iteration].decided
-        },
+    for iteration, errors in telling.items():
+        why.setdefault(iteration, f"{next(iter(errors))} shows best")
+    findings = (
+        _exact(case, trajectory, iteration, why[iteration], judge, oracle, telling.get(iteration, {}))
+        for iteration in list(why)[:most]
     )
+    return [finding for finding in findings if finding.bound < math.inf]
 
 
-def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dict[str, tuple[int, float]]:
-    """Per quantity the iterations made before the step that shows it best, and the error it shows.
+def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dict[int, dict[str, float]]:
+    """Iterations made before each step that shows a quantity best, and the errors it shows, by quantity.
 
     It is sought in the window of the step at which the float64 judge would see it best.
     """
-    windows, found = {}, {}
+    windows: dict[int, Tally] = {}
+    telling: dict[int, dict[str, float]] = {}
     for number, name in enumerate(NAMES):
         best = int(judged.tally.best[number])
         if best < 0 or name in ENDS:
@@ -102,27 +84,34 @@ def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dic
             windows[window] = judge.window(trajectory, best)
         tally = windows[window]
         if 0.0 < tally.relative[number] < math.inf:
-            found[name] = int(tally.best[number]), SEEN / float(tally.relative[number])
-    return found
+            errors = telling.setdefault(int(tally.best[number]), {})
+            errors[name] = SEEN / float(tally.relative[number])
+    return telling
 
 
-def _notable(case: Case, judged: JudgedRun) -> list[tuple[int, str]]:
+def _notable(case: Case, judged: JudgedRun) -> dict[int, str]:
     """Iterations and why: the worst step, the first wrong one, the first of each event, a seeded one."""
     if judged.worst is None:
-        return []
-    found = {judged.worst.iteration: "largest ratio"}
+        return {}
+    notable = {judged.worst.window.begin: "largest ratio"}
     if judged.first_wrong is not None:
-        found.setdefault(judged.first_wrong.iteration, "first over its bound")
+        notable.setdefault(judged.first_wrong.window.begin, "first over its bound")
     for name, first in zip(EVENTS, judged.tally.first.tolist(), strict=True):
         if first >= 0:
-            found.setdefault(first, f"first {name}")
+            notable.setdefault(first, f"first {name}")
     generator = np.random.Generator(np.random.PCG64(case.seed))
-    found.setdefault(int(generator.integers(judged.steps)), "seeded")
-    return list(found.items())
+    notable.setdefault(int(generator.integers(judged.steps)), "seeded")
+    return notable
 
 
 def _exact(
-    case: Case, trajectory: Trajectory, iteration: int, why: str, judge: StepJudge, oracle: Oracle
+    case: Case,
+    trajectory: Trajectory,
+    iteration: int,
+    why: str,
+    judge: StepJudge,
+    oracle: Oracle,
+    detectable: dict[str, float],
 ) -> Finding:
     drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)
     before = judge.alpha_before(trajectory, iteration)
@@ -133,9 +122,9 @@ def _exact(
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
     bound = float(bounds.max())
     if not bound < math.inf or not np.isfinite(before).all():
-        return Finding(what, math.inf, math.inf, math.inf)  # a step from no vector of numbers is none
+        return unbounded(what, math.inf)  # a step from no vector of numbers is none
     if not np.isfinite(after).all():
-        return Finding(what, math.inf, math.inf, bound)
+        return Finding(what, math.inf, math.inf, bound, detectable=detectable)
     bits = BITS
     while True:
         if case.problem.is_svm:
@@ -144,8 +133,10 @@ def _exact(
         else:
             lower, upper = oracle.residual(case.problem, after, drawn[0], bits)
         place = int(np.argmax(ratios(upper, bounds)))
-        step = Window(iteration, iteration + 1)
-        finding = Finding(what, float(lower[place]), float(upper[place]), float(bounds[place]), step)
+        finding = Finding(
+            what, float(lower[place]), float(upper[place]), float(bounds[place]),
+            Window(iteration, iteration + 1), detectable=detectable,
+        )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.
         if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
             return finding

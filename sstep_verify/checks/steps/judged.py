@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
+from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
 from sstep_verify.bounds.step.drift import WeightsDrift
-from sstep_verify.bounds.step.ridge import RidgeStepConstants, ridge_step_constants
-from sstep_verify.bounds.step.svm_constants import SvmStepConstants, svm_step_constants
+from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.found import JudgedRun, judged_step, largest_step
-from sstep_verify.checks.steps.ridge import judge_ridge_steps
+from sstep_verify.checks.steps.clip import judge_clipped_steps
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.state import RidgeState, Stretch, SvmState, ridge_state, svm_state
-from sstep_verify.checks.steps.svm import judge_svm_steps
-from sstep_verify.checks.steps.tally import Tally, empty_tally, part_of
-from sstep_verify.compiled import compiled
+from sstep_verify.checks.steps.solve import judge_solved_steps
+from sstep_verify.checks.steps.state import State, Stretch, follow, state_of
+from sstep_verify.checks.steps.tally import Formed, Tally, empty_tally, part_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 
@@ -28,6 +30,36 @@ NOTHING = -1.0
 
 SAMPLED = 16
 """Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
+
+PARTS = 20
+"""Stretches of a longer run that are judged beside its first and its last."""
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """What judging the steps of a run gave.
+
+    Parameters
+    ----------
+    steps, judged, decided : int
+        Steps of the run, those judged, and those of them with a finite bound.
+    worst, first_wrong : Finding or None
+        The step of which the ratio is largest, and the first over its bound: distance of the logged step
+        from the judge's, infinite where it is no number, of the value (K-SVM), or of the entry of the
+        residual that is largest beside its bound (K-RR). Their windows are the steps alone.
+    tally : Tally
+        Events and quantities.
+    wrong : ndarray of int64
+        Iterations made before each step over its bound, ascending.
+    """
+
+    steps: int
+    judged: int
+    decided: int
+    worst: Finding | None
+    first_wrong: Finding | None
+    tally: Tally
+    wrong: np.ndarray
 
 
 class StepJudge:
@@ -58,25 +90,23 @@ class StepJudge:
     ):
         self._case, self._budget, self._share, self._judge = case, budget, share, judge
         problem = case.problem
-        self._inputs = (
+        self.inputs = (
             None
             if problem.is_svm
             else ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
         )
-        self._rows = JudgeRows(case, oracle, self._inputs, judge=judge)
+        self.rows = JudgeRows(case, oracle, self.inputs, judge=judge)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
-        steps, width = trajectory.length, trajectory.s
-        stretches = self._stretches(trajectory)
-        per_call = max(STRETCH // (width * self._case.stream.block), 1) * width
-        tally = empty_tally(min(per_call, max(steps, 1)), self._case.stream.block)
+        steps, width, block = trajectory.length, trajectory.s, self._case.stream.block
+        per_call = max(STRETCH // (width * block), 1) * width
+        tally = empty_tally(min(per_call, max(steps, 1)), block)
         worst = first_wrong = None
         judged = decided = position = 0
         wrong = [np.empty(0, dtype=np.int64)]
-        state = self._state(trajectory)
-        drift = self._drift(trajectory)
-        for begin, end in stretches:
+        state, drift = self._beginning(trajectory)
+        for begin, end in self._stretches(trajectory):
             self._skip(trajectory, state, position, begin)
             for first in range(begin, end, per_call):
                 last = min(first + per_call, end)
@@ -84,13 +114,15 @@ class StepJudge:
                 distance, bound = tally.distance[: last - first], tally.bound[: last - first]
                 finite = np.isfinite(bound)
                 judged, decided = judged + last - first, decided + int(finite.sum())
-                found = largest_step(tally, finite, first)
-                if found and (worst is None or found.ratio > worst.ratio):
-                    worst = found
                 places = np.flatnonzero(finite & ~(distance <= bound))
                 wrong.append(first + places)
-                if first_wrong is None and found and found.ratio > 1.0:
-                    first_wrong = judged_step(tally, int(places[0]), first)
+                if finite.any():
+                    ratio = np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)
+                    place = int(np.argmax(np.where(finite, ratio, -1.0)))
+                    if worst is None or ratio[place] > worst.ratio:
+                        worst = _finding(tally, place, first)
+                if first_wrong is None and places.size:
+                    first_wrong = _finding(tally, int(places[0]), first)
             position = end
         return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
 
@@ -99,9 +131,9 @@ class StepJudge:
         begin = iteration // trajectory.s * trajectory.s
         tally = empty_tally(trajectory.s, self._case.stream.block)
         state = self._judge_from(trajectory, tally, begin, iteration + 1)
-        if isinstance(state, SvmState):
+        if state.block is None:
             return tally.bound[iteration - begin : iteration - begin + 1]
-        return state.left
+        return state.block.left
 
     def window(self, trajectory: Trajectory, iteration: int) -> Tally:
         """Judge the window again that holds a step; what its steps could have shown."""
@@ -111,19 +143,30 @@ class StepJudge:
         self._judge_from(trajectory, tally, begin, end, looked=True)
         return tally
 
-    def gradients(self, trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-        """The gradients of all steps (K-RR: right-hand sides) and bounds on the solver's, both (H, b)."""
-        tally = empty_tally(trajectory.length, self._case.stream.block)
-        state, drift = self._state(trajectory), self._drift(trajectory)
+    def formed(self, trajectory: Trajectory) -> Formed:
+        """What all steps of a run formed."""
+        tally = empty_tally(trajectory.length, self._case.stream.block, formed=True)
         if trajectory.length:
-            self._judge_steps(trajectory, state, tally, drift, 0, trajectory.length)
-        return tally.gradient, tally.gradient_bound
+            self._judge_from(trajectory, tally, 0, trajectory.length)
+        return tally.formed
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
-        state = self._state(trajectory)
+        state, _ = self._beginning(trajectory)
         self._skip(trajectory, state, 0, iteration)
         return state.alpha
+
+    def constants(self, width: int) -> ClipConstants | SolveConstants:
+        """What the bounds of all steps of windows of s are made from."""
+        case, samples, factored = self._case, self._case.problem.samples, self.rows.factored
+        if case.problem.is_svm:
+            box = case.problem.hinge.shift, case.problem.hinge.upper
+            return clip_constants(
+                case.declaration, samples, samples, width, box, factored, judge=self._judge
+            )
+        return solve_constants(
+            case.declaration, samples, samples, width, case.stream.block, factored, judge=self._judge
+        )
 
     def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
         """Whole windows to judge: all, or first, last and seeded ones, by a digest of the run's end."""
@@ -132,113 +175,86 @@ class StepJudge:
         # Weights drift from step to step, so that none can be left out.
         if steps <= wanted or self._case.declaration.state:
             return [(0, steps)] if steps else []
-        parts = 20
-        length = -(-wanted // parts // width) * width
+        length = -(-wanted // PARTS // width) * width
         slots = -(-steps // length)
         generator = after_run(trajectory)
-        chosen = {0, slots - 1, *generator.choice(slots, size=min(parts, slots), replace=False).tolist()}
+        chosen = {0, slots - 1, *generator.choice(slots, size=min(PARTS, slots), replace=False).tolist()}
         return [(slot * length, min((slot + 1) * length, steps)) for slot in sorted(chosen)]
 
-    def _state(self, trajectory: Trajectory) -> SvmState | RidgeState:
-        problem, alpha = self._case.problem, np.array(trajectory.alphas[0], dtype=np.float64)
-        if problem.is_svm:
-            return svm_state(problem.targets, alpha)
-        return ridge_state(problem.targets, alpha, self._case.stream.block)
-
-    def _drift(self, trajectory: Trajectory) -> WeightsDrift | None:
-        case = self._case
+    def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
+        """The state before the first step, and the drift of weights that are carried beside it."""
+        case, alpha = self._case, np.array(trajectory.alphas[0], dtype=np.float64)
+        state = state_of(case.problem, alpha, case.stream.block)
         if not case.declaration.state:
-            return None
-        return WeightsDrift(
-            case.problem, case.declaration, trajectory.alphas[0], trajectory.start, trajectory.s
-        )
+            return state, None
+        return state, WeightsDrift(case.problem, case.declaration, alpha, trajectory.start, trajectory.s)
 
-    def _draws(self, trajectory: Trajectory, begin: int, end: int) -> np.ndarray:
-        return self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-
-    @staticmethod
-    def _log(trajectory: Trajectory, begin: int, end: int) -> np.ndarray:
+    def _draws_and_log(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         assert trajectory.log is not None
-        return np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
+        draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        return draws, np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
 
-    def _skip(self, trajectory: Trajectory, state, begin: int, end: int) -> None:
+    def _skip(self, trajectory: Trajectory, state: State, begin: int, end: int) -> None:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
-            last = min(first + (1 << 16), end)
-            draws, log = self._draws(trajectory, first, last), self._log(trajectory, first, last)
+            draws, log = self._draws_and_log(trajectory, first, min(first + (1 << 16), end))
             follow(state.alpha, draws, log, state.step)
             state.last[:] = draws[-1]
         if end > begin:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
-            if isinstance(state, SvmState):
-                state.signed[:] = state.start[:] = state.labels * state.alpha
-            else:
-                state.start[:] = state.alpha
+            state.signed[:] = state.start[:] = state.signs * state.alpha
 
     def _judge_from(
         self, trajectory: Trajectory, tally: Tally, begin: int, end: int, *, looked: bool = False
-    ) -> SvmState | RidgeState:
-        """Judge iterations begin..end-1 of one window, of a run of which nothing else is judged."""
-        state = self._state(trajectory)
+    ) -> State:
+        """Judge iterations begin..end-1 of whole windows, of a run of which nothing else is judged."""
+        state, drift = self._beginning(trajectory)
         self._skip(trajectory, state, 0, begin)
-        drift = self._drift(trajectory)
         if drift is not None and begin:
-            drift.along(self._draws(trajectory, 0, begin), self._log(trajectory, 0, begin))
+            drift.along(*self._draws_and_log(trajectory, 0, begin))
         self._judge_steps(trajectory, state, tally, drift, begin, end, looked=looked)
         return state
 
     def _judge_steps(
-        self, trajectory: Trajectory, state, tally: Tally, drift, begin: int, end: int, *, looked=False
+        self,
+        trajectory: Trajectory,
+        state: State,
+        tally: Tally,
+        drift: WeightsDrift | None,
+        begin: int,
+        end: int,
+        *,
+        looked: bool = False,
     ) -> None:
         """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
 
         All of them are looked at for what each quantity does, or sampled stretches.
         """
-        case, width = self._case, trajectory.s
-        draws, log = self._draws(trajectory, begin, end), self._log(trajectory, begin, end)
+        case, width, constants = self._case, trajectory.s, self.constants(trajectory.s)
+        draws, log = self._draws_and_log(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
-        samples, block = case.problem.samples, case.stream.block
-        step = max(self._rows.most // (width * block), 1) * width if not self._rows.whole else end - begin
+        step = end - begin
+        if not self.rows.whole:
+            step = max(self.rows.most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
-            part = slice(first, min(first + step, end - begin))
-            steps = part.stop - part.start
+            part, at = slice(first, min(first + step, end - begin)), begin + first
             closing = begin + part.stop == trajectory.length
-            sampled = np.full(steps, looked or ((begin + first) // STRETCH) % SAMPLED == 0 or closing)
-            at = begin + first
-            own = part_of(tally, part)
+            sampled = looked or (at // STRETCH) % SAMPLED == 0 or closing
+            stretch = Stretch(draws[part], log[part], width, at, closing, sampled, errors[part])
+            sums = constants.sums
+            if self.rows.factored.may_overflow(state.alpha, stretch.log, sums.largest):
+                sums = sums._replace(largest=NOTHING)
+            rows, counts = self.rows.of(stretch.draws), part_of(tally, part)
             if case.problem.is_svm:
-                loss = case.problem.hinge
-                constants: SvmStepConstants | RidgeStepConstants = svm_step_constants(
-                    case.declaration,
-                    samples,
-                    samples,
-                    width,
-                    loss.shift,
-                    loss.upper,
-                    self._rows.factored,
-                    judge=self._judge,
-                )
+                judge_clipped_steps(rows, state, stretch, constants._replace(sums=sums), counts)
             else:
-                constants = ridge_step_constants(
-                    case.declaration, samples, samples, width, block, self._rows.factored, judge=self._judge
-                )
-            if self._rows.factored.may_overflow(state.alpha, log[part], constants.largest):
-                constants = constants._replace(largest=NOTHING)
-            rows = self._rows.of(draws[part])
-            if case.problem.is_svm:
-                stretch = Stretch(draws[part].ravel(), log[part].ravel(), width, at, closing, sampled)
-                judge_svm_steps(
-                    rows, state, stretch, (loss.shift, loss.upper), constants, errors[part], own
-                )
-            else:
-                stretch = Stretch(draws[part], log[part], width, at, closing, sampled)
-                judge_ridge_steps(rows, state, stretch, self._inputs, constants, errors[part], own)
+                of_stretch = constants._replace(sums=sums)
+                judge_solved_steps(rows, state, stretch, self.inputs, of_stretch, counts)
 
 
-@compiled
-def follow(alpha, draws, log, increment):
-    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
-    for step in range(draws.shape[0]):
-        for place in range(draws.shape[1]):
-            increment[place] = log[step, place] - alpha[draws[step, place]]
-            alpha[draws[step, place]] = log[step, place]
+def _finding(tally: Tally, place: int, first: int) -> Finding:
+    """The step at a place of the stretch judged last, which begins after `first` iterations."""
+    distance = float(tally.distance[place])
+    distance = distance if distance == distance else math.inf
+    window = Window(first + place, first + place + 1)
+    return Finding("", distance, distance, float(tally.bound[place]), window)

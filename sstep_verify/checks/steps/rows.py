@@ -9,20 +9,20 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
 from sstep_verify.bounds.ridge_inputs import RidgeInputs
-from sstep_verify.bounds.step.ridge import ridge_errors
-from sstep_verify.bounds.step.roundings import sorted_sum_error, sum_error
-from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored, step_errors
+from sstep_verify.bounds.step.clip import entry_errors
+from sstep_verify.bounds.step.residual import ridge_errors
+from sstep_verify.bounds.step.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.kept_entries import kept_entries
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Problem
+from sstep_verify.solver import Declaration
 
 WHOLE_WORDS = 1 << 25
 """Entries of a kernel matrix up to which all rows are formed once: up to seven arrays of 256 MiB."""
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
-
 
 LISTED = 8
 """A listed coordinate takes as long as so many of a product over all."""
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
         together (K-RR: both over lambda).
     diagonal : ndarray, shape (m,)
         The errors of each coordinate's own entry (K-SVM).
-    system, own : ndarray, shape (c, m)
+    system, judge_error : ndarray, shape (c, m)
         Bounds on the errors of the solver's entries over lambda, and of the judge's (K-RR; else empty).
     largest : ndarray, shape (c,)
         Largest size of an entry of each row, its error included (K-RR; else empty).
@@ -53,9 +53,21 @@ class Rows(NamedTuple):
     table: np.ndarray
     diagonal: np.ndarray
     system: np.ndarray
-    own: np.ndarray
+    judge_error: np.ndarray
     largest: np.ndarray
     slot: np.ndarray
+
+
+def entries_key(declaration: Declaration) -> str:
+    """Name under which an oracle keeps the entries of a declaration."""
+    return f"kernel entries for {declaration!r}"
+
+
+def kept_entries(oracle: Oracle, problem: Problem, declaration: Declaration) -> KernelEntries:
+    """All rows with their bounds, which the oracle keeps for all judges of a problem's steps."""
+    return oracle.kept(
+        entries_key(declaration), lambda: kernel_entries(problem, declaration, np.arange(problem.samples))
+    )
 
 
 class JudgeRows:
@@ -75,9 +87,12 @@ class JudgeRows:
 
     def __init__(self, case: Case, oracle: Oracle, inputs: RidgeInputs | None, *, judge: bool = True):
         self._case, self._oracle, self._inputs, self._judge = case, oracle, inputs, judge
-        self.whole = case.problem.samples**2 <= WHOLE_WORDS
-        self.factored = _factored(case)
-        self._made: Rows | None = None
+        problem, declaration = case.problem, case.declaration
+        self.whole = problem.samples**2 <= WHOLE_WORDS
+        self.factored = NOT_FACTORED
+        if may_factor(problem, declaration):
+            self.factored = Factored(problem.features, *longest_sample(problem, declaration))
+        self._every: Rows | None = None
 
     @property
     def most(self) -> int:
@@ -88,30 +103,33 @@ class JudgeRows:
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn."""
         samples = self._case.problem.samples
-        if not self.whole:
-            columns = np.unique(draws)
-            slot = np.zeros(samples, dtype=np.int64)
-            slot[columns] = np.arange(columns.size)
-            entries = kernel_entries(self._case.problem, self._case.declaration, columns)
-            return self._bounded(entries, columns, slot)
-        if self._made is None:
+        if self.whole and self._every is None:
             every = np.arange(samples, dtype=np.int64)
-            self._made = self._bounded(self._entries(), every, every)
-        return self._made
+            entries = kept_entries(self._oracle, self._case.problem, self._case.declaration)
+            self._every = self._bounded(entries, every, every)
+        if self._every is not None:
+            return self._every
+        columns = np.unique(draws)
+        slot = np.zeros(samples, dtype=np.int64)
+        slot[columns] = np.arange(columns.size)
+        return self._bounded(self.entries(columns), columns, slot)
 
-    def _entries(self) -> KernelEntries:
-        return kept_entries(self._oracle, self._case.problem, self._case.declaration)
+    def entries(self, coordinates: np.ndarray) -> KernelEntries:
+        """Kernel rows of some coordinates, shape (c,), with bounds on their errors."""
+        problem, declaration = self._case.problem, self._case.declaration
+        if not self.whole:
+            return kernel_entries(problem, declaration, coordinates)
+        return kept_entries(self._oracle, problem, declaration).at(coordinates)
 
     def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
-        diagonal = np.zeros(slot.size)
+        diagonal, nothing = np.zeros(slot.size), np.zeros((0, 0))
         if self._inputs is not None:
             sizes, errors, system = ridge_errors(entries, self._inputs, judge=self._judge)
-            own, largest = np.ascontiguousarray(entries.own), (sizes + errors).max(axis=1)
+            judge_error, largest = np.ascontiguousarray(entries.own), (sizes + errors).max(axis=1)
             table = side_by_side(entries.values, sizes, errors)
-            return Rows(table, diagonal, system, own, largest, slot)
-        sizes, errors = step_errors(entries, judge=self._judge)
+            return Rows(table, diagonal, system, judge_error, largest, slot)
+        sizes, errors = entry_errors(entries, judge=self._judge)
         diagonal[columns] = errors[np.arange(columns.size), columns]
-        nothing = np.zeros((0, 0))
         table = side_by_side(entries.values, sizes, errors)
         return Rows(table, diagonal, nothing, nothing, np.zeros(0), slot)
 
@@ -122,72 +140,37 @@ def side_by_side(entries: np.ndarray, sizes: np.ndarray, errors: np.ndarray) -> 
 
 
 @compiled_borrowing
-def nonzero(vector):
-    """Number of the entries of a vector that are not 0."""
-    count = 0
-    for value in vector:
-        count += int(value != 0.0)
-    return count
-
-
-@compiled_borrowing
 def row_terms(rows, slot, state, distinct):
     """Sizes of the terms of a kernel row's product with a, and errors that are no roundings of their sum.
 
-    Parameters
-    ----------
-    rows : Rows
-        Rows.
-    slot : int
-        Which of them.
-    state : SvmState or RidgeState
-        Sizes of a and of the increments made, and what those used may differ by.
-    distinct : int
-        Coordinates that the window drew before; no others have a slack.
+    Of the coordinates, `distinct` were drawn before in the window; no others' increments have an error.
     """
     # First what reads a row from end to end: entry by entry it would come from memory more slowly.
     size = rows.table[slot, SIZES]
     total, used = np.dot(size, state.bounded), 0.0
     if LISTED * distinct > size.size:
-        used = np.dot(size, state.slack)
+        used = np.dot(size, state.increment_error)
     else:
         for place in range(distinct):
             j = state.listed[place]
-            used += size[j] * state.slack[j]
+            used += size[j] * state.increment_error[j]
     return total, np.dot(rows.table[slot, ERRORS], state.bounded) + used
 
 
 @compiled_borrowing
-def rounded_terms(rows, slot, state, roundings, count, others):
+def rounded_terms(rows, slot, state, sums, progress, corrections, others):
     """Error of the rounding of a step's sum.
 
-    Parameters
-    ----------
-    rows, slot, state
-        As for `row_terms`.
-    roundings : StepRoundings
-        Of the windows' steps.
-    count : tuple of (int, int, int, int)
-        Nonzero entries of a at the window's start, additions that the corrections take, those of them
-        within one coordinate's increments, nonzero entries of a before the step.
-    others : tuple of (float, float, float)
-        Sizes of all terms together, and of two that are no products of the row.
+    `corrections` counts the additions that these take, and those of them within one coordinate's
+    increments; `others` are the sizes of all terms together, and of two that are no products of the row.
     """
-    support, corrections, repeats, held = count
+    additions, repeats = corrections
     total, one, other = others
-    error = sum_error(roundings, support, corrections, held) * total
-    if roundings.ordered and error < np.inf:
+    error = sum_error(sums, progress.support, additions, progress.held) * total
+    if sums.ordered and error < np.inf:
         size, terms = rows.table[slot, SIZES], state.terms
         for place in range(size.size):
             terms[place] = size[place] * state.bounded[place]
         terms[size.size], terms[size.size + 1] = one, other
-        error = min(error, sorted_sum_error(roundings, support, corrections, repeats, terms))
+        error = min(error, sorted_sum_error(sums, progress.support, additions, repeats, terms))
     return error
-
-
-def _factored(case: Case) -> Factored:
-    """What products formed from the samples cost, where the solver may form them so."""
-    problem, declaration = case.problem, case.declaration
-    if not may_factor(problem, declaration):
-        return NOT_FACTORED
-    return Factored(problem.features, *longest_sample(problem, declaration))

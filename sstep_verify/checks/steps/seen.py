@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps.found import JudgedRun
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, NAMES, REPEATED
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Hinge
@@ -35,7 +36,7 @@ CHANCE = 0.01
 
 
 def step_terms(
-    case: Case, s: int, trajectory: Trajectory, judged: JudgedRun, exact: Mapping[str, float]
+    case: Case, s: int, trajectory: Trajectory, judged: JudgedRun, exact: Sequence[Finding]
 ) -> tuple[Term, ...]:
     """One record per quantity that the steps of a run have.
 
@@ -49,12 +50,13 @@ def step_terms(
         The run.
     judged : JudgedRun
         What judging its steps found.
-    exact : mapping of str to float
-        Smallest relative errors that steps in exact arithmetic were certain to show.
+    exact : sequence of Finding
+        Steps replayed in exact arithmetic.
     """
     problem = case.problem
     task = problem.loss.task
     width = min(s, max(trajectory.length, 1))
+    shown = {name: error for step in exact if step.decided for name, error in step.detectable.items()}
     terms = []
     for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
         if quantity.name == TAIL and trajectory.length % s == 0:
@@ -71,7 +73,7 @@ def step_terms(
             Term(
                 name=quantity.name,
                 status=Status.PASS if seen else Status.VACUOUS,
-                detectable=min(by_judge, exact.get(quantity.name, math.inf)),
+                detectable=min(by_judge, shown.get(quantity.name, math.inf)),
                 planned=int(judged.tally.planned[0]),
                 decided=int(judged.tally.looked[0]),
                 seen=seen,

@@ -1,4 +1,7 @@
-"""State of the judge of steps: a stretch of a run, and the run's own a with the judge's scratch."""
+"""State of the judge of steps: the run's own a, advanced by its log, and what a window did so far.
+
+K-SVM and K-RR share it, and all that a step does but its finisher: a K-SVM's step is a block of one.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.checks.steps.tally import NAMES
+from sstep_verify.bounds.step.sums import increment_error
+from sstep_verify.checks.steps.tally import NAMES, REPEATED, TAIL_STEP, THRICE, event
+from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.problems import Problem
 
 
 class Stretch(NamedTuple):
@@ -14,9 +20,9 @@ class Stretch(NamedTuple):
 
     Parameters
     ----------
-    draws : ndarray of int64, shape (steps,) or (steps, b)
+    draws : ndarray of int64, shape (steps, b)
         Coordinates drawn.
-    log : ndarray, same shape
+    log : ndarray, shape (steps, b)
         The values they were left with.
     width : int
         Steps per window (s).
@@ -24,8 +30,10 @@ class Stretch(NamedTuple):
         Iterations made before.
     closing : bool
         Whether the run ends here, so that a short window is its tail.
-    sampled : ndarray of bool, shape (steps,)
-        Steps that are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
+    sampled : bool
+        Whether steps are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
+    drift : ndarray, shape (steps,)
+        What a state carried beside a adds to the error of each gradient (K-RR: residual, in the 2-norm).
     """
 
     draws: np.ndarray
@@ -33,108 +41,199 @@ class Stretch(NamedTuple):
     width: int
     first: int
     closing: bool
-    sampled: np.ndarray
+    sampled: bool
+    drift: np.ndarray
 
 
-class SvmState(NamedTuple):
-    """The run's own a before the next step, and scratch; see `judge_svm_steps`.
+class Block(NamedTuple):
+    """Scratch of one block step of a K-RR.
 
     Parameters
     ----------
-    labels, alpha, signed, start, moved, bounded, slack, first : ndarray, shape (m,)
-        Labels; a; labels times a, now and at the window's start; |a| at the window's start plus the sizes
-        of increments since; the same with what each increment used may differ by; that alone; a at the
-        window's start of the coordinates it draws.
+    right, right_bound : ndarray, shape (b,)
+        Right-hand side, and bounds on its error, infinite where nothing is promised.
+    increment, rounding, reach : ndarray, shape (b,)
+        The logged increment, its e_t, and both sizes together.
+    product, applied, error : ndarray, shape (b,)
+        Kernel rows times a over lambda, G times the increment, errors of the right-hand side.
+    residual, left : ndarray, shape (b,)
+        What the increment leaves of the right-hand side, and bounds on that.
+    system, sizes, given, judge_error, factor : ndarray, shape (b, b)
+        The block system G, bounds on its entries' sizes, on the errors of the solver's entries and of the
+        judge's, and its Cholesky factor.
+    """
+
+    right: np.ndarray
+    right_bound: np.ndarray
+    increment: np.ndarray
+    rounding: np.ndarray
+    reach: np.ndarray
+    product: np.ndarray
+    applied: np.ndarray
+    error: np.ndarray
+    residual: np.ndarray
+    left: np.ndarray
+    system: np.ndarray
+    sizes: np.ndarray
+    given: np.ndarray
+    judge_error: np.ndarray
+    factor: np.ndarray
+
+
+class State(NamedTuple):
+    """The run's own a before the next step, and scratch.
+
+    Parameters
+    ----------
+    signs, targets, alpha, signed, start : ndarray, shape (m,)
+        Labels (K-RR: ones); labels or targets; a; signs times a, now (K-RR: a itself) and at the window's
+        start.
+    moved, bounded, increment_error : ndarray, shape (m,)
+        |a| at the window's start plus the sizes of increments since; the same with what each increment used
+        may differ by; that alone.
+    first : ndarray, shape (m,)
+        a at the window's start of the coordinates drawn so far.
     terms : ndarray, shape (m + 2,)
         Sizes of a sum's terms.
     drawn, listed : ndarray of int64, shape (m,)
         Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
-    last : ndarray of int64, shape (1,)
-        Coordinate of the step before; -1 at the beginning.
-    step : ndarray, shape (1,)
-        Its increment.
+    last : ndarray of int64, shape (b,)
+        Coordinates of the step before; -1 at the beginning.
+    step : ndarray, shape (b,)
+        Their increments.
+    effects : ndarray, shape (quantities, b)
+        What a relative change of each quantity adds to what is judged of the step, per unit.
+    block : Block or None
+        Scratch of a K-RR.
     """
 
-    labels: np.ndarray
+    signs: np.ndarray
+    targets: np.ndarray
     alpha: np.ndarray
     signed: np.ndarray
     start: np.ndarray
     moved: np.ndarray
     bounded: np.ndarray
-    slack: np.ndarray
-    terms: np.ndarray
+    increment_error: np.ndarray
     first: np.ndarray
+    terms: np.ndarray
     drawn: np.ndarray
     listed: np.ndarray
     last: np.ndarray
     step: np.ndarray
+    effects: np.ndarray
+    block: Block | None
 
 
-class RidgeState(NamedTuple):
-    """The same for blocks; see `judge_ridge_steps`.
+class Progress(NamedTuple):
+    """What a window did before a step.
 
-    `start` is a at the window's start, whole; `right` a step's right-hand side, `unsure` the bound on it;
-    `left` bounds what an increment, of sizes `reach`, leaves of it, entry by entry; `system`, `sizes`,
-    `given`, `own` and `factor`, shape (b, b), are the block system, bounds on its entries' sizes, on the
-    errors of the solver's entries and of the judge's, and its Cholesky factor.
+    Parameters
+    ----------
+    support, held : int
+        Nonzero entries of a at its start, and now.
+    steps, distinct, most : int
+        Steps made, distinct coordinates drawn, and the most often that one of them was.
+    moves : bool
+        Whether one of them moved.
     """
 
-    targets: np.ndarray
-    alpha: np.ndarray
-    start: np.ndarray
-    moved: np.ndarray
-    bounded: np.ndarray
-    slack: np.ndarray
-    terms: np.ndarray
-    first: np.ndarray
-    drawn: np.ndarray
-    listed: np.ndarray
-    right: np.ndarray
-    unsure: np.ndarray
-    increment: np.ndarray
-    rounding: np.ndarray
-    product: np.ndarray
-    residual: np.ndarray
-    applied: np.ndarray
-    error: np.ndarray
-    left: np.ndarray
-    reach: np.ndarray
-    system: np.ndarray
-    sizes: np.ndarray
-    given: np.ndarray
-    own: np.ndarray
-    factor: np.ndarray
-    diagonal: np.ndarray
-    effects: np.ndarray
-    last: np.ndarray
-    step: np.ndarray
+    support: int
+    held: int
+    steps: int
+    distinct: int
+    most: int
+    moves: bool
 
 
-def svm_state(labels: np.ndarray, alpha: np.ndarray) -> SvmState:
-    """The state of a K-SVM before its first step; labels and a, shape (m,)."""
-    labels, samples = np.ascontiguousarray(labels, dtype=np.float64), alpha.size
-    slack, first = np.zeros((2, samples))
-    drawn, listed = np.zeros((2, samples), dtype=np.int64)
-    return SvmState(
-        labels, alpha, labels * alpha, labels * alpha, np.abs(alpha), np.abs(alpha), slack,
-        np.zeros(samples + 2), first,
-        drawn, listed, np.full(1, -1, dtype=np.int64), np.zeros(1),
+def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
+    """The state before the first step of b coordinates from a, shape (m,), which it holds."""
+    signs, targets = (
+        np.ascontiguousarray(one, dtype=np.float64) for one in (problem.signs, problem.targets)
+    )
+    signed = signs * alpha if problem.is_svm else alpha
+    error, first = np.zeros((2, alpha.size))
+    drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
+    scratch = None
+    if not problem.is_svm:
+        scratch = Block(*np.zeros((10, block)), *np.zeros((5, block, block)))
+    return State(
+        signs, targets, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
+        np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), np.zeros(block),
+        np.zeros((len(NAMES), block)), scratch,
     )  # fmt: skip
 
 
-def ridge_state(targets: np.ndarray, alpha: np.ndarray, block: int) -> RidgeState:
-    """The state of a K-RR before its first step of b coordinates; targets and a, shape (m,)."""
-    targets, samples = np.ascontiguousarray(targets, dtype=np.float64), alpha.size
-    right, unsure, increment, rounding, product = np.zeros((5, block))
-    residual, applied, error, left, reach = np.zeros((5, block))
-    system, sizes, given, own, factor = np.zeros((5, block, block))
-    slack, first = np.zeros((2, samples))
-    drawn, listed = np.zeros((2, samples), dtype=np.int64)
-    return RidgeState(
-        targets, alpha, alpha.copy(), np.abs(alpha), np.abs(alpha), slack,
-        np.zeros(samples + 2), first,
-        drawn, listed, right, unsure,
-        increment, rounding, product, residual, applied, error, left, reach,
-        system, sizes, given, own, factor,
-        np.zeros(1), np.zeros((len(NAMES), block)), np.full(block, -1, dtype=np.int64), np.zeros(block),
-    )  # fmt: skip
+@compiled_borrowing
+def nonzero(vector):
+    """Number of the entries of a vector that are not 0."""
+    count = 0
+    for value in vector:
+        count += int(value != 0.0)
+    return count
+
+
+@compiled_borrowing
+def begin_step(state, drawn, tally, iteration, tail):
+    """Count the draws of a step, and the events that the stream makes of it."""
+    repeats = 0
+    for i in drawn:
+        if state.drawn[i] == 0:
+            state.first[i] = state.alpha[i]
+        state.drawn[i] += 1
+        repeats = max(repeats, state.drawn[i])
+    tally.now[0] = iteration
+    if repeats > 1:
+        event(tally, REPEATED, iteration)
+    if repeats > 2:
+        event(tally, THRICE, iteration)
+    if tail:
+        event(tally, TAIL_STEP, iteration)
+
+
+@compiled_borrowing
+def follow_step(state, sums, stretch, step, progress, formed):
+    """Take the log's word for a step: a after it, and what the window did with it."""
+    drawn, logged = stretch.draws[step], stretch.log[step]
+    held, distinct, most, moves = progress.held, progress.distinct, progress.most, progress.moves
+    for place in range(drawn.size):
+        i, value = drawn[place], logged[place]
+        increment = value - state.alpha[i]
+        size = abs(increment)
+        error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
+        if formed.value.size:
+            formed.value[step, place], formed.moved[step, place] = state.alpha[i], state.moved[i]
+            formed.draws[step, place], formed.increment_error[step, place] = state.drawn[i], error
+        held += int(value != 0.0) - int(state.alpha[i] != 0.0)
+        if state.drawn[i] == 1:
+            state.listed[distinct] = i
+            distinct += 1
+        most = max(most, state.drawn[i])
+        moves = moves or size > 0.0
+        state.alpha[i] = value
+        state.signed[i] = state.signs[i] * value
+        state.moved[i] += size
+        state.increment_error[i] += error
+        state.bounded[i] += size + error
+        state.last[place], state.step[place] = i, increment
+    return Progress(progress.support, held, progress.steps + 1, distinct, most, moves)
+
+
+@compiled_borrowing
+def end_window(state, draws):
+    """Forget what a window did that drew these coordinates, shape (steps, b)."""
+    for step in range(draws.shape[0]):
+        for i in draws[step]:
+            state.drawn[i] = 0
+            state.increment_error[i] = 0.0
+            state.bounded[i] = state.moved[i] = abs(state.alpha[i])
+            state.start[i] = state.signed[i]
+
+
+@compiled
+def follow(alpha, draws, log, increment):
+    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            increment[place] = log[step, place] - alpha[draws[step, place]]
+            alpha[draws[step, place]] = log[step, place]

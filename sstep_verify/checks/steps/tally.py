@@ -16,27 +16,48 @@ from sstep_verify.verdict import SEEN
 NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 """Quantities by number."""
 
-STALE = NAMES.index(quantities.STALE)
-CURVATURE = NAMES.index(quantities.CURVATURE)
-KERNEL = NAMES.index(quantities.KERNEL)
-SAME = NAMES.index(quantities.SAME)
-OVERLAP = NAMES.index(quantities.OVERLAP)
-OMEGA = NAMES.index(quantities.OMEGA)
-LABELS = NAMES.index(quantities.LABELS)
-UPPER = NAMES.index(quantities.UPPER)
-LOWER = NAMES.index(quantities.LOWER)
-SAMPLES = NAMES.index(quantities.SAMPLES)
-PENALTY = NAMES.index(quantities.PENALTY)
-OFF_DIAGONAL = NAMES.index(quantities.OFF_DIAGONAL)
-WRITE_BACK = NAMES.index(quantities.WRITE_BACK)
-BOUNDARY = NAMES.index(quantities.BOUNDARY)
-TAIL = NAMES.index(quantities.TAIL)
-STREAM = NAMES.index(quantities.STREAM)
+(
+    STALE, CURVATURE, KERNEL, SAME, OVERLAP, OMEGA, LABELS, UPPER, LOWER, SAMPLES, PENALTY, OFF_DIAGONAL,
+    WRITE_BACK, BOUNDARY, TAIL, STREAM,
+) = range(len(NAMES))  # fmt: skip
 
 EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail")
 """Events by number: what the judge's own step did, and what the stream holds."""
 
 FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP = range(len(EVENTS))
+
+
+class Formed(NamedTuple):
+    """What the steps of a stretch formed, as the judge has it; of no steps where it is not asked for.
+
+    Parameters
+    ----------
+    gradient, gradient_bound : ndarray, shape (steps, b)
+        Gradient (K-RR: right-hand side), and how far the solver's may be from it; infinite where nothing is
+        promised.
+    product, stale, same : ndarray, shape (steps, b)
+        Product of the kernel row with a in it, and of that what a at the window's start and what the
+        coordinate's own increments make.
+    value, moved, increment_error : ndarray, shape (steps, b)
+        Value before the step, |a| at the window's start plus the sizes of the increments since, e_t.
+    draws : ndarray of int64, shape (steps, b)
+        Draws of the coordinate in the window, this one included.
+    curvature, curvature_error : ndarray, shape (steps, b, b)
+        Curvature (K-RR: block system), and what the kernel entries in it may be off by, the solver's and
+        the judge's together.
+    """
+
+    gradient: np.ndarray
+    gradient_bound: np.ndarray
+    product: np.ndarray
+    stale: np.ndarray
+    same: np.ndarray
+    value: np.ndarray
+    moved: np.ndarray
+    increment_error: np.ndarray
+    draws: np.ndarray
+    curvature: np.ndarray
+    curvature_error: np.ndarray
 
 
 class Tally(NamedTuple):
@@ -47,91 +68,69 @@ class Tally(NamedTuple):
     distance, bound : ndarray, shape (steps,)
         Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
         entry of which the ratio is largest.
-    gradient, gradient_bound : ndarray, shape (steps, b)
-        Of the same steps: the judge's gradient (K-RR: right-hand side), and how far the solver's may be
-        from it; infinite where nothing is promised.
+    formed : Formed
+        What these steps formed.
     events, first : ndarray of int64, shape (events,)
         How often each event happened, and the iteration where it first did (-1: never).
-    seen : ndarray of int64, shape (quantities,)
-        Steps in which leaving the quantity out changes the result by more than twice the bound.
-    effect : ndarray, shape (quantities,)
-        Largest effect of leaving the quantity out over the bound.
-    relative : ndarray, shape (quantities,)
-        Largest effect of a relative change of the quantity over the bound: 2 / detectable.
-    best : ndarray of int64, shape (quantities,)
-        Iterations made before the step that `relative` is of (-1: none).
-    now : ndarray of int64, shape (1,)
-        The same of the step that is judged.
-    most : ndarray, shape (quantities,)
-        Effects up to this multiple of the bound say nothing new: the smaller of `SEEN` and `relative`.
-    planned, looked : ndarray of int64, shape (1,)
-        Judged steps whose quantities were to be looked at, and those of them with a finite bound.
-    failed : ndarray of int64, shape (1,)
-        Steps over their bound.
-    reproduced : ndarray of int64, shape (quantities,)
-        Those of them that leaving the quantity out explains.
+    now, planned, looked, failed : ndarray of int64, shape (1,)
+        Iterations made before the step that is judged; judged steps whose quantities were to be looked at,
+        and those of them with a finite bound; steps over their bound.
+    seen, best, reproduced : ndarray of int64, shape (quantities,)
+        Steps in which leaving the quantity out changes the result by more than twice the bound; iterations
+        made before the step that `relative` is of (-1: none); steps over their bound that leaving the
+        quantity out explains.
+    effect, relative, most : ndarray, shape (quantities,)
+        Largest effect of leaving the quantity out over the bound; of a relative change of it, which is 2
+        over what is detectable; effects up to this multiple of the bound say nothing new: the smaller of
+        `SEEN` and `relative`.
     low, high : ndarray, shape (quantities + 2,)
-        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
-        are of all corrections together, and of the kernel row.
+        Interval of the factor on a quantity that explains all steps over their bound, empty if there is
+        none; the last two are of all corrections together, and of the kernel row.
     fits : ndarray of int64, shape (quantities + 2,)
         Comparisons that told of it.
     """
 
     distance: np.ndarray
     bound: np.ndarray
-    gradient: np.ndarray
-    gradient_bound: np.ndarray
+    formed: Formed
     events: np.ndarray
     first: np.ndarray
-    seen: np.ndarray
-    effect: np.ndarray
-    relative: np.ndarray
-    best: np.ndarray
     now: np.ndarray
-    most: np.ndarray
     planned: np.ndarray
     looked: np.ndarray
     failed: np.ndarray
+    seen: np.ndarray
+    best: np.ndarray
     reproduced: np.ndarray
+    effect: np.ndarray
+    relative: np.ndarray
+    most: np.ndarray
     low: np.ndarray
     high: np.ndarray
     fits: np.ndarray
 
 
-def empty_tally(steps: int, block: int) -> Tally:
+def empty_tally(steps: int, block: int, *, formed: bool = False) -> Tally:
     """A tally with nothing in it, for stretches of at most `steps` steps of b coordinates."""
-    count = len(NAMES)
+    count, kept = len(NAMES), (steps if formed else 0, block)
+    now, planned, looked, failed = np.zeros((4, 1), dtype=np.int64)
+    seen, best, reproduced = np.zeros((3, count), dtype=np.int64)
+    draws = np.zeros(kept, dtype=np.int64)
+    formed_parts = Formed._make((*np.zeros((8, *kept)), draws, *np.zeros((2, *kept, block))))
+    formed_parts.gradient_bound[:] = formed_parts.curvature_error[:] = np.inf
+    events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
+    low, high = np.full((2, count + 2), np.inf)
     return Tally(
-        np.zeros(steps),
-        np.zeros(steps),
-        np.zeros((steps, block)),
-        np.full((steps, block), np.inf),
-        np.zeros(len(EVENTS), dtype=np.int64),
-        np.full(len(EVENTS), -1, dtype=np.int64),
-        np.zeros(count, dtype=np.int64),
-        np.zeros(count),
-        np.zeros(count),
-        np.full(count, -1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(count),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(count, dtype=np.int64),
-        np.full(count + 2, -np.inf),
-        np.full(count + 2, np.inf),
+        np.zeros(steps), np.zeros(steps), formed_parts, events, first - 1, now, planned, looked, failed,
+        seen, best - 1, reproduced, np.zeros(count), np.zeros(count), np.zeros(count), -low, high,
         np.zeros(count + 2, dtype=np.int64),
-    )
+    )  # fmt: skip
 
 
 def part_of(tally: Tally, part: slice) -> Tally:
     """The same counts, with the steps of a part of a stretch."""
-    return tally._replace(
-        distance=tally.distance[part],
-        bound=tally.bound[part],
-        gradient=tally.gradient[part],
-        gradient_bound=tally.gradient_bound[part],
-    )
+    formed = Formed(*(values[part] for values in tally.formed))
+    return tally._replace(distance=tally.distance[part], bound=tally.bound[part], formed=formed)
 
 
 @compiled_borrowing
@@ -143,23 +142,22 @@ def event(tally, which, iteration):
 
 
 @compiled_borrowing
-def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
-    """Note the effects of one quantity in one step.
+def count_step(tally, step, distance, bound, free_or_clipped):
+    """Note the distance and the bound of a step; returns whether it is over that."""
+    tally.distance[step], tally.bound[step] = distance, bound
+    event(tally, free_or_clipped, tally.now[0])
+    failed = bound < np.inf and not distance <= bound
+    if failed:
+        tally.failed[0] += 1
+    return failed
 
-    Parameters
-    ----------
-    tally : Tally
-        Counts.
-    quantity : int
-        Its number.
-    dropped, relative : float
-        What leaving it out changes, and what a relative change of it changes, per unit.
-    bound : float
-        Bound of the step.
-    remainder : float
-        Distance of the logged step from the one without the quantity.
-    failed : bool
-        Whether the step is over its bound.
+
+@compiled_borrowing
+def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
+    """Note the effects of one quantity in one step of some `bound`.
+
+    Leaving it out changes `dropped`, a relative change of it `relative` per unit; `remainder` is the
+    distance of the logged step from the one without it, `failed` whether the step is over its bound.
     """
     if dropped > tally.effect[quantity] * bound:
         tally.effect[quantity] = dropped / bound if bound > 0.0 else np.inf

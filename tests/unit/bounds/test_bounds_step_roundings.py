@@ -7,12 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.step.ridge import ridge_step_constants
-from sstep_verify.bounds.step.roundings import StepRoundings, sorted_sum_error, step_roundings, sum_error
-from sstep_verify.bounds.step.svm_constants import Factored, svm_step_constants
+from sstep_verify.bounds.step.clip import clip_constants
+from sstep_verify.bounds.step.residual import solve_constants
+from sstep_verify.bounds.step.sums import Factored, sorted_sum_error, sum_error
 from sstep_verify.solver import Declaration
 
 U = 2.0**-53
+SUMS = clip_constants(Declaration("any"), 9, 9, 4, (0.0, 1.0), judge=False).sums._replace(tree=0, u=U)
+"""Of steps that are compared with exact ones."""
 
 
 def is_bound(found, derived) -> None:
@@ -39,7 +41,7 @@ def depths(leaves: int) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("leaves", range(2, 9))
 def test_no_tree_has_deeper_leaves_for_any_sizes_and_a_chain_has_these(leaves):
     generator = np.random.Generator(np.random.PCG64(leaves))
-    roundings = StepRoundings(0, 0, 0, 0, True, U, 0.0)
+    roundings = SUMS._replace(others=0, each=0)
     for _ in range(20):
         sizes = generator.integers(0, 100, leaves) * 2.0 ** generator.integers(-8, 8, leaves)
         largest = sorted(sizes, reverse=True)
@@ -57,7 +59,7 @@ def test_no_tree_has_deeper_leaves_for_any_sizes_and_a_chain_has_these(leaves):
 
 def test_what_is_no_addition_counts_for_every_term():
     # Ten roundings: three of the product and two of a coordinate's increments leave five additions.
-    roundings = StepRoundings(0, 4, 0, 3, True, U, 0.0)
+    roundings = SUMS._replace(others=4, each=3)
     found = sorted_sum_error(roundings, 2, 4, 2, np.array([0.0, 1.0, 8.0, 2.0]))
     is_bound(found, Fraction(U) / (1 - 10 * Fraction(U)) * (10 * 8 + 10 * 2 + 9 * 1))
 
@@ -69,10 +71,9 @@ def test_sums_are_sorted_only_beside_exact_steps_and_where_a_product_is_one_sum(
         (False, Factored(7, 2.5), False),
     ):
         declaration = Declaration("any")
-        svm = svm_step_constants(declaration, 9, 9, 4, 0.0, 1.0, factored, judge=judge).roundings
-        ridge = ridge_step_constants(declaration, 9, 9, 4, 2, factored, judge=judge).roundings
+        svm = clip_constants(declaration, 9, 9, 4, (0.0, 1.0), factored, judge=judge).sums
+        ridge = solve_constants(declaration, 9, 9, 4, 2, factored, judge=judge).sums
         assert (svm.ordered, ridge.ordered) == (ordered, ordered)
         # Additions: of p and t products, 1 and the shift; of p and q products, y and two products with m.
         assert svm.others - svm.each == 1
         assert ridge.others - ridge.each == 2
-    assert step_roundings("float32", 9, 8, "any", 6, 7, 5).ordered is False

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sstep_verify import quantities as name
-from sstep_verify.checks.shared.kept_entries import entries_key, kept_entries
 from sstep_verify.checks.steps.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
 from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE, empty_tally
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.draws import draw_balanced_scenario

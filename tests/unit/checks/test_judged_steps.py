@@ -7,7 +7,7 @@ import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import exact, judged, rows
+from sstep_verify.checks.steps import exact, judged, rows, state
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms
@@ -33,7 +33,7 @@ def test_rows_formed_for_a_stretch_judge_as_the_whole_matrix_does(task, monkeypa
     monkeypatch.setattr(rows, "WHOLE_WORDS", 0)
     monkeypatch.setattr(rows, "STRETCH_WORDS", 60)
     parts = StepJudge(case, Oracle(case.problem))
-    assert not parts._rows.whole
+    assert not parts.rows.whole
     found = parts.run(run)
     assert (found.judged, found.decided) == (whole.judged, whole.decided) == (60, 60)
     # Products of a panel and of a whole matrix round differently, and a smaller support has a smaller gamma.
@@ -47,12 +47,12 @@ def test_a_step_judged_alone_has_the_bounds_it_has_in_the_run(task):
     case, run = logged(task)
     judge = StepJudge(case, Oracle(case.problem))
     worst = judge.run(run).worst
-    bounds = judge.step_bounds(run, worst.iteration)
+    bounds = judge.step_bounds(run, worst.window.begin)
     assert bounds.shape == (1 if case.problem.is_svm else case.stream.block,)
     assert worst.bound in bounds
     # Without the judge's own errors all of them are smaller.
     assert (
-        StepJudge(case, Oracle(case.problem), judge=False).step_bounds(run, worst.iteration) < bounds
+        StepJudge(case, Oracle(case.problem), judge=False).step_bounds(run, worst.window.begin) < bounds
     ).all()
 
 
@@ -75,22 +75,21 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     oracle = Oracle(case.problem)
     found = StepJudge(case, oracle).run(run)
     replayed = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
-    by_judge = {term.name: term.detectable for term in step_terms(case, run.s, run, found, {})}
-    assert {"stale product", "kernel correction", "curvature"} <= {
-        name.replace("-", " ") for name in replayed.detectable
-    }
-    for name, error in replayed.detectable.items():
+    by_judge = {term.name: term.detectable for term in step_terms(case, run.s, run, found, [])}
+    detectable = {name: error for step in replayed for name, error in step.detectable.items()}
+    assert {"stale-product", "kernel-correction", "curvature"} <= set(detectable)
+    for name, error in detectable.items():
         assert error < by_judge[name], name
-    assert all(finding.status is Status.PASS for finding in replayed.findings)
+    assert all(finding.status is Status.PASS for finding in replayed)
     # An error beyond the solver's own bound in the step that shows a quantity best is refused there. That step
     # may be one that is replayed for its ratio anyhow.
-    shown = [one for one in replayed.findings if "shows best" in one.what] or replayed.findings
+    shown = [one for one in replayed if "shows best" in one.what] or replayed
     number = int(shown[0].what.split()[1]) - 1
     changed = run.log.copy()
     changed[number, 0] += 1e-9
     wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     again = exact_steps(case, wrong, found, StepJudge(case, oracle, judge=False), oracle)
-    assert Status.FAIL in {one.status for one in again.findings if f"step {number + 1} " in one.what}
+    assert Status.FAIL in {one.status for one in again if f"step {number + 1} " in one.what}
 
 
 class Counting(Oracle):
@@ -116,11 +115,11 @@ def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_besi
     case, run = logged(task)
     oracle = Counting(case.problem)
     judge, found = StepJudge(case, oracle, judge=False), StepJudge(case, oracle).run(run)
-    precisions, steps = oracle.precisions, exact_steps(case, run, found, judge, oracle).findings
+    precisions, steps = oracle.precisions, exact_steps(case, run, found, judge, oracle)
     assert precisions == [exact.BITS] * len(steps)
     precisions.clear()
     monkeypatch.setattr(exact, "BITS", 32)
-    for again, step in zip(exact_steps(case, run, found, judge, oracle).findings, steps, strict=True):
+    for again, step in zip(exact_steps(case, run, found, judge, oracle), steps, strict=True):
         assert again.upper - again.lower <= again.bound * 2.0**-10
         assert again.bound == step.bound
     # A value that is certainly clipped has no radius.
@@ -163,14 +162,14 @@ def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
 
 def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
     alpha, increment = np.zeros(3), np.zeros(1)
-    judged.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
+    state.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
     assert alpha.tolist() == [0.0, 3.5, 1.0]
     assert increment.tolist() == [1.5]
 
 
 def terms_of(case, run):
     found = StepJudge(case, Oracle(case.problem)).run(run)
-    return {term.name: term for term in step_terms(case, run.s, run, found, {})}
+    return {term.name: term for term in step_terms(case, run.s, run, found, [])}
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -8,9 +8,7 @@ be solved to judge it: for each coordinate of the block
     |r - G D^| = |dG D^ - dr| <= |dG| |D^| + |dr|.
 
 The logged increment D (exact difference of logged values) differs from D^ by the rounding of what is
-stored: u |a_B + D| in place; where a was frozen, what the sums of r and of r - 1 increments may be off by,
-r draws of the coordinate so far in the window (bounds/step/slack.py), a' the vector at its start. With e
-the bound on that,
+stored: e_t of bounds/step/sums.py. With e the bound on that,
 
     |r - G D| <= |dG| (|D| + e) + |dr| + |G| e.
 
@@ -18,11 +16,11 @@ dG is the error of the entries held, ``delta_BB/lambda + gamma_3 |G|``, and the 
 solve (bounds/step/solve.py). Corrections of dr are formed with D^_t, not D_t, of the steps t before:
 ``|K_B| e_t / lambda`` is part of dr. In the M-norm of a, the step's error is at most the 2-norm of this
 residual over sqrt(m), since G >= m I; no factor grows with s but in the count of roundings
-(bounds/step/roundings.py).
+(bounds/step/sums.py).
 
 The judge forms ``r - G D`` in float64 from kernel rows of its own: its roundings of r, ``gamma_{b+10}`` of
-``|G| |D|``, and its own delta are added. As in bounds/step/svm.py, `bounded` holds |a'| plus the
-``|D_t| + e_t`` of the steps since the window's start, `slack` the e_t alone.
+``|G| |D|``, and its own delta are added. As in bounds/step/clip.py, `bounded` holds |a'| plus the
+``|D_t| + e_t`` of the steps since the window's start, `increment_error` the e_t alone.
 
 A number of the solve may overflow though right-hand side and increment do not: nothing is promised unless
 ``4 b^2 T (|r| + |D^|)``, T the largest entry of the factors' product, is a number.
@@ -43,30 +41,27 @@ import numpy as np
 from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.ridge_inputs import RidgeInputs
-from sstep_verify.bounds.step.roundings import StepRoundings, step_roundings
 from sstep_verify.bounds.step.solve import FACTORISATIONS
-from sstep_verify.bounds.step.svm_constants import NOT_FACTORED, Factored
+from sstep_verify.bounds.step.sums import (
+    FROZEN,
+    NOT_FACTORED,
+    SOLVED,
+    Factored,
+    SumConstants,
+    sum_constants,
+)
 from sstep_verify.declaration import Declaration, Factorisation
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import (
-    gamma,
-    largest_normal,
-    raised,
-    smallest,
-    stale_roundings,
-    unit_roundoff,
-)
+from sstep_verify.numerics.rounding import gamma, raised, unit_roundoff
 
 
-class RidgeStepConstants(NamedTuple):
+class SolveConstants(NamedTuple):
     """What the bound of every block step of a window is made from.
 
     Parameters
     ----------
-    residual : float
-        gamma of the right-hand side's sum in the last step of a window, solver's and judge's share.
-    roundings : StepRoundings
-        From which that of each step follows.
+    sums : SumConstants
+        Of the right-hand sides.
     system : float
         gamma_3 of the entries of G.
     backward, eliminate : float
@@ -81,20 +76,11 @@ class RidgeStepConstants(NamedTuple):
         `CHOLESKY`, `LDL` or `LU` of bounds/step/solve.py.
     judge : float
         gamma of the judge's own product G D.
-    underflow : float
-        Smallest number times the operations on one entry of the residual.
-    largest : float
-        Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
-    u : float
-        Unit roundoff of the solver.
-    frozen, summed : bool
-        Whether a is frozen within a window, and whether increments are summed per coordinate.
     modulus : float
         A number that no eigenvalue of G is below (m).
     """
 
-    residual: float
-    roundings: StepRoundings
+    sums: SumConstants
     system: float
     backward: float
     eliminate: float
@@ -103,15 +89,10 @@ class RidgeStepConstants(NamedTuple):
     growth: float
     factorisation: int
     judge: float
-    underflow: float
-    largest: float
-    u: float
-    frozen: bool
-    summed: bool
     modulus: float
 
 
-def ridge_step_constants(
+def solve_constants(
     declaration: Declaration,
     samples: int,
     support: int,
@@ -120,7 +101,7 @@ def ridge_step_constants(
     factored: Factored = NOT_FACTORED,
     *,
     judge: bool = True,
-) -> RidgeStepConstants:
+) -> SolveConstants:
     """Constants of all steps of windows of `width` blocks from an a with at most `support` nonzero entries.
 
     Parameters
@@ -140,47 +121,30 @@ def ridge_step_constants(
     InputError
         If the factorisation is unknown.
     """
-    if declaration.factorisation not in FACTORISATIONS:
+    name, drawn = declaration.factorisation, width * block
+    if name not in FACTORISATIONS:
         raise InputError(
-            f"factorisation {declaration.factorisation!r} of the {declaration.name} solver is unknown; "
+            f"factorisation {name!r} of the {declaration.name} solver is unknown; "
             f"known: {', '.join(FACTORISATIONS)}"
         )
-    precision = declaration.precision
-    u, own = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
-    drawn = width * block
-    summed = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
-    others, own_others = 5 + factored.features, block + 10
-    longest = stale_roundings(support, samples, drawn, declaration.summation) + summed + others
-    backward, eliminate = _factorisation(declaration.factorisation, block, u)
-    operations = (
-        (samples + drawn) * (1.0 + factored.length) + 3 * block * (block + 3) + 8 + factored.features
-    )
-    return RidgeStepConstants(
-        residual=gamma(longest, u) + gamma(samples + own_others, own),
-        roundings=step_roundings(
-            precision,
-            samples,
-            drawn,
-            declaration.summation,
-            others,
-            own_others,
-            3 + factored.features,
-            sums=factored == NOT_FACTORED,
-            judge=judge,
-        ),
+    u, judge_u = unit_roundoff(declaration.precision), unit_roundoff("float64") if judge else 0.0
+    backward, eliminate = _factorisation(name, block, u)
+    additions = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
+    operations = (samples + drawn) * (1.0 + factored.length) + 3 * block * (block + 3) + 8
+    sums = sum_constants(
+        declaration, samples, support, drawn, (5, block + 10, 3), operations + factored.features, factored,
+        FROZEN if declaration.update == "frozen" else SOLVED, additions=additions, judge=judge,
+    )  # fmt: skip
+    return SolveConstants(
+        sums=sums,
         system=gamma(3, u),
         backward=backward,
         eliminate=eliminate,
-        solve=backward / 2.0 if declaration.factorisation == "ldl" and block > 1 else backward,
+        solve=backward / 2.0 if name == "ldl" and block > 1 else backward,
         doubt=2.0 * (gamma(block + 8, u) + gamma(block + 8, unit_roundoff("float64"))),
-        growth=pivot_growth(block, u) if declaration.factorisation == "lu" else 2.0,
-        factorisation=FACTORISATIONS[declaration.factorisation],
-        judge=gamma(own_others, own),
-        underflow=operations * (smallest(precision) + smallest("float64")),
-        largest=largest_normal(precision),
-        u=u,
-        frozen=declaration.update == "frozen",
-        summed=declaration.increments == "summed",
+        growth=pivot_growth(block, u) if name == "lu" else 2.0,
+        factorisation=FACTORISATIONS[name],
+        judge=gamma(block + 10, judge_u),
         modulus=float(samples),
     )
 

@@ -1,0 +1,233 @@
+"""What a run recorded of its steps against what the judge of steps formed in the same places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step.clip import ClipConstants
+from sstep_verify.bounds.step.probed import (
+    OWN,
+    clip_curvature_bounds,
+    clip_increments,
+    recorded_constants,
+    solve_increment,
+    system_bounds,
+)
+from sstep_verify.bounds.step.residual import SolveConstants
+from sstep_verify.checks.probed.compared import (
+    CURVATURE,
+    GRADIENT,
+    INCREMENT,
+    ROWS,
+    STORED,
+    Compared,
+    compared,
+    reduced,
+)
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import ratios
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.numerics.rounding import OUTWARD, largest_normal, least_length, length
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.quantities import CURVATURE as SYSTEM
+from sstep_verify.quantities import (
+    KERNEL,
+    LABELS,
+    LOWER,
+    OFF_DIAGONAL,
+    OMEGA,
+    PENALTY,
+    SAME,
+    SAMPLES,
+    STALE,
+    UPPER,
+    WRITE_BACK,
+)
+from sstep_verify.trajectory import Probes, Trajectory
+
+BOTH, TURNED = "correction-dropped", "sign of the increment"
+"""Both corrections left out; the increment with the other sign."""
+
+
+class ProbedRun:
+    """A logged run with probes, beside what the judge formed in the places of its steps.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectory : Trajectory
+        The run; it has a log and probes, of the right shapes.
+    oracle : Oracle
+        Keeps kernel entries.
+    """
+
+    def __init__(self, case: Case, trajectory: Trajectory, oracle: Oracle):
+        assert trajectory.log is not None
+        assert trajectory.probes is not None
+        judge = StepJudge(case, oracle)
+        self.case, self.probes = case, trajectory.probes
+        self.steps, self.width, self.block = trajectory.length, trajectory.s, case.stream.block
+        self.draws = case.stream.blocks(trajectory.start, trajectory.start + self.steps)
+        self.log = np.ascontiguousarray(trajectory.log, dtype=np.float64)
+        self.constants, self.inputs = judge.constants(self.width), judge.inputs
+        self.formed, self.entries = judge.formed(trajectory), judge.rows.entries(self.draws.ravel())
+
+    def quantities(self) -> list[Compared]:
+        """All that the run recorded of its steps, in the order in which a step forms it."""
+        probes, parts = self.probes, [_rows(self)]
+        curvature_bound = _curvature_bound(self)
+        if probes.gradient is not None:
+            parts.append(_gradient(self, probes.gradient))
+        if probes.curvature is not None:
+            parts.append(_curvature(self, probes.curvature, curvature_bound))
+        if probes.increment is not None:
+            if probes.gradient is not None and probes.curvature is not None:
+                increment = _clipped if self.case.problem.is_svm else _solved
+                parts.append(increment(self, probes, curvature_bound))
+            parts.append(_stored(self, probes.increment))
+        return parts
+
+
+def malformed(case: Case, trajectory: Trajectory) -> str:
+    """What a run with probes lacks, or has in another shape; empty where it lacks nothing."""
+    probes, steps, block = trajectory.probes, trajectory.length, case.stream.block
+    if probes is None or trajectory.log is None:
+        return (
+            f"{case.declaration.name} declares that it writes down what its steps use, but the run did not"
+        )
+    shapes = {
+        "log": (trajectory.log, (steps, block)),
+        "rows": (probes.rows, (steps, block, case.problem.samples)),
+        "gradient": (probes.gradient, (steps, block)),
+        "curvature": (probes.curvature, (steps, block, block)),
+        "increment": (probes.increment, (steps, block)),
+    }
+    for name, (values, shape) in shapes.items():
+        if values is not None and np.shape(values) != shape:
+            return f"the {name} of the steps has the shape {np.shape(values)} instead of {shape}"
+    return ""
+
+
+def _rows(run: ProbedRun) -> Compared:
+    """The kernel rows, formed for a whole window when it begins."""
+    entries, shape, steps = run.entries, (run.steps, -1), np.arange(run.steps)
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = (entries.solver + entries.own).reshape(shape)
+    values = run.probes.rows.reshape(shape), entries.values.reshape(shape)
+    return compared(ROWS, steps - steps % run.width, *values, bound)
+
+
+def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
+    """Gradients; of a K-RR right-hand sides, from which the product with a is taken away."""
+    formed, problem = run.formed, run.case.problem
+    sign = 1.0 if problem.is_svm else -1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        both = formed.product - formed.stale
+        left_out = {STALE: -sign * formed.stale}
+        if problem.is_svm:
+            left_out[LABELS] = -2.0 * formed.product
+        else:
+            left_out[SAMPLES] = problem.samples * formed.value
+        if run.width > 1:
+            left_out[BOTH] = -sign * both
+            left_out[KERNEL] = -sign * (both - formed.same)
+            left_out[SAME] = -sign * formed.same
+        if problem.is_svm and problem.hinge.shift:
+            left_out[OMEGA] = -problem.hinge.shift * formed.value
+    steps = np.arange(run.steps)
+    return compared(GRADIENT, steps, gradient, formed.gradient, formed.gradient_bound, left_out)
+
+
+def _curvature_bound(run: ProbedRun) -> np.ndarray:
+    """Bounds on the curvature of each step, shape (H, b, b)."""
+    curvature, error, constants = run.formed.curvature, run.formed.curvature_error, run.constants
+    if isinstance(constants, ClipConstants):
+        return clip_curvature_bounds(curvature, error, constants)
+    precision = run.case.declaration.precision
+    assert run.inputs is not None
+    return system_bounds(curvature, error, run.inputs, precision, largest_normal(precision))
+
+
+def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Compared:
+    """Curvatures; of a K-RR block systems."""
+    own, problem = run.formed.curvature, run.case.problem
+    left_out = {SYSTEM: own}
+    if not problem.is_svm:
+        diagonal = np.broadcast_to(np.eye(run.block) * problem.samples, own.shape)
+        left_out |= {SAMPLES: -diagonal, PENALTY: (diagonal - own) / 2}
+        if run.block > 1:
+            left_out[OFF_DIAGONAL] = np.where(np.eye(run.block, dtype=bool), 0.0, -own)
+    elif problem.hinge.shift:
+        left_out[OMEGA] = np.full_like(own, -problem.hinge.shift)
+    flat, steps = (run.steps, run.block**2), np.arange(run.steps)
+    missing = {part: change.reshape(flat) for part, change in left_out.items()}
+    values = curvature.reshape(flat), own.reshape(flat), bound.reshape(flat)
+    return compared(CURVATURE, steps, *values, missing)
+
+
+def _clipped(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Compared:
+    """The increments of a K-SVM, each as far as it rests on the gradient and the curvature recorded."""
+    constants, value = run.constants, run.formed.value
+    assert isinstance(constants, ClipConstants)
+    upper, bounds = constants.upper, np.zeros((2, run.steps))
+    used = tuple(
+        np.ascontiguousarray(values, dtype=np.float64).reshape(run.steps)
+        for values in (probes.gradient, probes.curvature, probes.increment)
+    )
+    clip_increments(run.formed, used, constants, recorded_constants(constants), bounds)
+    g, eta, increment = (values[:, None] for values in used)
+    with np.errstate(all="ignore"):
+        free = value - g / eta
+        own = np.clip(free, 0.0, upper) - value
+        own = np.where((eta == 0.0) & (g < 0.0), upper - value, own)
+        beyond = free - np.clip(free, 0.0, upper)
+    missing = {TURNED: -2.0 * own, LOWER: np.minimum(beyond, 0.0)}
+    if np.isfinite(upper):
+        missing[UPPER] = np.maximum(beyond, 0.0)
+    missing = {name: np.nan_to_num(change, nan=0.0) for name, change in missing.items()}
+    return compared(INCREMENT, np.arange(run.steps), increment, own, bounds[1][:, None], missing)
+
+
+def _solved(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Compared:
+    """The increments of a K-RR, by what they leave of the run's own right-hand sides."""
+    left, most, turned = np.zeros(run.steps), np.full(run.steps, np.inf), np.zeros(run.steps)
+    explained = np.zeros(run.steps, dtype=bool)
+    constants, inputs = run.constants, run.inputs
+    assert isinstance(constants, SolveConstants)
+    assert inputs is not None
+    assert probes.gradient is not None
+    assert probes.curvature is not None
+    assert probes.increment is not None
+    for step in range(run.steps):
+        r, system, increment = probes.gradient[step], probes.curvature[step], probes.increment[step]
+        if not (np.abs(system - run.formed.curvature[step]) <= curvature_bound[step]).all():
+            continue  # Of a wrong system nothing is promised.
+        given = length(curvature_bound[step])
+        left[step], most[step] = solve_increment(r, system, increment, given, inputs, constants)
+        other, bound = solve_increment(r, system, -increment, given, inputs, constants)
+        explained[step] = other <= bound < np.inf
+        with np.errstate(invalid="ignore", over="ignore"):
+            turned[step] = 2.0 * least_length(system @ increment)
+    effects = {TURNED: np.nan_to_num(ratios(turned, most), nan=0.0, posinf=np.inf)}
+    steps = np.arange(run.steps)
+    return reduced(INCREMENT, steps, left[:, None], most[:, None], None, effects, {TURNED: explained})
+
+
+def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
+    """What became of a: the new values logged, against the recorded increments."""
+    values = run.formed.value
+    with np.errstate(invalid="ignore", over="ignore"):
+        change = run.log - values
+        distance, bound = np.abs(increment - change), run.formed.increment_error + OWN * np.abs(change)
+        # No sum of these overflows, so that what is stored is a number.
+        known = np.abs(values) + np.abs(increment) <= largest_normal(run.case.declaration.precision)
+        own = values + increment
+    stored = np.isfinite(run.log)
+    distance, bound = np.where(stored, distance, np.inf), np.where(stored, bound * OUTWARD, 0.0)
+    bound = np.where(known & ~np.isnan(bound), bound, np.inf)
+    with np.errstate(invalid="ignore", over="ignore"):
+        lost = ratios(np.abs(increment), bound).max(axis=1)
+    unchanged = {WRITE_BACK: (run.log == values).all(axis=1)}
+    effects = {WRITE_BACK: np.nan_to_num(lost, nan=0.0, posinf=np.inf)}
+    return reduced(STORED, np.arange(run.steps), distance, bound, (run.log, own), effects, unchanged)

@@ -1,0 +1,183 @@
+"""What the increment of a K-RR block step leaves of its right-hand side, and how much may be left."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
+from sstep_verify.bounds.step.sums import increment_error
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, rounded_terms, row_terms
+from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.numerics.rounding import OUTWARD
+
+SMALLEST = 2.0**-1074
+"""Smallest float64 number."""
+
+SQUARE_ROOT_OF_SMALLEST = 2.0**-537
+"""Root of the smallest float64 number."""
+
+
+@compiled_borrowing
+def norm(vector):
+    """2-norm that neither overflows nor underflows where the largest entry does not."""
+    largest = 0.0
+    for value in vector:
+        if not abs(value) <= largest:
+            largest = abs(value)
+        if largest != largest:
+            return largest
+    if not 0.0 < largest < np.inf:
+        return largest
+    total = 0.0
+    for value in vector:
+        total += (value / largest) ** 2
+    return np.sqrt(total) * largest
+
+
+@compiled_borrowing
+def worst_entry(block):
+    """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
+    worst, most = 0, -1.0
+    for place in range(block.left.size):
+        ratio = abs(block.residual[place]) / block.left[place]
+        if ratio != ratio:
+            return place
+        if ratio > most:
+            worst, most = place, ratio
+    return worst
+
+
+@compiled_borrowing
+def judged_residual(rows, state, drawn, logged, inputs, constants, drift, progress):
+    """Set the residual of one block step, and bounds on its entries, in ``state.block``.
+
+    An increment that is no number, or longer than any right one, leaves no residual: its length is told.
+    `drift` is what a state carried beside a adds to the residual's error, in the 2-norm. Returns bound and
+    distance where there is no residual, of the increment's length and infinite where nothing is promised,
+    and whether there is one.
+    """
+    block, largest = state.block, constants.sums.largest
+    known = _right_hand_side(rows, state, drawn, inputs, constants, drift, progress)
+    trace, given, doubt = _block_system(block, constants)
+    for place in range(drawn.size):
+        block.left[place] = np.inf
+    if not (known and trace <= largest and inputs.least * largest >= 1.0):
+        return np.inf, 0.0, False
+    count, spread = drawn.size, 0.0
+    for place in range(count):
+        i = drawn[place]
+        spread = max(spread, state.bounded[i])
+        block.increment[place] = logged[place] - state.alpha[i]
+    change = given + solve_error(constants, trace, given, count)
+    lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * count
+    # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
+    # that, and a, are more than its rounding and that of what is stored.
+    most, right = np.inf, norm(block.right) + norm(block.error) + lost + drift
+    if change < constants.modulus:
+        most = 2.0 * (right / (constants.modulus - change) + np.sqrt(count) * spread)
+    length = norm(block.increment)
+    if not solve_numbers(constants, trace, given, count, right + min(most, length)) <= largest:
+        return np.inf, 0.0, False
+    if most < largest and not length <= most:
+        return most, length, False
+    shared = _left(state, drawn, logged, constants, (trace, given, doubt))
+    for place in range(count):
+        block.left[place] = (block.left[place] + shared + lost + drift) * OUTWARD
+    return np.inf, 0.0, True
+
+
+@compiled_borrowing
+def _right_hand_side(rows, state, drawn, inputs, constants, drift, progress):
+    """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
+    scale, samples, sums, block = 1.0 / inputs.penalty, constants.modulus, constants.sums, state.block
+    lost_each = sums.underflow * (1.0 + 1.0 / inputs.least)
+    additions = progress.distinct if sums.summed else progress.steps * drawn.size
+    corrections = (progress.most + additions, progress.most if sums.summed else 0)
+    known = True
+    for place in range(drawn.size):
+        i = drawn[place]
+        slot = rows.slot[i]
+        product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
+        block.product[place] = product
+        block.right[place] = state.targets[i] - samples * state.alpha[i] - product
+        target_error = inputs.targets[i]
+        size = abs(state.targets[i]) + target_error
+        total, error = row_terms(rows, slot, state, progress.distinct)
+        own = samples * state.bounded[i]
+        total += own + size
+        terms = (total + error + target_error) * max(1.0, 2.0 * inputs.penalty)
+        error += rounded_terms(rows, slot, state, sums, progress, corrections, (total, own, size))
+        block.error[place] = error + samples * state.increment_error[i] + target_error
+        _row_of_system(rows, slot, block, drawn, place, scale, samples)
+        # A solver may divide an entry by lambda before it multiplies, be it by 0.
+        known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
+        block.right_bound[place] = np.inf
+        if known and inputs.least * sums.largest >= 1.0:
+            block.right_bound[place] = (block.error[place] + lost_each + drift) * OUTWARD
+    return known
+
+
+@compiled_borrowing
+def _row_of_system(rows, slot, block, drawn, place, scale, samples):
+    """Set a row of the judge's G, and bounds on its entries, while the kernel row is at hand."""
+    for other in range(drawn.size):
+        j = drawn[other]
+        entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
+        block.system[place, other] = entry
+        block.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
+        block.given[place, other] = rows.system[slot, j]
+        block.judge_error[place, other] = rows.judge_error[slot, j] * scale
+
+
+@compiled_borrowing
+def _block_system(block, constants):
+    """What is known of G as a whole.
+
+    Returns its trace at most, the Frobenius norm of the errors of the solver's entries, and how far the
+    matrices that the two factor may be from G.
+    """
+    count = block.left.size
+    trace = given = system = judge_error = 0.0
+    for place in range(count):
+        trace += block.sizes[place, place]
+        for other in range(count):
+            given += block.given[place, other] ** 2
+            system += block.sizes[place, other] ** 2
+            judge_error += block.judge_error[place, other] ** 2
+    # Squares that underflow: each is off by half the smallest number at most.
+    tiny = count * SQUARE_ROOT_OF_SMALLEST
+    given = np.sqrt(given) + constants.system * np.sqrt(system) + tiny
+    doubt = given + np.sqrt(judge_error) + constants.system * np.sqrt(system) + tiny
+    return trace, given, 2.0 * doubt + constants.doubt * trace
+
+
+@compiled_borrowing
+def _left(state, drawn, logged, constants, of_system):
+    """Set the residual and bounds on its entries, and return what all of these have in common beside."""
+    block, count = state.block, drawn.size
+    trace, given, doubt = of_system
+    for place in range(count):
+        i, size = drawn[place], abs(block.increment[place])
+        error = increment_error(constants.sums, state.drawn[i], state.moved[i], size, logged[place])
+        block.rounding[place], block.reach[place] = error, size + error
+    for place in range(count):
+        applied = reached = error = 0.0
+        for other in range(count):
+            moved, largest = abs(block.increment[other]), block.sizes[place, other]
+            applied += block.system[place, other] * block.increment[other]
+            reached += abs(block.system[place, other]) * moved
+            error += (block.given[place, other] + constants.system * largest) * block.reach[other]
+            error += largest * block.rounding[other]
+            if constants.judge > 0.0:
+                error += (block.judge_error[place, other] + SMALLEST) * moved
+        if not reached < constants.sums.largest:
+            return np.inf
+        block.applied[place], block.residual[place] = applied, block.right[place] - applied
+        block.left[place] = block.error[place] + error + constants.judge * reached
+    shared = np.inf
+    change = solve_error(constants, trace, given, count)
+    if not change < np.inf:
+        return np.inf
+    if (constants.factorisation != LU or count == 1) and factored(block.system, block.factor):
+        shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
+    return min(shared, change) * norm(block.reach)

@@ -1,0 +1,225 @@
+"""Judges every block step of logged K-RR windows in float64 by the residual that its increment leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.bounds.step.sums import FROZEN
+from sstep_verify.checks.steps.factors import BOTH, explain
+from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS
+from sstep_verify.checks.steps.state import Progress, begin_step, end_window, follow_step, nonzero
+from sstep_verify.checks.steps.tally import (
+    BOUNDARY,
+    CURVATURE,
+    FREE,
+    KERNEL,
+    OFF_DIAGONAL,
+    OVERLAP,
+    PENALTY,
+    SAME,
+    SAMPLES,
+    STALE,
+    STREAM,
+    TAIL,
+    count_step,
+    note_effects,
+)
+from sstep_verify.compiled import compiled_borrowing
+
+
+@compiled_borrowing
+def judge_solved_steps(rows, state, stretch, inputs, constants, tally):
+    """Judge the block steps of some whole windows, one after the other.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
+    state : State
+        The run's own a, advanced by the log, and the judge's scratch.
+    stretch : Stretch
+        Blocks drawn, logged values, steps per window, and where in the run they lie.
+    inputs : RidgeInputs
+        lambda and what rounding the input does.
+    constants : SolveConstants
+        Of the bounds.
+    tally : Tally
+        Out: distances, bounds, and what was seen.
+    """
+    steps, held = stretch.draws.shape[0], nonzero(state.alpha)
+    for begin in range(0, steps, stretch.width):
+        end = min(begin + stretch.width, steps)
+        tail = stretch.closing and end - begin < stretch.width
+        progress = Progress(held, held, 0, 0, 0, False)
+        for step in range(begin, end):
+            begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
+            of_window = end - begin > 1, progress.steps == 0, tail
+            _judge_step(rows, state, stretch, step, inputs, constants, progress, of_window, tally)
+            progress = follow_step(state, constants.sums, stretch, step, progress, tally.formed)
+        held = progress.held
+        end_window(state, stretch.draws[begin:end])
+
+
+@compiled_borrowing
+def _judge_step(rows, state, stretch, step, inputs, constants, progress, of_window, tally):
+    """Judge one step, by the entry of its residual that is largest beside its bound."""
+    block, drawn, logged = state.block, stretch.draws[step], stretch.log[step]
+    bound, distance, solved = judged_residual(
+        rows, state, drawn, logged, inputs, constants, stretch.drift[step], progress
+    )
+    if solved:
+        worst = worst_entry(block)
+        bound, distance = block.left[worst], abs(block.residual[worst])
+    failed = count_step(tally, step, distance, bound, FREE)
+    looked, scale = bound < np.inf and solved and (failed or stretch.sampled), 1.0 / inputs.penalty
+    if failed or stretch.sampled:
+        tally.planned[0] += 1
+    if looked or tally.formed.value.size:
+        _parts(rows, state, drawn, scale, of_window[0])
+    if tally.formed.value.size:
+        _write_down(tally.formed, rows, state, drawn, step)
+    if looked:
+        tally.looked[0] += 1
+        _effects(rows, state, drawn, logged, scale)
+        _look(tally, state, constants, of_window, failed)
+
+
+@compiled_borrowing
+def _parts(rows, state, drawn, scale, stale_of):
+    """Tell each product with a apart: what a at the window's start makes of it, and its own moves."""
+    for place in range(drawn.size):
+        i = drawn[place]
+        row, product = rows.table[rows.slot[i], ENTRIES], state.block.product[place]
+        state.effects[STALE, place] = np.dot(row, state.start) * scale if stale_of else product
+        state.effects[SAME, place] = row[i] * scale * (state.alpha[i] - state.first[i])
+
+
+@compiled_borrowing
+def _write_down(formed, rows, state, drawn, step):
+    """What a step formed, for what a run says that it used."""
+    block = state.block
+    for place in range(drawn.size):
+        i = drawn[place]
+        formed.gradient[step, place] = block.right[place]
+        formed.gradient_bound[step, place] = block.right_bound[place]
+        formed.product[step, place] = block.product[place]
+        formed.stale[step, place] = state.effects[STALE, place]
+        formed.same[step, place] = state.effects[SAME, place]
+        for other in range(drawn.size):
+            formed.curvature[step, place, other] = block.system[place, other]
+            formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
+
+
+@compiled_borrowing
+def _effects(rows, state, drawn, logged, scale):
+    """What each quantity adds to the residual, in ``state.effects``, beside the parts that stand there."""
+    block, effects, samples = state.block, state.effects, float(state.alpha.size)
+    for place in range(drawn.size):
+        i = drawn[place]
+        row = rows.table[rows.slot[i], ENTRIES]
+        applied, increment, product = block.applied[place], block.increment[place], block.product[place]
+        judge_own = row[i] * scale * increment
+        effects[CURVATURE, place] = applied
+        effects[KERNEL, place] = product - effects[STALE, place] - effects[SAME, place]
+        effects[OVERLAP, place] = samples * (state.alpha[i] - state.first[i])
+        effects[SAMPLES, place] = samples * state.alpha[i]
+        effects[PENALTY, place] = product + applied - samples * increment
+        effects[OFF_DIAGONAL, place] = applied - judge_own - samples * increment
+        effects[TAIL, place] = applied
+        boundary = late = 0.0
+        if state.last[0] >= 0:
+            for other in range(drawn.size):
+                j = state.last[other]
+                if j != i:
+                    boundary += row[j] * scale * state.step[other]
+                # The block before, taken again, stays as it is: the log would hold its values.
+                entry = row[drawn[other]] * scale + (samples if other == place else 0.0)
+                late += entry * (logged[other] - state.alpha[j])
+        effects[BOUNDARY, place] = boundary
+        effects[STREAM, place] = late
+    if samples * norm(block.increment) < norm(effects[SAMPLES]):
+        # m stands in the right-hand side and on the diagonal: told is where an error shows least.
+        for place in range(drawn.size):
+            effects[SAMPLES, place] = samples * block.increment[place]
+
+
+@compiled_borrowing
+def _look(tally, state, constants, of_window, failed):
+    """Note what an error in each quantity would have shown, and which factors explain a wrong step."""
+    several, first, tail = of_window
+    block, frozen = state.block.left.size, constants.sums.form == FROZEN
+    _note(tally, STALE, 1.0, 0.0, state, failed)
+    _note(tally, SAMPLES, 1.0, 1.0, state, failed)
+    _note(tally, PENALTY, 0.5, 1.0, state, failed)
+    # Of twice the system a solver gets half the increment.
+    _note(tally, CURVATURE, 0.5, 0.0, state, failed)
+    if block > 1:
+        largest = 0.0
+        for place in range(block):
+            largest = max(largest, state.block.sizes[place, place])
+        # The increment without them is at least this share of the right one.
+        _note(tally, OFF_DIAGONAL, 1.0, constants.modulus / largest, state, failed)
+    if several:
+        _note(tally, KERNEL, 1.0, 0.0, state, failed)
+        _note(tally, SAME, 1.0, 0.0, state, failed)
+        if frozen:
+            _note(tally, OVERLAP, 1.0, 0.0, state, failed)
+    if state.last[0] >= 0:
+        if first:
+            _note(tally, BOUNDARY, 1.0, 0.0, state, failed)
+        _note(tally, STREAM, 1.0, 0.0, state, failed)
+    if tail:
+        _note(tally, TAIL, 1.0, 0.0, state, failed)
+    if failed:
+        _explain(tally, state, frozen)
+
+
+@compiled_borrowing
+def _note(tally, quantity, change, share, state, failed):
+    """Note what an error in a quantity would have shown.
+
+    Leaving it out stands for a relative change of it by `change`, each unit of which adds its effect to the
+    residual at the logged increment. `share` is what is left of that, in the 2-norm, at the increment
+    that a solver without the quantity makes, at least; 0 where that solver leaves every entry as it is.
+    """
+    effect, left = state.effects[quantity], state.block.left
+    size, remainder = 0.0, np.inf
+    for value, bound in zip(effect, left):  # noqa: B905 compiled code knows no strict
+        size = _larger(size, value, bound)
+    if failed:
+        remainder = min(_without(state, effect, -change), _without(state, effect, change))
+    # Some entry is over its bound by as much as the whole is over the bounds' norm.
+    sure = size if share == 0.0 else share * norm(effect) / norm(left)
+    note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)
+
+
+@compiled_borrowing
+def _larger(most, value, bound):
+    """The larger of a ratio and that of an entry and its bound; that of a 0 is 0, whatever its bound."""
+    if value == 0.0:
+        return most
+    return max(most, abs(value) / bound if bound > 0.0 else np.inf)
+
+
+@compiled_borrowing
+def _without(state, effect, change):
+    """Largest entry over its bound of the residual and a multiple of a quantity's effect."""
+    most = 0.0
+    for place in range(effect.size):
+        value = state.block.residual[place] + change * effect[place]
+        most = _larger(most, value, state.block.left[place])
+    return most
+
+
+@compiled_borrowing
+def _explain(tally, state, frozen):
+    """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
+    effects = state.effects
+    for place in range(state.block.left.size):
+        left, bound = state.block.residual[place], state.block.left[place]
+        for which in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
+            explain(tally, which, left, effects[which, place], bound)
+        if frozen:
+            explain(tally, OVERLAP, left, effects[OVERLAP, place], bound)
+        explain(tally, BOTH, left, effects[KERNEL, place] + effects[SAME, place], bound)
