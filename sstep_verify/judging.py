@@ -69,8 +69,8 @@ def judge(
     restore_told("before a judgement")  # Constants of what is imported here are computed on the way.
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
+    from sstep_verify.checks.shared.asked import APART, with_draws
     from sstep_verify.checks.shared.case import Case, merge_requests
-    from sstep_verify.checks.shared.drawn import APART, with_draws
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS

@@ -10,7 +10,7 @@ import pytest
 from printing import described, drawn_problem
 
 from sstep_verify import judge
-from sstep_verify.checks.shared.uncertain import MOST
+from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
 from sstep_verify.solvers.adapters.reference import ReferenceSolver

@@ -22,9 +22,9 @@ from sstep_verify.campaign.verdicts.references import Reference, SharedReference
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import CHECKS, case_of
+from sstep_verify.checks.shared.asked import APART, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.drawn import APART, cases_to_judge, with_draws
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS

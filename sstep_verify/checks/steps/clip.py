@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
-from sstep_verify.checks.steps.rows import ENTRIES, rounded_terms, row_terms
+from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
 from sstep_verify.checks.steps.state import Progress, begin_step, end_window, follow_step, nonzero
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -74,15 +74,13 @@ def _judge_step(rows, state, stretch, step, constants, progress, tail, tally):
     i, logged = stretch.draws[step, 0], stretch.log[step, 0]
     slot = rows.slot[i]
     row, repeats, moved, value = rows.table[slot, ENTRIES], state.drawn[i], state.moved[i], state.alpha[i]
-    product = state.signs[i] * np.dot(row, state.signed)
+    product = state.product[0] = state.signs[i] * np.dot(row, state.signed)
     slope = product - 1.0 + shift * value
     curvature = row[i] + shift
-    total, error = row_terms(rows, slot, state, progress.distinct)
-    total += 1.0 + shift * moved
+    corrections = (progress.steps, 0)
+    error, size = right_hand_side_error(rows, slot, state, sums, progress, corrections, 1.0, shift * moved)
     # Neither a sum of its terms nor omega overflows.
-    known = total + error <= sums.largest and shift + constants.shift_error <= sums.largest
-    terms = (total, 1.0, shift * moved)
-    error += rounded_terms(rows, slot, state, sums, progress, (progress.steps, 0), terms)
+    known = size <= sums.largest and shift + constants.shift_error <= sums.largest
     error += sums.underflow + constants.shift_error * moved + stretch.drift[step]
     error = error if known else np.inf
     if curvature > 0.0:
@@ -101,40 +99,42 @@ def _judge_step(rows, state, stretch, step, constants, progress, tail, tally):
     looked = unclipped < np.inf
     if not (looked or tally.formed.value.size):
         return
-    same = row[i] * (value - state.first[i])
-    stale = state.signs[i] * np.dot(row, state.start) if progress.moves else product
+    tell_apart(rows, state, stretch.draws[step], 1.0, progress)
     if tally.formed.value.size:
         formed = tally.formed
         formed.gradient[step, 0], formed.gradient_bound[step, 0] = slope, error * OUTWARD
-        formed.product[step, 0], formed.stale[step, 0], formed.same[step, 0] = product, stale, same
         formed.curvature[step, 0, 0], formed.curvature_error[step, 0, 0] = curvature, rows.diagonal[i]
     if looked:
         tally.looked[0] += 1
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
         box_of = (new, clipped, upper, max(unclipped, bound), logged, failed)
-        parts = (product, stale, same, shift * value, curvature)
-        _look(tally, state, row, i, parts, box_of)
+        _look(tally, state, constants, row, i, curvature, box_of)
         _look_at_box(tally, state, constants, bound, i, box_of, repeats)
-        _look_at_stream(tally, state, row, i, curvature, box_of, progress.steps == 0, tail)
+        if state.last[0] >= 0 and state.last[0] != i:
+            # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
+            again = state.alpha[state.last[0]]
+            change, remainder = abs(again - clipped), abs(logged - again)
+            note_effects(tally, STREAM, change, 0.0, box_of[3], remainder, failed)
+        if tail:
+            change = abs(clipped - value)
+            note_effects(tally, TAIL, change, change, box_of[3], 1.0, False)
 
 
 @compiled_borrowing
-def _look(tally, state, row, i, parts, box_of):
+def _look(tally, state, constants, row, i, curvature, box_of):
     """Note what an error in each quantity of the gradient, or in the curvature, would have shown."""
-    product, stale, same, shifted, curvature = parts
-    new, failed, effects = box_of[0], box_of[5], state.effects
-    unit, quotient = 1.0 / curvature, state.alpha[i] - new
-    effects[STALE, 0], effects[CURVATURE, 0] = stale * unit, quotient
-    effects[KERNEL, 0], effects[SAME, 0] = (product - stale - same) * unit, same * unit
-    effects[OMEGA, 0] = shifted * unit
-    for quantity in (STALE, KERNEL, SAME, OMEGA):
-        _note(tally, quantity, effects[quantity, 0], 1.0, box_of)
+    effects, failed, unit = state.effects, box_of[5], 1.0 / curvature
+    quotient = state.alpha[i] - box_of[0]
+    effects[OMEGA, 0], product = constants.shift * state.alpha[i], state.product[0]
+    for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
+        _note(tally, quantity, effects[quantity, 0] * unit, 1.0, box_of)
     _note(tally, CURVATURE, quotient, 0.5, box_of)
     _note(tally, LABELS, product * unit, 2.0, box_of)
     if failed:
-        for quantity in (STALE, CURVATURE, KERNEL, SAME, OMEGA):
-            _explain(tally, quantity, effects[quantity, 0], box_of)
-        _explain(tally, BOTH, (product - stale) * unit, box_of)
+        for quantity in (STALE, KERNEL, SAME, OMEGA):
+            _explain(tally, quantity, effects[quantity, 0] * unit, box_of)
+        _explain(tally, CURVATURE, quotient, box_of)
+        _explain(tally, BOTH, (product - effects[STALE, 0]) * unit, box_of)
         # Of a row that is off by a factor the product is, and the curvature but for omega.
         _explain(tally, ROW, (product - quotient * row[i]) * unit, box_of)
 
@@ -156,23 +156,6 @@ def _look_at_box(tally, state, constants, bound, i, box_of, repeats):
     if new < 0.0:
         sharp = -new * (visible / max(bound, -u * new))
         note_effects(tally, LOWER, -new, sharp, visible, abs(logged - new), failed)
-
-
-@compiled_borrowing
-def _look_at_stream(tally, state, row, i, curvature, box_of, first, tail):
-    """Note what the step before, lost or made again, or a tail that is not made, would have shown."""
-    _, clipped, _, visible, logged, failed = box_of
-    last = state.last[0]
-    if last >= 0 and last != i:
-        if first:
-            lost = state.signs[i] * state.signs[last] * row[last] * state.step[0]
-            _note(tally, BOUNDARY, lost * (1.0 / curvature), 1.0, box_of)
-        # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
-        again = state.alpha[last]
-        note_effects(tally, STREAM, abs(again - clipped), 0.0, visible, abs(logged - again), failed)
-    if tail:
-        change = abs(clipped - state.alpha[i])
-        note_effects(tally, TAIL, change, change, visible, 1.0, False)
 
 
 @compiled_borrowing

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
 from sstep_verify.bounds.step.sums import increment_error
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, rounded_terms, row_terms
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD
 
@@ -98,15 +98,13 @@ def _right_hand_side(rows, state, drawn, inputs, constants, drift, progress):
         i = drawn[place]
         slot = rows.slot[i]
         product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
-        block.product[place] = product
+        state.product[place] = product
         block.right[place] = state.targets[i] - samples * state.alpha[i] - product
         target_error = inputs.targets[i]
         size = abs(state.targets[i]) + target_error
-        total, error = row_terms(rows, slot, state, progress.distinct)
         own = samples * state.bounded[i]
-        total += own + size
-        terms = (total + error + target_error) * max(1.0, 2.0 * inputs.penalty)
-        error += rounded_terms(rows, slot, state, sums, progress, corrections, (total, own, size))
+        error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own)
+        terms = (terms + target_error) * max(1.0, 2.0 * inputs.penalty)
         block.error[place] = error + samples * state.increment_error[i] + target_error
         _row_of_system(rows, slot, block, drawn, place, scale, samples)
         # A solver may divide an entry by lambda before it multiplies, be it by 0.

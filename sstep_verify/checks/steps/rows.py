@@ -13,6 +13,7 @@ from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.bounds.step.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
@@ -140,13 +141,15 @@ def side_by_side(entries: np.ndarray, sizes: np.ndarray, errors: np.ndarray) -> 
 
 
 @compiled_borrowing
-def row_terms(rows, slot, state, distinct):
-    """Sizes of the terms of a kernel row's product with a, and errors that are no roundings of their sum.
+def right_hand_side_error(rows, slot, state, sums, progress, corrections, constant, own):
+    """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
-    Of the coordinates, `distinct` were drawn before in the window; no others' increments have an error.
+    It has two terms besides, of the sizes `constant` and `own`, whose own errors are not counted here.
+    `corrections` counts the additions that these take, and those of them within one coordinate's
+    increments. The size is that of all terms, errors included that are no roundings of their sum.
     """
     # First what reads a row from end to end: entry by entry it would come from memory more slowly.
-    size = rows.table[slot, SIZES]
+    size, distinct = rows.table[slot, SIZES], progress.distinct
     total, used = np.dot(size, state.bounded), 0.0
     if LISTED * distinct > size.size:
         used = np.dot(size, state.increment_error)
@@ -154,23 +157,37 @@ def row_terms(rows, slot, state, distinct):
         for place in range(distinct):
             j = state.listed[place]
             used += size[j] * state.increment_error[j]
-    return total, np.dot(rows.table[slot, ERRORS], state.bounded) + used
+    error = np.dot(rows.table[slot, ERRORS], state.bounded) + used
+    additions, repeats = corrections
+    total += own + constant
+    rounding = sum_error(sums, progress.support, additions, progress.held) * total
+    if sums.ordered and rounding < np.inf:
+        terms = state.terms
+        for place in range(size.size):
+            terms[place] = size[place] * state.bounded[place]
+        terms[size.size], terms[size.size + 1] = own, constant
+        rounding = min(rounding, sorted_sum_error(sums, progress.support, additions, repeats, terms))
+    return error + rounding, total + error
 
 
 @compiled_borrowing
-def rounded_terms(rows, slot, state, sums, progress, corrections, others):
-    """Error of the rounding of a step's sum.
+def tell_apart(rows, state, drawn, scale, progress):
+    """Set what each part of the drawn rows' products with a makes of them, in ``state.effects``.
 
-    `corrections` counts the additions that these take, and those of them within one coordinate's
-    increments; `others` are the sizes of all terms together, and of two that are no products of the row.
+    These are a at the window's start, the increments of other coordinates and of the same one since, and of
+    the window's first step the increments of the step before.
     """
-    additions, repeats = corrections
-    total, one, other = others
-    error = sum_error(sums, progress.support, additions, progress.held) * total
-    if sums.ordered and error < np.inf:
-        size, terms = rows.table[slot, SIZES], state.terms
-        for place in range(size.size):
-            terms[place] = size[place] * state.bounded[place]
-        terms[size.size], terms[size.size + 1] = one, other
-        error = min(error, sorted_sum_error(sums, progress.support, additions, repeats, terms))
-    return error
+    effects = state.effects
+    for place in range(drawn.size):
+        i, boundary = drawn[place], 0.0
+        row, sign, product = rows.table[rows.slot[i], ENTRIES], state.signs[i], state.product[place]
+        stale = sign * np.dot(row, state.start) * scale if progress.moves else product
+        same = row[i] * scale * (state.alpha[i] - state.first[i])
+        effects[STALE, place], effects[SAME, place] = stale, same
+        effects[KERNEL, place] = product - stale - same
+        if progress.steps == 0 and state.last[0] >= 0:
+            for other in range(drawn.size):
+                j = state.last[other]
+                if j != i:
+                    boundary += sign * state.signs[j] * row[j] * scale * state.step[other]
+        effects[BOUNDARY, place] = boundary

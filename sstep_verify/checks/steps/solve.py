@@ -7,7 +7,7 @@ import numpy as np
 from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, explain
 from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, tell_apart
 from sstep_verify.checks.steps.state import Progress, begin_step, end_window, follow_step, nonzero
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -54,15 +54,14 @@ def judge_solved_steps(rows, state, stretch, inputs, constants, tally):
         progress = Progress(held, held, 0, 0, 0, False)
         for step in range(begin, end):
             begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
-            of_window = end - begin > 1, progress.steps == 0, tail
-            _judge_step(rows, state, stretch, step, inputs, constants, progress, of_window, tally)
+            _judge_step(rows, state, stretch, step, inputs, constants, progress, tail, tally)
             progress = follow_step(state, constants.sums, stretch, step, progress, tally.formed)
         held = progress.held
         end_window(state, stretch.draws[begin:end])
 
 
 @compiled_borrowing
-def _judge_step(rows, state, stretch, step, inputs, constants, progress, of_window, tally):
+def _judge_step(rows, state, stretch, step, inputs, constants, progress, tail, tally):
     """Judge one step, by the entry of its residual that is largest beside its bound."""
     block, drawn, logged = state.block, stretch.draws[step], stretch.log[step]
     bound, distance, solved = judged_residual(
@@ -76,23 +75,13 @@ def _judge_step(rows, state, stretch, step, inputs, constants, progress, of_wind
     if failed or stretch.sampled:
         tally.planned[0] += 1
     if looked or tally.formed.value.size:
-        _parts(rows, state, drawn, scale, of_window[0])
+        tell_apart(rows, state, drawn, scale, progress)
     if tally.formed.value.size:
         _write_down(tally.formed, rows, state, drawn, step)
     if looked:
         tally.looked[0] += 1
         _effects(rows, state, drawn, logged, scale)
-        _look(tally, state, constants, of_window, failed)
-
-
-@compiled_borrowing
-def _parts(rows, state, drawn, scale, stale_of):
-    """Tell each product with a apart: what a at the window's start makes of it, and its own moves."""
-    for place in range(drawn.size):
-        i = drawn[place]
-        row, product = rows.table[rows.slot[i], ENTRIES], state.block.product[place]
-        state.effects[STALE, place] = np.dot(row, state.start) * scale if stale_of else product
-        state.effects[SAME, place] = row[i] * scale * (state.alpha[i] - state.first[i])
+        _look(tally, state, constants, progress.steps == 0, tail, failed)
 
 
 @compiled_borrowing
@@ -103,9 +92,6 @@ def _write_down(formed, rows, state, drawn, step):
         i = drawn[place]
         formed.gradient[step, place] = block.right[place]
         formed.gradient_bound[step, place] = block.right_bound[place]
-        formed.product[step, place] = block.product[place]
-        formed.stale[step, place] = state.effects[STALE, place]
-        formed.same[step, place] = state.effects[SAME, place]
         for other in range(drawn.size):
             formed.curvature[step, place, other] = block.system[place, other]
             formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
@@ -113,30 +99,26 @@ def _write_down(formed, rows, state, drawn, step):
 
 @compiled_borrowing
 def _effects(rows, state, drawn, logged, scale):
-    """What each quantity adds to the residual, in ``state.effects``, beside the parts that stand there."""
+    """What each quantity adds to the residual, in ``state.effects``, beside the product's parts."""
     block, effects, samples = state.block, state.effects, float(state.alpha.size)
     for place in range(drawn.size):
         i = drawn[place]
         row = rows.table[rows.slot[i], ENTRIES]
-        applied, increment, product = block.applied[place], block.increment[place], block.product[place]
+        applied, increment, product = block.applied[place], block.increment[place], state.product[place]
         judge_own = row[i] * scale * increment
         effects[CURVATURE, place] = applied
-        effects[KERNEL, place] = product - effects[STALE, place] - effects[SAME, place]
         effects[OVERLAP, place] = samples * (state.alpha[i] - state.first[i])
         effects[SAMPLES, place] = samples * state.alpha[i]
         effects[PENALTY, place] = product + applied - samples * increment
         effects[OFF_DIAGONAL, place] = applied - judge_own - samples * increment
         effects[TAIL, place] = applied
-        boundary = late = 0.0
+        late = 0.0
         if state.last[0] >= 0:
             for other in range(drawn.size):
                 j = state.last[other]
-                if j != i:
-                    boundary += row[j] * scale * state.step[other]
                 # The block before, taken again, stays as it is: the log would hold its values.
                 entry = row[drawn[other]] * scale + (samples if other == place else 0.0)
                 late += entry * (logged[other] - state.alpha[j])
-        effects[BOUNDARY, place] = boundary
         effects[STREAM, place] = late
     if samples * norm(block.increment) < norm(effects[SAMPLES]):
         # m stands in the right-hand side and on the diagonal: told is where an error shows least.
@@ -145,9 +127,8 @@ def _effects(rows, state, drawn, logged, scale):
 
 
 @compiled_borrowing
-def _look(tally, state, constants, of_window, failed):
+def _look(tally, state, constants, first, tail, failed):
     """Note what an error in each quantity would have shown, and which factors explain a wrong step."""
-    several, first, tail = of_window
     block, frozen = state.block.left.size, constants.sums.form == FROZEN
     _note(tally, STALE, 1.0, 0.0, state, failed)
     _note(tally, SAMPLES, 1.0, 1.0, state, failed)
@@ -160,11 +141,10 @@ def _look(tally, state, constants, of_window, failed):
             largest = max(largest, state.block.sizes[place, place])
         # The increment without them is at least this share of the right one.
         _note(tally, OFF_DIAGONAL, 1.0, constants.modulus / largest, state, failed)
-    if several:
-        _note(tally, KERNEL, 1.0, 0.0, state, failed)
-        _note(tally, SAME, 1.0, 0.0, state, failed)
-        if frozen:
-            _note(tally, OVERLAP, 1.0, 0.0, state, failed)
+    _note(tally, KERNEL, 1.0, 0.0, state, failed)
+    _note(tally, SAME, 1.0, 0.0, state, failed)
+    if frozen:
+        _note(tally, OVERLAP, 1.0, 0.0, state, failed)
     if state.last[0] >= 0:
         if first:
             _note(tally, BOUNDARY, 1.0, 0.0, state, failed)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.step.sums import increment_error
-from sstep_verify.checks.steps.tally import NAMES, REPEATED, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.problems import Problem
 
@@ -54,8 +54,8 @@ class Block(NamedTuple):
         Right-hand side, and bounds on its error, infinite where nothing is promised.
     increment, rounding, reach : ndarray, shape (b,)
         The logged increment, its e_t, and both sizes together.
-    product, applied, error : ndarray, shape (b,)
-        Kernel rows times a over lambda, G times the increment, errors of the right-hand side.
+    applied, error : ndarray, shape (b,)
+        G times the increment, errors of the right-hand side.
     residual, left : ndarray, shape (b,)
         What the increment leaves of the right-hand side, and bounds on that.
     system, sizes, given, judge_error, factor : ndarray, shape (b, b)
@@ -68,7 +68,6 @@ class Block(NamedTuple):
     increment: np.ndarray
     rounding: np.ndarray
     reach: np.ndarray
-    product: np.ndarray
     applied: np.ndarray
     error: np.ndarray
     residual: np.ndarray
@@ -101,6 +100,8 @@ class State(NamedTuple):
         Coordinates of the step before; -1 at the beginning.
     step : ndarray, shape (b,)
         Their increments.
+    product : ndarray, shape (b,)
+        Products of the drawn coordinates' kernel rows with a (K-RR: over lambda).
     effects : ndarray, shape (quantities, b)
         What a relative change of each quantity adds to what is judged of the step, per unit.
     block : Block or None
@@ -121,6 +122,7 @@ class State(NamedTuple):
     listed: np.ndarray
     last: np.ndarray
     step: np.ndarray
+    product: np.ndarray
     effects: np.ndarray
     block: Block | None
 
@@ -154,12 +156,13 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
     drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
+    step, product = np.zeros((2, block))
     scratch = None
     if not problem.is_svm:
-        scratch = Block(*np.zeros((10, block)), *np.zeros((5, block, block)))
+        scratch = Block(*np.zeros((9, block)), *np.zeros((5, block, block)))
     return State(
         signs, targets, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
-        np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), np.zeros(block),
+        np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), step, product,
         np.zeros((len(NAMES), block)), scratch,
     )  # fmt: skip
 
@@ -202,6 +205,9 @@ def follow_step(state, sums, stretch, step, progress, formed):
         size = abs(increment)
         error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
         if formed.value.size:
+            formed.product[step, place] = state.product[place]
+            formed.stale[step, place] = state.effects[STALE, place]
+            formed.same[step, place] = state.effects[SAME, place]
             formed.value[step, place], formed.moved[step, place] = state.alpha[i], state.moved[i]
             formed.draws[step, place], formed.increment_error[step, place] = state.drawn[i], error
         held += int(value != 0.0) - int(state.alpha[i] != 0.0)

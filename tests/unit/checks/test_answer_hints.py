@@ -14,7 +14,7 @@ from sstep_verify.checks import optimum as check
 from sstep_verify.checks.answer.hints import HINTS, Explained, in_words
 from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.uncertain import MOST
+from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.solver import Declaration, RunRequest

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
+from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import exact, judged, rows, state
+from sstep_verify.checks.steps import exact, judged, rows, state, tally
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms
@@ -90,6 +91,13 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     again = exact_steps(case, wrong, found, StepJudge(case, oracle, judge=False), oracle)
     assert Status.FAIL in {one.status for one in again if f"step {number + 1} " in one.what}
+
+
+def test_each_quantity_has_the_number_of_its_place():
+    constants = {name: value for name, value in vars(quantities).items() if isinstance(value, str)}
+    numbers = {name: tally.NAMES.index(value) for name, value in constants.items() if name.isupper()}
+    assert sorted(numbers.values()) == list(range(len(tally.NAMES)))
+    assert {name: getattr(tally, name) for name in numbers} == numbers
 
 
 class Counting(Oracle):

@@ -16,7 +16,7 @@ from sstep_verify.checks.answer.reading import Answer
 from sstep_verify.checks.metamorphic import exact_relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.uncertain import MOST
+from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.checks.window import mistaken
 from sstep_verify.problems import (
     Hinge,
