@@ -117,12 +117,10 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         run = ProbedRun(case, trajectory, oracle)
         found = run.quantities()
         first, terms = first_out(found), _terms(found)
-    judged, planned = sum(one.judged for one in found), sum(one.planned for one in found)
+    judged, planned = sum(one.judged for one in found), sum(one.distance.size for one in found)
     finding, status = _largest(found), Status.PASS
     if first is not None:
-        one, step = first
-        finding = Finding("", float(one.distance[step]), float(one.distance[step]), float(one.bound[step]))
-        status = Status.FAIL
+        finding, status = first[0].finding(first[1]), Status.FAIL
     elif not judged or any(term.status is Status.VACUOUS for term in terms if term.name in _core(found)):
         status = Status.VACUOUS
     return verdict_on(
@@ -141,14 +139,8 @@ def _signs(first: tuple[Compared, int] | None) -> tuple[str, ...]:
 
 def _largest(found: list[Compared]) -> Finding:
     """The value with the largest ratio."""
-    best = Finding("", 0.0, 0.0, 0.0)
-    for one in found:
-        if one.distance.size:
-            step = int(one.ratio.argmax())
-            value = float(one.distance[step])
-            if one.ratio[step] > best.ratio:
-                best = Finding("", value, value, float(one.bound[step]))
-    return best
+    steps = [one.finding(int(one.ratio.argmax())) for one in found if one.distance.size]
+    return max([Finding("", 0.0, 0.0, 0.0), *steps], key=lambda finding: finding.ratio)
 
 
 def _name(one: Compared, part: str) -> str:
@@ -163,7 +155,6 @@ def _terms(found: list[Compared]) -> tuple[Term, ...]:
     """What leaving each part of each quantity out would have shown."""
     terms = []
     for one in found:
-        decided = int(np.isfinite(one.bound).sum())
         for part, effects in one.effects.items():
             largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
             terms.append(
@@ -171,8 +162,8 @@ def _terms(found: list[Compared]) -> tuple[Term, ...]:
                     _name(one, part),
                     Status.PASS if seen else Status.VACUOUS,
                     SEEN / largest if largest > 0.0 else math.inf,
-                    one.bound.size,
-                    decided,
+                    len(one.bound),
+                    one.decided,
                     seen,
                     ""
                     if seen
@@ -183,7 +174,7 @@ def _terms(found: list[Compared]) -> tuple[Term, ...]:
 
 
 def _reason(run: ProbedRun, found: list[Compared], first, terms: tuple[Term, ...], status: Status) -> str:
-    counts = ", ".join(f"{one.judged} of {one.planned} {one.name}" for one in found)
+    counts = ", ".join(f"{one.judged} of {one.distance.size} {one.name}" for one in found)
     words = [f"{run.steps} steps of the {run.case.declaration.name} solver; values judged: {counts}."]
     if first is not None:
         words.append(told_first(run, found, *first))
@@ -204,7 +195,9 @@ def _reason(run: ProbedRun, found: list[Compared], first, terms: tuple[Term, ...
 def _evidence(run: ProbedRun, found: list[Compared], first) -> dict[str, object]:
     evidence: dict[str, object] = {
         "steps recorded": run.steps,
-        "values": {one.name: {"judged": one.judged, "of": one.planned, "out": one.out} for one in found},
+        "values": {
+            one.name: {"judged": one.judged, "of": one.distance.size, "out": one.out} for one in found
+        },
         "largest ratios": {one.name: float(one.ratio.max(initial=0.0)) for one in found},
     }
     if first is not None:

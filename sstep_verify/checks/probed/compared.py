@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.checks.shared.finding import ratios
+from sstep_verify.checks.shared.finding import Finding, ratios
 from sstep_verify.verdict import SEEN
 
 ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
@@ -27,7 +28,7 @@ SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One quantity of a run.
+    """One quantity of a run of H steps, k values a step.
 
     Parameters
     ----------
@@ -35,16 +36,10 @@ class Compared:
         One of `ORDER`.
     formed : ndarray of int64, shape (H,)
         Iteration at which the values of each step were formed: of kernel rows the window's first.
-    distance, bound : ndarray, shape (H,)
-        Of the value of each step with the largest ratio.
-    place : ndarray of int64, shape (H,)
-        Which value that is.
-    recorded, own : ndarray, shape (H,)
-        That value, and the judge's; of an increment of K-RR, which is judged by what it leaves, NaN.
-    planned, judged : int
-        Values, and those of them with a finite bound.
-    out : int
-        Values out of their bound.
+    distance, bound : ndarray, shape (H, k)
+        Of each value from the judge's; infinite and finite where a number should be and is none.
+    recorded, own : ndarray, shape (H, k), or None
+        The values, and the judge's; none of an increment of K-RR, which is judged by what it leaves.
     effects : dict of str to ndarray, shape (H,)
         What leaving a part out changes, over the bound: of each step where it shows most.
     explained : dict of str to ndarray of bool, shape (H,)
@@ -55,24 +50,50 @@ class Compared:
     formed: np.ndarray
     distance: np.ndarray
     bound: np.ndarray
-    place: np.ndarray
-    recorded: np.ndarray
-    own: np.ndarray
-    planned: int
-    judged: int
-    out: int
-    effects: dict[str, np.ndarray] = field(default_factory=dict)
-    explained: dict[str, np.ndarray] = field(default_factory=dict)
+    recorded: np.ndarray | None = None
+    own: np.ndarray | None = None
+    effects: Mapping[str, np.ndarray] = field(default_factory=dict)
+    explained: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def ratios(self) -> np.ndarray:
+        """Distance / bound, shape (H, k)."""
+        return ratios_of(self.distance, self.bound)
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """Which value of each step has the largest ratio, shape (H,)."""
+        return self.ratios.argmax(axis=1)
 
     @property
     def ratio(self) -> np.ndarray:
-        """Largest distance / bound of each step, shape (H,)."""
-        return _ratio(self.distance, self.bound)
+        """Largest ratio of each step, shape (H,)."""
+        return self.ratios.max(axis=1)
+
+    @property
+    def judged(self) -> int:
+        """Values with a finite bound."""
+        return int(np.isfinite(self.bound).sum())
+
+    @property
+    def out(self) -> int:
+        """Values out of their bound."""
+        return int((self.ratios > 1.0).sum())
+
+    @property
+    def decided(self) -> int:
+        """Steps whose value with the largest ratio has a finite bound."""
+        return int(np.isfinite(self.bound[np.arange(len(self.place)), self.place]).sum())
 
     @property
     def wrong(self) -> np.ndarray:
         """Steps out of their bound, ascending."""
         return np.flatnonzero(self.ratio > 1.0)
+
+    def finding(self, step: int) -> Finding:
+        """The value of a step with the largest ratio."""
+        at = step, self.place[step]
+        return Finding("", float(self.distance[at]), float(self.distance[at]), float(self.bound[at]))
 
     def without(self) -> list[str]:
         """Parts whose absence reproduces the values out of their bound, the best first."""
@@ -87,7 +108,7 @@ def compared(
     recorded: np.ndarray,
     own: np.ndarray,
     bound: np.ndarray,
-    left_out: dict[str, np.ndarray] | None = None,
+    left_out: Mapping[str, np.ndarray] | None = None,
 ) -> Compared:
     """Compare values of one quantity; all arrays but `formed` of shape (H, k).
 
@@ -106,46 +127,25 @@ def compared(
     effects, explained = {}, {}
     for part, change in (left_out or {}).items():
         with np.errstate(invalid="ignore", over="ignore"):
-            effects[part] = _ratio(np.abs(change), bound).max(axis=1)
+            effects[part] = ratios_of(np.abs(change), bound).max(axis=1)
             near = (np.abs(recorded - (own + change)) <= bound) | np.isinf(bound)
         explained[part] = near.all(axis=1) & (effects[part] > SEEN)
-    return reduced(name, formed, distance, bound, (recorded, own), effects, explained)
+    return Compared(name, formed, distance, bound, recorded, own, effects, explained)
 
 
-def reduced(
-    name: str,
-    formed: np.ndarray,
-    distance: np.ndarray,
-    bound: np.ndarray,
-    values: tuple[np.ndarray, np.ndarray] | None = None,
-    effects: dict[str, np.ndarray] | None = None,
-    explained: dict[str, np.ndarray] | None = None,
-) -> Compared:
-    """The same from distances and bounds, shape (H, k)."""
-    ratio = _ratio(distance, bound)
-    place = ratio.argmax(axis=1) if ratio.size else np.zeros(len(ratio), dtype=np.int64)
-    steps = np.arange(len(ratio))
-    unknown = np.full(len(ratio), np.nan)
-    recorded, own = (one[steps, place] for one in values) if values else (unknown, unknown)
-    return Compared(
-        name, formed, distance[steps, place], bound[steps, place], place, recorded, own,
-        planned=distance.size, judged=int(np.isfinite(bound).sum()), out=int((ratio > 1.0).sum()),
-        effects=effects or {}, explained=explained or {},
-    )  # fmt: skip
-
-
-def first_out(found: Sequence[Compared]) -> tuple[Compared, int] | None:
+def first_out(quantities: Sequence[Compared]) -> tuple[Compared, int] | None:
     """The quantity that is out of its bound first, in the order in which a run forms them, and its step."""
-    wrong = [one for one in found if one.wrong.size]
+    wrong = [quantity for quantity in quantities if quantity.wrong.size]
     if not wrong:
         return None
 
-    def when(one: Compared) -> tuple[int, int]:
-        return int(one.formed[one.wrong[0]]), ORDER.index(one.name)
+    def when(quantity: Compared) -> tuple[int, int]:
+        return int(quantity.formed[quantity.wrong[0]]), ORDER.index(quantity.name)
 
     first = min(wrong, key=when)
     return first, int(first.wrong[0])
 
 
-def _ratio(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
+def ratios_of(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Distance / bound, infinite where that is no number."""
     return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)

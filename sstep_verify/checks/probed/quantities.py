@@ -22,7 +22,6 @@ from sstep_verify.checks.probed.compared import (
     STORED,
     Compared,
     compared,
-    reduced,
 )
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import ratios
@@ -211,7 +210,9 @@ def _solved(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Comp
             turned[step] = 2.0 * least_length(system @ increment)
     effects = {TURNED: np.nan_to_num(ratios(turned, most), nan=0.0, posinf=np.inf)}
     steps = np.arange(run.steps)
-    return reduced(INCREMENT, steps, left[:, None], most[:, None], None, effects, {TURNED: explained})
+    return Compared(
+        INCREMENT, steps, left[:, None], most[:, None], None, None, effects, {TURNED: explained}
+    )
 
 
 def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
@@ -230,4 +231,4 @@ def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
         lost = ratios(np.abs(increment), bound).max(axis=1)
     unchanged = {WRITE_BACK: (run.log == values).all(axis=1)}
     effects = {WRITE_BACK: np.nan_to_num(lost, nan=0.0, posinf=np.inf)}
-    return reduced(STORED, np.arange(run.steps), distance, bound, (run.log, own), effects, unchanged)
+    return Compared(STORED, np.arange(run.steps), distance, bound, run.log, own, effects, unchanged)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from sstep_verify.checks.probed.compared import CURVATURE, GRADIENT, INCREMENT, ROWS, STORED, Compared
 from sstep_verify.checks.probed.quantities import ProbedRun
 from sstep_verify.checks.steps.seen import CHANCE
@@ -34,18 +32,20 @@ def told_first(run: ProbedRun, found: Sequence[Compared], first: Compared, step:
     step : int
         Its step.
     """
-    before = [one.name for one in found if one is not first]
-    within = "everything before is within its bound" if before else ""
+    within = "everything before is within its bound" if len(found) > 1 else ""
     if first.name != ROWS:
         within = "kernel rows and everything before are within theirs"
     coordinate = int(run.draws[step].ravel()[_drawn(run, first, step)])
     values = ""
-    if np.isfinite(first.recorded[step]) or np.isfinite(first.own[step]):
-        values = f": recorded {float(first.recorded[step])!r}, the judge's own {float(first.own[step])!r}"
+    if first.recorded is not None and first.own is not None:
+        recorded, own = (float(values[step, first.place[step]]) for values in (first.recorded, first.own))
+        if math.isfinite(recorded) or math.isfinite(own):
+            values = f": recorded {recorded!r}, the judge's own {own!r}"
+    finding = first.finding(step)
     words = (
         f"The first quantity that is out of its bound is the {_title(first.name)} of iteration {step + 1}, "
         f"counted from 1 (step {step % run.width + 1} of its window, coordinate {coordinate}){values}; "
-        f"difference {first.distance[step]:.3g}, bound {first.bound[step]:.3g} (bounds/step/probed.py). "
+        f"difference {finding.measured:.3g}, bound {finding.bound:.3g} (bounds/step/probed.py). "
     )
     return f"{words}{within[:1].upper()}{within[1:]}: {_cause(run, first, step)}. {_more(first)}"
 
@@ -79,5 +79,7 @@ def _cause(run: ProbedRun, first: Compared, step: int) -> str:
 
 
 def _more(first: Compared) -> str:
-    many = f"{first.out} of {first.planned} values of the {_title(first.name)} are out of their bounds"
+    many = (
+        f"{first.out} of {first.distance.size} values of the {_title(first.name)} are out of their bounds"
+    )
     return f"{many}, in {first.wrong.size} steps."

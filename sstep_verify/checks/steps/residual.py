@@ -68,7 +68,8 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, progre
         i = drawn[place]
         spread = max(spread, state.bounded[i])
         block.increment[place] = logged[place] - state.alpha[i]
-    change = given + solve_error(constants, trace, given, count)
+    backward = solve_error(constants, trace, given, count)
+    change = given + backward
     lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * count
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
@@ -80,7 +81,7 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, progre
         return np.inf, 0.0, False
     if most < largest and not length <= most:
         return most, length, False
-    shared = _left(state, drawn, logged, constants, (trace, given, doubt))
+    shared = _left(state, drawn, logged, constants, (trace, backward, doubt))
     for place in range(count):
         block.left[place] = (block.left[place] + shared + lost + drift) * OUTWARD
     return np.inf, 0.0, True
@@ -153,7 +154,7 @@ def _block_system(block, constants):
 def _left(state, drawn, logged, constants, of_system):
     """Set the residual and bounds on its entries, and return what all of these have in common beside."""
     block, count = state.block, drawn.size
-    trace, given, doubt = of_system
+    trace, backward, doubt = of_system
     for place in range(count):
         i, size = drawn[place], abs(block.increment[place])
         error = increment_error(constants.sums, state.drawn[i], state.moved[i], size, logged[place])
@@ -173,9 +174,8 @@ def _left(state, drawn, logged, constants, of_system):
         block.applied[place], block.residual[place] = applied, block.right[place] - applied
         block.left[place] = block.error[place] + error + constants.judge * reached
     shared = np.inf
-    change = solve_error(constants, trace, given, count)
-    if not change < np.inf:
+    if not backward < np.inf:
         return np.inf
     if (constants.factorisation != LU or count == 1) and factored(block.system, block.factor):
         shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
-    return min(shared, change) * norm(block.reach)
+    return min(shared, backward) * norm(block.reach)
