@@ -8,9 +8,9 @@ D^`` of the block's right-hand side; its distance from the exact step is ``-G^{-
     l = rho' G^{-1} rho / 2 <= ||rho||^2 / (2m),    for G >= m I.
 
 ``||rho||`` is what the bound of one step promises (bounds/step/residual.py). Over t steps f falls by no
-more than ``g + t l``, so that, as for K-SVM (safety/svm_windows.py), ``T = sum ||D^_t||_G <= sqrt(t) (sqrt(2 g
-+ 2 t l) + sqrt(2 t l))``. As ``|D_l| <= ||D||_G / sqrt(m)``, and for b = 1 ``|D| = ||D||_G / sqrt(G)``, the
-increments of a window enter right-hand side i with sizes of at most
+more than ``g + t l``, so that, as for K-SVM (safety/svm_windows.py), ``T = sum ||D^_t||_G <= sqrt(t)
+(sqrt(2 g + 2 t l) + sqrt(2 t l))``. As ``|D_l| <= ||D||_G / sqrt(m)``, and for b = 1 ``|D| = ||D||_G /
+sqrt(G)``, the increments of a window enter right-hand side i with sizes of at most
 
     sum_t sum_{l in B_t} |K_il| / lambda |D^_tl| <= kappa_i T,
 

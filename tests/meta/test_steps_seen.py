@@ -140,7 +140,7 @@ def test_a_correction_is_at_fault_where_no_first_step_of_a_window_is_wrong(name)
 
     def found(wrong):
         judged_run = JudgedRun(
-            run.length, run.length, run.length, None, None, empty_tally(1, 1), np.array(wrong)
+            run.length, run.length, run.length, None, None, empty_tally(1), np.array(wrong)
         )
         return corrections(case, run, judged_run)
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.roundings import gamma_of
-from sstep_verify.bounds.step.svm_constants import ADDED, FROZEN
+from sstep_verify.bounds.step.sums import ADDED, FROZEN, gamma_of
 from sstep_verify.bounds.window.svm_state import (
     AMPLIFICATION,
     EVENTS,

@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.svm_constants import FORMS
+from sstep_verify.bounds.step.sums import FORMS
 from sstep_verify.numerics.rounding import largest_normal, smallest, stale_roundings, unit_roundoff
 from sstep_verify.solver import Declaration
 

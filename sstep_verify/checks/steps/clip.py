@@ -13,7 +13,6 @@ from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
-from sstep_verify.checks.steps.state import Progress, begin_step, end_window, follow_step, nonzero
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -38,38 +37,22 @@ from sstep_verify.numerics.rounding import OUTWARD
 
 
 @compiled_borrowing
-def judge_clipped_steps(rows, state, stretch, constants, tally):
-    """Judge the steps of some whole windows, one after the other.
+def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, tally, formed):
+    """Judge one step: its gradient, its unclipped and clipped value, and what these could have shown.
 
     Parameters
     ----------
-    rows : Rows
-        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
-    state : State
-        The run's own a, advanced by the log, and the judge's scratch.
-    stretch : Stretch
-        Coordinates drawn, logged values, steps per window, and where in the run they lie.
+    rows, state, stretch, tally, formed
+        As in `windows.judge_steps`.
+    step : int
+        Its place in the stretch.
     constants : ClipConstants
         Of the bounds.
-    tally : Tally
-        Out: distances, bounds, and what was seen.
+    progress : Progress
+        What its window did before.
+    tail : bool
+        Whether that is the run's last, short one.
     """
-    steps, held = stretch.draws.shape[0], nonzero(state.alpha)
-    for begin in range(0, steps, stretch.width):
-        end = min(begin + stretch.width, steps)
-        tail = stretch.closing and end - begin < stretch.width
-        progress = Progress(held, held, 0, 0, 0, False)
-        for step in range(begin, end):
-            begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
-            _judge_step(rows, state, stretch, step, constants, progress, tail, tally)
-            progress = follow_step(state, constants.sums, stretch, step, progress, tally.formed)
-        held = progress.held
-        end_window(state, stretch.draws[begin:end])
-
-
-@compiled_borrowing
-def _judge_step(rows, state, stretch, step, constants, progress, tail, tally):
-    """Judge one step: its gradient, its unclipped and clipped value, and what these could have shown."""
     sums, shift, upper = constants.sums, constants.shift, constants.upper
     i, logged = stretch.draws[step, 0], stretch.log[step, 0]
     slot = rows.slot[i]
@@ -97,18 +80,17 @@ def _judge_step(rows, state, stretch, step, constants, progress, tail, tally):
     failed = count_step(tally, step, abs(logged - clipped), bound, end)
     tally.planned[0] += 1
     looked = unclipped < np.inf
-    if not (looked or tally.formed.value.size):
+    if not (looked or formed.value.size):
         return
     tell_apart(rows, state, stretch.draws[step], 1.0, progress)
-    if tally.formed.value.size:
-        formed = tally.formed
+    if formed.value.size:
         formed.gradient[step, 0], formed.gradient_bound[step, 0] = slope, error * OUTWARD
         formed.curvature[step, 0, 0], formed.curvature_error[step, 0, 0] = curvature, rows.diagonal[i]
     if looked:
         tally.looked[0] += 1
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
         box_of = (new, clipped, upper, max(unclipped, bound), logged, failed)
-        _look(tally, state, constants, row, i, curvature, box_of)
+        _look(tally, state, constants, row, i, curvature, box_of, progress.steps == 0)
         _look_at_box(tally, state, constants, bound, i, box_of, repeats)
         if state.last[0] >= 0 and state.last[0] != i:
             # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
@@ -121,13 +103,15 @@ def _judge_step(rows, state, stretch, step, constants, progress, tail, tally):
 
 
 @compiled_borrowing
-def _look(tally, state, constants, row, i, curvature, box_of):
+def _look(tally, state, constants, row, i, curvature, box_of, first):
     """Note what an error in each quantity of the gradient, or in the curvature, would have shown."""
     effects, failed, unit = state.effects, box_of[5], 1.0 / curvature
     quotient = state.alpha[i] - box_of[0]
     effects[OMEGA, 0], product = constants.shift * state.alpha[i], state.product[0]
-    for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
+    for quantity in (STALE, KERNEL, SAME, OMEGA):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, box_of)
+    if first:
+        _note(tally, BOUNDARY, effects[BOUNDARY, 0] * unit, 1.0, box_of)
     _note(tally, CURVATURE, quotient, 0.5, box_of)
     _note(tally, LABELS, product * unit, 2.0, box_of)
     if failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,10 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.clip import judge_clipped_steps
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.solve import judge_solved_steps
-from sstep_verify.checks.steps.state import State, Stretch, follow, state_of
-from sstep_verify.checks.steps.tally import Formed, Tally, empty_tally, part_of
+from sstep_verify.checks.steps.state import State, block_of, follow, state_of
+from sstep_verify.checks.steps.tally import Formed, Tally, empty_formed, empty_tally
+from sstep_verify.checks.steps.windows import Stretch, judge_steps
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 
@@ -95,13 +95,14 @@ class StepJudge:
             if problem.is_svm
             else ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
         )
+        self._block = None if problem.is_svm else block_of(case.stream.block)
         self.rows = JudgeRows(case, oracle, self.inputs, judge=judge)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
         steps, width, block = trajectory.length, trajectory.s, self._case.stream.block
         per_call = max(STRETCH // (width * block), 1) * width
-        tally = empty_tally(min(per_call, max(steps, 1)), block)
+        tally = empty_tally(min(per_call, max(steps, 1)))
         worst = first_wrong = None
         judged = decided = position = 0
         wrong = [np.empty(0, dtype=np.int64)]
@@ -129,26 +130,26 @@ class StepJudge:
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        tally = empty_tally(trajectory.s, self._case.stream.block)
-        state = self._judge_from(trajectory, tally, begin, iteration + 1)
-        if state.block is None:
+        tally = empty_tally(trajectory.s)
+        self._judge_from(trajectory, tally, begin, iteration + 1)
+        if self._block is None:
             return tally.bound[iteration - begin : iteration - begin + 1]
-        return state.block.left
+        return self._block.left.copy()
 
     def window(self, trajectory: Trajectory, iteration: int) -> Tally:
         """Judge the window again that holds a step; what its steps could have shown."""
         begin = iteration // trajectory.s * trajectory.s
         end = min(begin + trajectory.s, trajectory.length)
-        tally = empty_tally(end - begin, self._case.stream.block)
+        tally = empty_tally(end - begin)
         self._judge_from(trajectory, tally, begin, end, looked=True)
         return tally
 
     def formed(self, trajectory: Trajectory) -> Formed:
         """What all steps of a run formed."""
-        tally = empty_tally(trajectory.length, self._case.stream.block, formed=True)
-        if trajectory.length:
-            self._judge_from(trajectory, tally, 0, trajectory.length)
-        return tally.formed
+        tally = empty_tally(trajectory.length)
+        formed = empty_formed(trajectory.length, self._case.stream.block)
+        self._judge_from(trajectory, tally, 0, trajectory.length, formed=formed)
+        return formed
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
@@ -204,16 +205,13 @@ class StepJudge:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
             state.signed[:] = state.start[:] = state.signs * state.alpha
 
-    def _judge_from(
-        self, trajectory: Trajectory, tally: Tally, begin: int, end: int, *, looked: bool = False
-    ) -> State:
+    def _judge_from(self, trajectory: Trajectory, tally: Tally, begin: int, end: int, **how: Any) -> None:
         """Judge iterations begin..end-1 of whole windows, of a run of which nothing else is judged."""
         state, drift = self._beginning(trajectory)
         self._skip(trajectory, state, 0, begin)
         if drift is not None and begin:
             drift.along(*self._draws_and_log(trajectory, 0, begin))
-        self._judge_steps(trajectory, state, tally, drift, begin, end, looked=looked)
-        return state
+        self._judge_steps(trajectory, state, tally, drift, begin, end, **how)
 
     def _judge_steps(
         self,
@@ -225,10 +223,12 @@ class StepJudge:
         end: int,
         *,
         looked: bool = False,
+        formed: Formed | None = None,
     ) -> None:
         """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
 
-        All of them are looked at for what each quantity does, or sampled stretches.
+        All of them are looked at for what each quantity does, or sampled stretches. What they form is
+        written down where there is room for it, from its beginning.
         """
         case, width, constants = self._case, trajectory.s, self.constants(trajectory.s)
         draws, log = self._draws_and_log(trajectory, begin, end)
@@ -244,12 +244,14 @@ class StepJudge:
             sums = constants.sums
             if self.rows.factored.may_overflow(state.alpha, stretch.log, sums.largest):
                 sums = sums._replace(largest=NOTHING)
-            rows, counts = self.rows.of(stretch.draws), part_of(tally, part)
-            if case.problem.is_svm:
-                judge_clipped_steps(rows, state, stretch, constants._replace(sums=sums), counts)
-            else:
-                of_stretch = constants._replace(sums=sums)
-                judge_solved_steps(rows, state, stretch, self.inputs, of_stretch, counts)
+            of_stretch = constants._replace(sums=sums)
+            clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
+            counts = tally._replace(distance=tally.distance[part], bound=tally.bound[part])
+            room = Formed(*(values[part] for values in formed or empty_formed(0, case.stream.block)))
+            judge_steps(
+                self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self.inputs, self._block,
+                counts, room,
+            )  # fmt: skip
 
 
 def _finding(tally: Tally, place: int, first: int) -> Finding:

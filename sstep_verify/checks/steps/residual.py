@@ -48,16 +48,16 @@ def worst_entry(block):
 
 
 @compiled_borrowing
-def judged_residual(rows, state, drawn, logged, inputs, constants, drift, progress):
-    """Set the residual of one block step, and bounds on its entries, in ``state.block``.
+def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift, progress):
+    """Set the residual of one block step, and bounds on its entries, in `block`.
 
     An increment that is no number, or longer than any right one, leaves no residual: its length is told.
     `drift` is what a state carried beside a adds to the residual's error, in the 2-norm. Returns bound and
     distance where there is no residual, of the increment's length and infinite where nothing is promised,
     and whether there is one.
     """
-    block, largest = state.block, constants.sums.largest
-    known = _right_hand_side(rows, state, drawn, inputs, constants, drift, progress)
+    largest = constants.sums.largest
+    known = _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progress)
     trace, given, doubt = _block_system(block, constants)
     for place in range(drawn.size):
         block.left[place] = np.inf
@@ -81,16 +81,16 @@ def judged_residual(rows, state, drawn, logged, inputs, constants, drift, progre
         return np.inf, 0.0, False
     if most < largest and not length <= most:
         return most, length, False
-    shared = _left(state, drawn, logged, constants, (trace, backward, doubt))
+    shared = _left(state, block, drawn, logged, constants, (trace, backward, doubt))
     for place in range(count):
         block.left[place] = (block.left[place] + shared + lost + drift) * OUTWARD
     return np.inf, 0.0, True
 
 
 @compiled_borrowing
-def _right_hand_side(rows, state, drawn, inputs, constants, drift, progress):
+def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progress):
     """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
-    scale, samples, sums, block = 1.0 / inputs.penalty, constants.modulus, constants.sums, state.block
+    scale, samples, sums = 1.0 / inputs.penalty, constants.modulus, constants.sums
     lost_each = sums.underflow * (1.0 + 1.0 / inputs.least)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
@@ -151,9 +151,9 @@ def _block_system(block, constants):
 
 
 @compiled_borrowing
-def _left(state, drawn, logged, constants, of_system):
+def _left(state, block, drawn, logged, constants, of_system):
     """Set the residual and bounds on its entries, and return what all of these have in common beside."""
-    block, count = state.block, drawn.size
+    count = drawn.size
     trace, backward, doubt = of_system
     for place in range(count):
         i, size = drawn[place], abs(block.increment[place])

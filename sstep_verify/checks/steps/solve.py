@@ -8,7 +8,6 @@ from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.factors import BOTH, explain
 from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, tell_apart
-from sstep_verify.checks.steps.state import Progress, begin_step, end_window, follow_step, nonzero
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -25,47 +24,33 @@ from sstep_verify.checks.steps.tally import (
     count_step,
     note_effects,
 )
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import compiled, compiled_borrowing
 
 
 @compiled_borrowing
-def judge_solved_steps(rows, state, stretch, inputs, constants, tally):
-    """Judge the block steps of some whole windows, one after the other.
+def judge_solved_step(rows, state, block, stretch, step, inputs, constants, progress, tail, tally, formed):
+    """Judge one step, by the entry of its residual that is largest beside its bound.
 
     Parameters
     ----------
-    rows : Rows
-        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
-    state : State
-        The run's own a, advanced by the log, and the judge's scratch.
-    stretch : Stretch
-        Blocks drawn, logged values, steps per window, and where in the run they lie.
+    rows, state, stretch, tally, formed
+        As in `windows.judge_steps`.
+    block : Block
+        Scratch.
+    step : int
+        Its place in the stretch.
     inputs : RidgeInputs
         lambda and what rounding the input does.
     constants : SolveConstants
         Of the bounds.
-    tally : Tally
-        Out: distances, bounds, and what was seen.
+    progress : Progress
+        What its window did before.
+    tail : bool
+        Whether that is the run's last, short one.
     """
-    steps, held = stretch.draws.shape[0], nonzero(state.alpha)
-    for begin in range(0, steps, stretch.width):
-        end = min(begin + stretch.width, steps)
-        tail = stretch.closing and end - begin < stretch.width
-        progress = Progress(held, held, 0, 0, 0, False)
-        for step in range(begin, end):
-            begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
-            _judge_step(rows, state, stretch, step, inputs, constants, progress, tail, tally)
-            progress = follow_step(state, constants.sums, stretch, step, progress, tally.formed)
-        held = progress.held
-        end_window(state, stretch.draws[begin:end])
-
-
-@compiled_borrowing
-def _judge_step(rows, state, stretch, step, inputs, constants, progress, tail, tally):
-    """Judge one step, by the entry of its residual that is largest beside its bound."""
-    block, drawn, logged = state.block, stretch.draws[step], stretch.log[step]
+    drawn, logged = stretch.draws[step], stretch.log[step]
     bound, distance, solved = judged_residual(
-        rows, state, drawn, logged, inputs, constants, stretch.drift[step], progress
+        rows, state, block, drawn, logged, inputs, constants, stretch.drift[step], progress
     )
     if solved:
         worst = worst_entry(block)
@@ -74,20 +59,19 @@ def _judge_step(rows, state, stretch, step, inputs, constants, progress, tail, t
     looked, scale = bound < np.inf and solved and (failed or stretch.sampled), 1.0 / inputs.penalty
     if failed or stretch.sampled:
         tally.planned[0] += 1
-    if looked or tally.formed.value.size:
+    if looked or formed.value.size:
         tell_apart(rows, state, drawn, scale, progress)
-    if tally.formed.value.size:
-        _write_down(tally.formed, rows, state, drawn, step)
+    if formed.value.size:
+        _write_down(formed, rows, block, drawn, step)
     if looked:
         tally.looked[0] += 1
-        _effects(rows, state, drawn, logged, scale)
-        _look(tally, state, constants, progress.steps == 0, tail, failed)
+        _effects(rows, state, block, drawn, logged, scale)
+        _look(tally, state, block, constants, progress.steps == 0, tail, failed)
 
 
-@compiled_borrowing
-def _write_down(formed, rows, state, drawn, step):
+@compiled
+def _write_down(formed, rows, block, drawn, step):
     """What a step formed, for what a run says that it used."""
-    block = state.block
     for place in range(drawn.size):
         i = drawn[place]
         formed.gradient[step, place] = block.right[place]
@@ -98,9 +82,9 @@ def _write_down(formed, rows, state, drawn, step):
 
 
 @compiled_borrowing
-def _effects(rows, state, drawn, logged, scale):
+def _effects(rows, state, block, drawn, logged, scale):
     """What each quantity adds to the residual, in ``state.effects``, beside the product's parts."""
-    block, effects, samples = state.block, state.effects, float(state.alpha.size)
+    effects, samples = state.effects, float(state.alpha.size)
     for place in range(drawn.size):
         i = drawn[place]
         row = rows.table[rows.slot[i], ENTRIES]
@@ -127,48 +111,48 @@ def _effects(rows, state, drawn, logged, scale):
 
 
 @compiled_borrowing
-def _look(tally, state, constants, first, tail, failed):
+def _look(tally, state, block, constants, first, tail, failed):
     """Note what an error in each quantity would have shown, and which factors explain a wrong step."""
-    block, frozen = state.block.left.size, constants.sums.form == FROZEN
-    _note(tally, STALE, 1.0, 0.0, state, failed)
-    _note(tally, SAMPLES, 1.0, 1.0, state, failed)
-    _note(tally, PENALTY, 0.5, 1.0, state, failed)
+    frozen = constants.sums.form == FROZEN
+    _note(tally, STALE, 1.0, 0.0, state, block, failed)
+    _note(tally, SAMPLES, 1.0, 1.0, state, block, failed)
+    _note(tally, PENALTY, 0.5, 1.0, state, block, failed)
     # Of twice the system a solver gets half the increment.
-    _note(tally, CURVATURE, 0.5, 0.0, state, failed)
-    if block > 1:
+    _note(tally, CURVATURE, 0.5, 0.0, state, block, failed)
+    if block.left.size > 1:
         largest = 0.0
-        for place in range(block):
-            largest = max(largest, state.block.sizes[place, place])
+        for place in range(block.left.size):
+            largest = max(largest, block.sizes[place, place])
         # The increment without them is at least this share of the right one.
-        _note(tally, OFF_DIAGONAL, 1.0, constants.modulus / largest, state, failed)
-    _note(tally, KERNEL, 1.0, 0.0, state, failed)
-    _note(tally, SAME, 1.0, 0.0, state, failed)
+        _note(tally, OFF_DIAGONAL, 1.0, constants.modulus / largest, state, block, failed)
+    _note(tally, KERNEL, 1.0, 0.0, state, block, failed)
+    _note(tally, SAME, 1.0, 0.0, state, block, failed)
     if frozen:
-        _note(tally, OVERLAP, 1.0, 0.0, state, failed)
+        _note(tally, OVERLAP, 1.0, 0.0, state, block, failed)
     if state.last[0] >= 0:
         if first:
-            _note(tally, BOUNDARY, 1.0, 0.0, state, failed)
-        _note(tally, STREAM, 1.0, 0.0, state, failed)
+            _note(tally, BOUNDARY, 1.0, 0.0, state, block, failed)
+        _note(tally, STREAM, 1.0, 0.0, state, block, failed)
     if tail:
-        _note(tally, TAIL, 1.0, 0.0, state, failed)
+        _note(tally, TAIL, 1.0, 0.0, state, block, failed)
     if failed:
-        _explain(tally, state, frozen)
+        _explain(tally, state.effects, block, frozen)
 
 
 @compiled_borrowing
-def _note(tally, quantity, change, share, state, failed):
+def _note(tally, quantity, change, share, state, block, failed):
     """Note what an error in a quantity would have shown.
 
     Leaving it out stands for a relative change of it by `change`, each unit of which adds its effect to the
     residual at the logged increment. `share` is what is left of that, in the 2-norm, at the increment
     that a solver without the quantity makes, at least; 0 where that solver leaves every entry as it is.
     """
-    effect, left = state.effects[quantity], state.block.left
+    effect, left = state.effects[quantity], block.left
     size, remainder = 0.0, np.inf
     for value, bound in zip(effect, left):  # noqa: B905 compiled code knows no strict
         size = _larger(size, value, bound)
     if failed:
-        remainder = min(_without(state, effect, -change), _without(state, effect, change))
+        remainder = min(_without(block, effect, -change), _without(block, effect, change))
     # Some entry is over its bound by as much as the whole is over the bounds' norm.
     sure = size if share == 0.0 else share * norm(effect) / norm(left)
     note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)
@@ -183,21 +167,20 @@ def _larger(most, value, bound):
 
 
 @compiled_borrowing
-def _without(state, effect, change):
+def _without(block, effect, change):
     """Largest entry over its bound of the residual and a multiple of a quantity's effect."""
     most = 0.0
     for place in range(effect.size):
-        value = state.block.residual[place] + change * effect[place]
-        most = _larger(most, value, state.block.left[place])
+        value = block.residual[place] + change * effect[place]
+        most = _larger(most, value, block.left[place])
     return most
 
 
 @compiled_borrowing
-def _explain(tally, state, frozen):
+def _explain(tally, effects, block, frozen):
     """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
-    effects = state.effects
-    for place in range(state.block.left.size):
-        left, bound = state.block.residual[place], state.block.left[place]
+    for place in range(block.left.size):
+        left, bound = block.residual[place], block.left[place]
         for which in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
             explain(tally, which, left, effects[which, place], bound)
         if frozen:

@@ -1,7 +1,4 @@
-"""State of the judge of steps: the run's own a, advanced by its log, and what a window did so far.
-
-K-SVM and K-RR share it, and all that a step does but its finisher: a K-SVM's step is a block of one.
-"""
+"""State of the judge of steps: the run's own a, advanced by its log, and scratch."""
 
 from __future__ import annotations
 
@@ -9,40 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.step.sums import increment_error
-from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.problems import Problem
-
-
-class Stretch(NamedTuple):
-    """Consecutive whole windows of a run.
-
-    Parameters
-    ----------
-    draws : ndarray of int64, shape (steps, b)
-        Coordinates drawn.
-    log : ndarray, shape (steps, b)
-        The values they were left with.
-    width : int
-        Steps per window (s).
-    first : int
-        Iterations made before.
-    closing : bool
-        Whether the run ends here, so that a short window is its tail.
-    sampled : bool
-        Whether steps are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
-    drift : ndarray, shape (steps,)
-        What a state carried beside a adds to the error of each gradient (K-RR: residual, in the 2-norm).
-    """
-
-    draws: np.ndarray
-    log: np.ndarray
-    width: int
-    first: int
-    closing: bool
-    sampled: bool
-    drift: np.ndarray
 
 
 class Block(NamedTuple):
@@ -104,8 +70,6 @@ class State(NamedTuple):
         Products of the drawn coordinates' kernel rows with a (K-RR: over lambda).
     effects : ndarray, shape (quantities, b)
         What a relative change of each quantity adds to what is judged of the step, per unit.
-    block : Block or None
-        Scratch of a K-RR.
     """
 
     signs: np.ndarray
@@ -124,28 +88,11 @@ class State(NamedTuple):
     step: np.ndarray
     product: np.ndarray
     effects: np.ndarray
-    block: Block | None
 
 
-class Progress(NamedTuple):
-    """What a window did before a step.
-
-    Parameters
-    ----------
-    support, held : int
-        Nonzero entries of a at its start, and now.
-    steps, distinct, most : int
-        Steps made, distinct coordinates drawn, and the most often that one of them was.
-    moves : bool
-        Whether one of them moved.
-    """
-
-    support: int
-    held: int
-    steps: int
-    distinct: int
-    most: int
-    moves: bool
+def block_of(block: int) -> Block:
+    """Scratch for steps of b coordinates."""
+    return Block._make((*np.zeros((9, block)), *np.zeros((5, block, block))))
 
 
 def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
@@ -157,13 +104,10 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     error, first = np.zeros((2, alpha.size))
     drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
     step, product = np.zeros((2, block))
-    scratch = None
-    if not problem.is_svm:
-        scratch = Block(*np.zeros((9, block)), *np.zeros((5, block, block)))
     return State(
         signs, targets, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
         np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), step, product,
-        np.zeros((len(NAMES), block)), scratch,
+        np.zeros((len(NAMES), block)),
     )  # fmt: skip
 
 
@@ -174,66 +118,6 @@ def nonzero(vector):
     for value in vector:
         count += int(value != 0.0)
     return count
-
-
-@compiled_borrowing
-def begin_step(state, drawn, tally, iteration, tail):
-    """Count the draws of a step, and the events that the stream makes of it."""
-    repeats = 0
-    for i in drawn:
-        if state.drawn[i] == 0:
-            state.first[i] = state.alpha[i]
-        state.drawn[i] += 1
-        repeats = max(repeats, state.drawn[i])
-    tally.now[0] = iteration
-    if repeats > 1:
-        event(tally, REPEATED, iteration)
-    if repeats > 2:
-        event(tally, THRICE, iteration)
-    if tail:
-        event(tally, TAIL_STEP, iteration)
-
-
-@compiled_borrowing
-def follow_step(state, sums, stretch, step, progress, formed):
-    """Take the log's word for a step: a after it, and what the window did with it."""
-    drawn, logged = stretch.draws[step], stretch.log[step]
-    held, distinct, most, moves = progress.held, progress.distinct, progress.most, progress.moves
-    for place in range(drawn.size):
-        i, value = drawn[place], logged[place]
-        increment = value - state.alpha[i]
-        size = abs(increment)
-        error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
-        if formed.value.size:
-            formed.product[step, place] = state.product[place]
-            formed.stale[step, place] = state.effects[STALE, place]
-            formed.same[step, place] = state.effects[SAME, place]
-            formed.value[step, place], formed.moved[step, place] = state.alpha[i], state.moved[i]
-            formed.draws[step, place], formed.increment_error[step, place] = state.drawn[i], error
-        held += int(value != 0.0) - int(state.alpha[i] != 0.0)
-        if state.drawn[i] == 1:
-            state.listed[distinct] = i
-            distinct += 1
-        most = max(most, state.drawn[i])
-        moves = moves or size > 0.0
-        state.alpha[i] = value
-        state.signed[i] = state.signs[i] * value
-        state.moved[i] += size
-        state.increment_error[i] += error
-        state.bounded[i] += size + error
-        state.last[place], state.step[place] = i, increment
-    return Progress(progress.support, held, progress.steps + 1, distinct, most, moves)
-
-
-@compiled_borrowing
-def end_window(state, draws):
-    """Forget what a window did that drew these coordinates, shape (steps, b)."""
-    for step in range(draws.shape[0]):
-        for i in draws[step]:
-            state.drawn[i] = 0
-            state.increment_error[i] = 0.0
-            state.bounded[i] = state.moved[i] = abs(state.alpha[i])
-            state.start[i] = state.signed[i]
 
 
 @compiled

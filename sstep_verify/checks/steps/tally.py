@@ -28,7 +28,7 @@ FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP = range(len(EVENTS))
 
 
 class Formed(NamedTuple):
-    """What the steps of a stretch formed, as the judge has it; of no steps where it is not asked for.
+    """What the steps of a stretch formed, as the judge has it; of no steps where that is not wanted.
 
     Parameters
     ----------
@@ -68,8 +68,6 @@ class Tally(NamedTuple):
     distance, bound : ndarray, shape (steps,)
         Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
         entry of which the ratio is largest.
-    formed : Formed
-        What these steps formed.
     events, first : ndarray of int64, shape (events,)
         How often each event happened, and the iteration where it first did (-1: never).
     now, planned, looked, failed : ndarray of int64, shape (1,)
@@ -92,7 +90,6 @@ class Tally(NamedTuple):
 
     distance: np.ndarray
     bound: np.ndarray
-    formed: Formed
     events: np.ndarray
     first: np.ndarray
     now: np.ndarray
@@ -110,27 +107,27 @@ class Tally(NamedTuple):
     fits: np.ndarray
 
 
-def empty_tally(steps: int, block: int, *, formed: bool = False) -> Tally:
-    """A tally with nothing in it, for stretches of at most `steps` steps of b coordinates."""
-    count, kept = len(NAMES), (steps if formed else 0, block)
+def empty_formed(steps: int, block: int) -> Formed:
+    """Room for what `steps` steps of b coordinates form; nothing is promised yet."""
+    shape = steps, block
+    draws = np.zeros(shape, dtype=np.int64)
+    formed = Formed._make((*np.zeros((8, *shape)), draws, *np.zeros((2, *shape, block))))
+    formed.gradient_bound[:] = formed.curvature_error[:] = np.inf
+    return formed
+
+
+def empty_tally(steps: int) -> Tally:
+    """A tally with nothing in it, for stretches of at most `steps` steps."""
+    count = len(NAMES)
     now, planned, looked, failed = np.zeros((4, 1), dtype=np.int64)
     seen, best, reproduced = np.zeros((3, count), dtype=np.int64)
-    draws = np.zeros(kept, dtype=np.int64)
-    formed_parts = Formed._make((*np.zeros((8, *kept)), draws, *np.zeros((2, *kept, block))))
-    formed_parts.gradient_bound[:] = formed_parts.curvature_error[:] = np.inf
     events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
     low, high = np.full((2, count + 2), np.inf)
     return Tally(
-        np.zeros(steps), np.zeros(steps), formed_parts, events, first - 1, now, planned, looked, failed,
-        seen, best - 1, reproduced, np.zeros(count), np.zeros(count), np.zeros(count), -low, high,
+        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, failed, seen, best - 1,
+        reproduced, np.zeros(count), np.zeros(count), np.zeros(count), -low, high,
         np.zeros(count + 2, dtype=np.int64),
     )  # fmt: skip
-
-
-def part_of(tally: Tally, part: slice) -> Tally:
-    """The same counts, with the steps of a part of a stretch."""
-    formed = Formed(*(values[part] for values in tally.formed))
-    return tally._replace(distance=tally.distance[part], bound=tally.bound[part], formed=formed)
 
 
 @compiled_borrowing

@@ -74,7 +74,7 @@ def test_a_right_run_names_none(runs):
 
 def explained(*steps, quantity=STALE):
     """A tally after steps of (moved, effect, bound)."""
-    tally = empty_tally(1, 1)
+    tally = empty_tally(1)
     for number in range(ROW + 1):
         if number != quantity:
             tally.low[number] = np.inf
@@ -139,7 +139,7 @@ def test_a_curvature_that_cannot_be_leaves_the_other_quantities():
 
 
 def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_none_is_named():
-    tally = empty_tally(1, 1)
+    tally = empty_tally(1)
     tally.low[:] = np.inf
     for quantity in (KERNEL, BOTH):
         tally.low[quantity] = -np.inf

@@ -1,0 +1,185 @@
+"""Goes through the windows of a logged run, step by step.
+
+K-SVM and K-RR differ in what finishes a step alone; a K-SVM's step is a block of one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.bounds.step.sums import increment_error
+from sstep_verify.checks.steps.clip import judge_clipped_step
+from sstep_verify.checks.steps.solve import judge_solved_step
+from sstep_verify.checks.steps.state import nonzero
+from sstep_verify.checks.steps.tally import REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
+from sstep_verify.compiled import compiled, compiled_borrowing
+
+
+class Stretch(NamedTuple):
+    """Consecutive whole windows of a run.
+
+    Parameters
+    ----------
+    draws : ndarray of int64, shape (steps, b)
+        Coordinates drawn.
+    log : ndarray, shape (steps, b)
+        The values they were left with.
+    width : int
+        Steps per window (s).
+    first : int
+        Iterations made before.
+    closing : bool
+        Whether the run ends here, so that a short window is its tail.
+    sampled : bool
+        Whether steps are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
+    drift : ndarray, shape (steps,)
+        What a state carried beside a adds to the error of each gradient (K-RR: residual, in the 2-norm).
+    """
+
+    draws: np.ndarray
+    log: np.ndarray
+    width: int
+    first: int
+    closing: bool
+    sampled: bool
+    drift: np.ndarray
+
+
+class Progress(NamedTuple):
+    """What a window did before a step.
+
+    Parameters
+    ----------
+    support, held : int
+        Nonzero entries of a at its start, and now.
+    steps, distinct, most : int
+        Steps made, distinct coordinates drawn, and the most often that one of them was.
+    moves : bool
+        Whether one of them moved.
+    """
+
+    support: int
+    held: int
+    steps: int
+    distinct: int
+    most: int
+    moves: bool
+
+
+@compiled_borrowing
+def judge_steps(rows, state, stretch, sums, clip, solve, inputs, block, tally, formed):
+    """Judge the steps of some whole windows, one after the other.
+
+    Of the two finishers that one is compiled of which there are constants: whether an argument is None is
+    decided before types are sought.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kernel rows of the coordinates drawn, their errors, and where each coordinate's row is.
+    state : State
+        The run's own a, advanced by the log, and the judge's scratch.
+    stretch : Stretch
+        Coordinates drawn, logged values, steps per window, and where in the run they lie.
+    sums : SumConstants
+        Of the bounds.
+    clip, solve : ClipConstants and SolveConstants, one of them None
+        Of the bounds of a K-SVM and of a K-RR.
+    inputs, block : RidgeInputs and Block, or None
+        Lambda and what rounding the input does, and further scratch, of a K-RR.
+    tally : Tally
+        Out: distances, bounds, and what was seen.
+    formed : Formed
+        Out: what the steps formed; of no steps where that is not wanted.
+    """
+    steps, held = stretch.draws.shape[0], nonzero(state.alpha)
+    for begin in range(0, steps, stretch.width):
+        end = min(begin + stretch.width, steps)
+        tail = stretch.closing and end - begin < stretch.width
+        progress = Progress(held, held, 0, 0, 0, False)
+        for step in range(begin, end):
+            begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
+            if clip is None:
+                if solve is not None:
+                    judge_solved_step(
+                        rows, state, block, stretch, step, inputs, solve, progress, tail, tally, formed
+                    )
+            else:
+                judge_clipped_step(rows, state, stretch, step, clip, progress, tail, tally, formed)
+            if formed.value.size:
+                _write_down(formed, state, sums, stretch, step)
+            progress = follow_step(state, sums, stretch, step, progress)
+        held = progress.held
+        end_window(state, stretch.draws[begin:end])
+
+
+@compiled_borrowing
+def begin_step(state, drawn, tally, iteration, tail):
+    """Count the draws of a step, and the events that the stream makes of it."""
+    repeats = 0
+    for place in range(drawn.size):
+        i = drawn[place]
+        if state.drawn[i] == 0:
+            state.first[i] = state.alpha[i]
+        state.drawn[i] += 1
+        repeats = max(repeats, state.drawn[i])
+    tally.now[0] = iteration
+    if repeats > 1:
+        event(tally, REPEATED, iteration)
+    if repeats > 2:
+        event(tally, THRICE, iteration)
+    if tail:
+        event(tally, TAIL_STEP, iteration)
+
+
+@compiled
+def _write_down(formed, state, sums, stretch, step):
+    """What a step formed, whatever finishes it; no part of the loop, which is mostly made without."""
+    for place in range(stretch.draws.shape[1]):
+        i, value = stretch.draws[step, place], stretch.log[step, place]
+        draws, moved, size = state.drawn[i], state.moved[i], abs(value - state.alpha[i])
+        formed.product[step, place] = state.product[place]
+        formed.stale[step, place] = state.effects[STALE, place]
+        formed.same[step, place] = state.effects[SAME, place]
+        formed.value[step, place], formed.moved[step, place] = state.alpha[i], moved
+        formed.draws[step, place] = draws
+        formed.increment_error[step, place] = increment_error(sums, draws, moved, size, value)
+
+
+@compiled_borrowing
+def follow_step(state, sums, stretch, step, progress):
+    """Take the log's word for a step: a after it, and what the window did with it."""
+    drawn, logged = stretch.draws[step], stretch.log[step]
+    held, distinct, most, moves = progress.held, progress.distinct, progress.most, progress.moves
+    for place in range(drawn.size):
+        i, value = drawn[place], logged[place]
+        increment = value - state.alpha[i]
+        size = abs(increment)
+        error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
+        held += int(value != 0.0) - int(state.alpha[i] != 0.0)
+        if state.drawn[i] == 1:
+            state.listed[distinct] = i
+            distinct += 1
+        most = max(most, state.drawn[i])
+        moves = moves or size > 0.0
+        state.alpha[i] = value
+        state.signed[i] = state.signs[i] * value
+        state.moved[i] += size
+        state.increment_error[i] += error
+        state.bounded[i] += size + error
+        state.last[place], state.step[place] = i, increment
+    return Progress(progress.support, held, progress.steps + 1, distinct, most, moves)
+
+
+@compiled_borrowing
+def end_window(state, draws):
+    """Forget what a window did that drew these coordinates, shape (steps, b)."""
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            i = draws[step, place]
+            state.drawn[i] = 0
+            state.increment_error[i] = 0.0
+            state.bounded[i] = state.moved[i] = abs(state.alpha[i])
+            state.start[i] = state.signed[i]
