@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from studies import search_path
 
 COMMAND = [sys.executable, "-m", "sstep_verify", "run", "small.toml", "--jobs", "1"]
 
@@ -61,7 +64,13 @@ def folder(tmp_path):
 
 def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [*COMMAND, *options], cwd=folder, capture_output=True, text=True, timeout=200, check=False
+        [*COMMAND, *options],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": search_path()},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
 
 
@@ -70,6 +79,7 @@ def _killed(folder: Path) -> list[Path]:
     run = subprocess.Popen(
         [*COMMAND, "--out", "report"],
         cwd=folder,
+        env=os.environ | {"PYTHONPATH": search_path()},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )

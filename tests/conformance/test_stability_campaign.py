@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
+from studies import search_path
 from studies.stability import units as stability_units
 
 CAMPAIGN = """
@@ -117,7 +119,14 @@ def test_the_command_writes_the_same_data_from_one_process_and_from_two(folder):
 
 def test_ids_are_listed_and_chosen_by_part(folder):
     words = [sys.executable, "-X", "importtime", *COMMAND[1:], "tiny.toml", "--list"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTHONPATH": search_path()},
+    )
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
     assert "sstep_verify.campaign.kinds" in imported
     assert not imported & {"scipy.stats", "scipy.special", "scipy.optimize", "hypothesis", "sklearn"}, (

@@ -19,7 +19,7 @@ from exact_optima import exact_ridge, exact_svm, exact_values, hessian, is_defin
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.checks import optimum as check
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.oracle.balls.values import exact_values as values_in_balls
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
@@ -215,7 +215,7 @@ def false_verdicts(truth: Truth) -> list[str]:
         stream = IndexStream("uniform", problem.samples, 1, 4, seed=1)
         case = Case("drawn", problem, stream, (1,), 4, DECLARED, claims={"tolerance": CLAIM})
         with np.errstate(all="ignore"):
-            (verdict,) = check.judge(case, {check.run_key(1): trajectory}, truth.oracle)
+            (verdict,) = check.judge(case, {run_key(1): trajectory}, truth.oracle)
         off, claimed = _off(truth, final)
         outside = verdict.bound < np.inf and off > _powered(problem, verdict.bound)
         if verdict.status is (Status.PASS if outside else Status.FAIL) and (outside or off <= claimed):

@@ -95,7 +95,9 @@ def _pivot(solver, entry, judge, given):
 def _sums(rows, solver, state, i):
     """Sums of a step. A carried gradient holds the constant, and the shift's product with a."""
     row, lost = state.row[i], (state.reach.size + 16) * solver.tiny
-    product = judge_terms = judge_error = terms = error = spread = inexact = 0.0
+    product = judge_terms = judge_error = error = spread = inexact = 0.0
+    # An entry that may be infinite spoils the sum where a is 0 as well.
+    terms = 0.0 if rows.terms[row, 0] < np.inf else np.inf
     for j in range(state.reach.size):
         a = state.reach[j]
         if a != 0.0:

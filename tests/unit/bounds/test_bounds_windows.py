@@ -133,6 +133,15 @@ def test_large_entries_of_w_that_a_sample_does_not_meet_cost_its_gradient_nothin
     assert np.isinf(svm_window_bound(large, *arguments).radius).all()
 
 
+def test_an_entry_that_may_be_infinite_spoils_a_step_from_zero_too():
+    """Infinity times 0 is no number: a solver that forms the product with a whole row has none to clip."""
+    steps = [0], [0.0], [0.5]
+    assert np.isfinite(svm_bound([[1.0, 2.0], [2.0, 1.0]], *steps).radius).all()
+    assert np.isinf(svm_bound([[1.0, np.inf], [np.inf, 1.0]], *steps).radius).all()
+    error = np.array([[0.0, np.inf], [np.inf, 0.0]])
+    assert np.isinf(svm_bound([[1.0, 2.0], [2.0, 1.0]], *steps, error=error).radius).all()
+
+
 def test_the_judges_steps_promise_nothing_beyond_the_range_of_the_solver():
     problem = Problem("large", np.full((2, 1), 1e18), np.ones(2), LinearKernel(), Hinge(1e5))
     single = Declaration("single", precision="float32", products="rows")
