@@ -17,11 +17,11 @@ import numpy as np
 
 from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.checks.answer.achieved import written_with
-from sstep_verify.checks.answer.told import notes
+from sstep_verify.checks.shared.achieved import written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.final_vector import notes
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff

@@ -13,19 +13,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.checks.panel.defects import differs, shown
 from sstep_verify.checks.panel.rows import PanelRows
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import unknown
+from sstep_verify.checks.shared.finding import decisive, unknown
 from sstep_verify.checks.shared.outcome import planted_term
 from sstep_verify.checks.shared.several import record_of
 from sstep_verify.checks.window_replay import replayable
+from sstep_verify.diagnosis.candidates import Candidate, Suspects
+from sstep_verify.diagnosis.kernel_rows import differs, shown
+from sstep_verify.diagnosis.search import explanations
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "kernel-entries"
 
@@ -77,7 +78,9 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
     if not findings:
         what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
         findings = [unknown(what)]
-    suspects = _suspects(judged)
+    fails = decisive(findings).status is Status.FAIL
+    suspects = _suspects(case, judged) if fails and case.diagnose else []
+    named = [one.words for one in suspects]
     planned = sum(rows.compared for rows in judged) or case.problem.samples
     executed = sum(rows.compared for rows in judged)
     return record_of(
@@ -89,10 +92,14 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         planned=planned,
         executed=executed,
         origin=ORIGIN,
-        causes=f"{', '.join(suspects)} (reproduces the compared entries)" if suspects else _causes(case),
+        causes=f"{', '.join(named)} (reproduces the compared entries)" if suspects else _causes(case),
         terms=_terms(case, oracle, judged, planned, executed),
-        evidence={"panels": [rows.evidence() for rows in judged], "likely causes": suspects},
-        signs=suspects,
+        evidence={
+            "panels": [rows.evidence() for rows in judged],
+            "likely causes": named,
+        },
+        signs=[name for one in suspects for name in one.names],
+        each=len(suspects) == 1,
     )
 
 
@@ -119,10 +126,11 @@ def _terms(
     return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _suspects(judged: list[PanelRows]) -> list[str]:
-    """The planted defects that reproduce all compared entries."""
-    found = [{name for name, mutant in rows.defects.items() if _fits(rows, mutant)} for rows in judged]
-    return sorted(set.intersection(*found)) if found else []
+def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
+    """What reproduces all compared entries; of candidates that have the same entries the first."""
+    named = explanations(Suspects(case.problem, ()), judged)
+    same = {(id(one.problem.data), one.problem.kernel, one.rows): one for one in reversed(named)}
+    return [one for one in named if one in same.values()]
 
 
 def _causes(case: Case) -> str:
@@ -135,12 +143,6 @@ def _causes(case: Case) -> str:
     if case.declaration.ranks > 1 and not problem.kernel.linear:
         causes.append("a kernel function applied before the reduction")
     return ", ".join([*causes, CAUSES])
-
-
-def _fits(rows: PanelRows, mutant: KernelEntries) -> bool:
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = np.abs(rows.used - mutant.values) <= mutant.solver + mutant.own
-        return bool((near | (rows.used == mutant.values)).all())
 
 
 DECLARED = Check(

@@ -22,15 +22,15 @@ import numpy as np
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
-from sstep_verify.checks.answer.achieved import relative_to, violation_of, written_with
-from sstep_verify.checks.answer.hints import Explained
-from sstep_verify.checks.answer.told import OVER, causes, explanations, notes, out_of_range, reached
+from sstep_verify.checks.shared.achieved import relative_to, violation_of, written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.final_vector import OVER, causes, explanations, notes, out_of_range, reached
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.shared.several import executed
+from sstep_verify.diagnosis.hints import Explained
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, raised, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values

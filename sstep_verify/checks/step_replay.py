@@ -12,7 +12,7 @@ in exact arithmetic as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,18 +20,22 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, decisive, unbounded
-from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.chain import broken_chain, not_numbers
+from sstep_verify.checks.steps.ends import wrong_windows
 from sstep_verify.checks.steps.exact import exact_steps
-from sstep_verify.checks.steps.factors import Factor, off_by_a_factor
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.own_step import own_step
 from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
+from sstep_verify.checks.window.ends import causes_of
+from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.diagnosis.factors import Factor, off_by_a_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import core
 from sstep_verify.solver import RunRequest
+from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
@@ -63,11 +67,21 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     if not loggable(case):
         return []
     judges = StepJudge(case, oracle), StepJudge(case, oracle, judge=False)
-    return [_judge_run(case, s, trajectories[run_key(s)], judges, oracle) for s in case.s_values]
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        between = s > 1 and right_at_one(case, verdicts)
+        verdicts.append(_judge_run(case, s, trajectories[run_key(s)], judges, oracle, between=between))
+    return verdicts
 
 
 def _judge_run(
-    case: Case, s: int, trajectory: Trajectory, judges: tuple[StepJudge, StepJudge], oracle: Oracle
+    case: Case,
+    s: int,
+    trajectory: Trajectory,
+    judges: tuple[StepJudge, StepJudge],
+    oracle: Oracle,
+    *,
+    between: bool,
 ) -> Verdict:
     units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
     if broken := broken_chain(case, trajectory):
@@ -100,15 +114,28 @@ def _judge_run(
         found = replace(found, window=wrong.window)
     at_fault = corrections(case, trajectory, judged)
     first = _first_wrong(case, trajectory, judged, judges[0])
-    factors = off_by_a_factor(judged.tally, of_svm=case.problem.is_svm)
-    diagnosis = _diagnosis(judged, factors, at_fault, first)
+    factors = off_by_a_factor(
+        judged.tally.low, judged.tally.high, judged.tally.fits, of_svm=case.problem.is_svm
+    )
+    causes: list[Candidate] = []
+    if case.diagnose and judged.first_wrong:
+        windows = wrong_windows(case, trajectory, judged, judges[0], oracle)
+        known = bool(reproducing(judged) or factors)
+        causes = causes_of(case, min(s, trajectory.length), windows, between=between, pairs=not known)
+    diagnosis = _diagnosis(judged, causes, factors, at_fault, first)
     reason = _reason(case, judged, found, status, terms, unseen, diagnosis)
-    evidence = _evidence(judged, judged.steps)
+    evidence = _evidence(judged, judged.steps, causes)
     evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
     return verdict_on(
         CHECK, case, s, status, found, reason,
         units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=reproducing(judged) or [factor.name for factor in factors] or at_fault,
+        signs=[
+            *reproducing(judged),
+            *(name for one in causes for name in one.names),
+            *(factor.name for factor in factors),
+        ]
+        or at_fault,
+        each=len(causes) == 1 and len(causes[0].names) > 1,
     )  # fmt: skip
 
 
@@ -137,7 +164,7 @@ def _seen(terms: tuple[Term, ...], name: str) -> bool:
     return any(term.name == name and term.status is Status.PASS for term in terms)
 
 
-def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
+def _evidence(judged: JudgedRun | None, steps: int, causes: Sequence[Candidate] = ()) -> dict[str, object]:
     if judged is None:
         return {"steps": {"judged": 0, "of": steps}}
     events = {
@@ -149,8 +176,17 @@ def _evidence(judged: JudgedRun | None, steps: int) -> dict[str, object]:
         "steps": {"judged": judged.judged, "of": judged.steps},
         "events": events,
         "steps over their bound": int(judged.tally.failed[0]),
-        "likely causes": [f"{name} left out" for name in reproducing(judged)],
+        "likely causes": [*_left_out(judged), *_beside(judged, causes)],
     }
+
+
+def _left_out(judged: JudgedRun) -> list[str]:
+    return [f"{name}{LEFT_OUT}" for name in reproducing(judged)]
+
+
+def _beside(judged: JudgedRun, causes: Sequence[Candidate]) -> list[str]:
+    """What explains the wrong windows beside the quantities that the wrong steps tell of."""
+    return [one.words for one in causes if one.words not in _left_out(judged)]
 
 
 def _first_wrong(case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> str:
@@ -194,22 +230,35 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     return " ".join(words)
 
 
-def _diagnosis(judged: JudgedRun, factors: list[Factor], at_fault: list[str], wrong: str) -> str:
+def _diagnosis(
+    judged: JudgedRun,
+    causes: Sequence[Candidate],
+    factors: list[Factor],
+    at_fault: list[str],
+    wrong: str,
+) -> str:
     failed = int(judged.tally.failed[0])
     if judged.first_wrong is None:
         return "The judge's float64 step is within its bound; the exact step is not."
     words = f"{failed} steps are over their bound, the first is {wrong}."
-    names = reproducing(judged)
+    names, beside = reproducing(judged), ", ".join(_beside(judged, causes))
     if names:
-        return f"{words} Leaving out one quantity reproduces them: {', '.join(names)}."
-    if factors:
+        words += f" Leaving out one quantity reproduces them: {', '.join(names)}."
+    if factors and not names:
         told = " or ".join(f"{one.words}, delta in [{one.low:.4g}, {one.high:.4g}]" for one in factors)
-        return f"{words} A factor 1 + delta on one quantity explains all of them: {told}."
+        words += f" A factor 1 + delta on one quantity explains all of them: {told}."
+    if beside and len(causes[0].names) > 1:
+        words += f" No single mistake known here does, two at once do: {beside}."
+    elif beside:
+        words += f" Mistakes that each end the wrong windows where the log does: {beside}."
+    if names or factors or beside:
+        return words
     if at_fault:
         return f"{words} None is the first of its window, so the correction is wrong: {at_fault[0]}."
     return (
-        f"{words} Leaving out no single quantity reproduces them, nor does one factor on one of them: "
-        "another kernel, another order of draws or another precision than declared may."
+        f"{words} Leaving out no single quantity reproduces them, nor does one factor on one of them, nor "
+        "a mistake known here: another kernel, another order of draws or another precision than declared "
+        "may."
     )
 
 

@@ -18,7 +18,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import right_at_one
-from sstep_verify.checks.short.diagnosis import reproducing
+from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import (
     ShortTruth,
     short_key,
@@ -84,7 +84,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         points = [compared_at(case, truth, oracle, at, s, run) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
         right = s > 1 and right_at_one(case, verdicts)
-        named = partial(reproducing, case, truth, s, run, oracle, between=right) if case.diagnose else None
+        named = None
+        if case.diagnose:
+            named = partial(causes_of, case, truth, s, run, oracle, points, between=right)
         told = compared + told_of(run.known)
         verdict = verdict_of(
             CHECK, case, s, points, told, origin, causes, named, between=BETWEEN if right else ""

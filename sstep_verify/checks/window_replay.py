@@ -23,7 +23,8 @@ from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import sweep
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.reasons import SOURCES, Coverage, likely_causes, reason, suspected
+from sstep_verify.checks.window.ends import causes_of
+from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
@@ -100,8 +101,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
     for s in filter(partial(replayable, case), case.s_values):
-        replays.between = s > 1 and right_at_one(case, verdicts)
-        verdicts.append(_judge_run(case, s, trajectories, replays))
+        between = s > 1 and right_at_one(case, verdicts)
+        verdicts.append(_judge_run(case, s, trajectories, replays, between=between))
     return verdicts
 
 
@@ -116,7 +117,9 @@ def _panel_words(case: Case, steps: int) -> int:
     return min(steps * case.stream.block, samples) * samples
 
 
-def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays) -> Verdict:
+def _judge_run(
+    case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays, *, between: bool
+) -> Verdict:
     trajectory, update = runs_made[run_key(s)], case.declaration.update
     width = min(s, max(trajectory.length, 1))
     names = [one.name for one in quantities_of(case.problem.loss.task, update, width, case.stream.block)]
@@ -142,6 +145,7 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
     told = [*findings, *((swept.within,) if swept.within and swept.judged else ())]
     largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
+    causes = causes_of(case, width, findings, between=between)
     coverage = Coverage(planned, len(judged), swept.unlike, len(flagged), replayed)
     return verdict_on(
         CHECK,
@@ -149,7 +153,7 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
         s,
         status,
         largest,
-        reason(case, width, status, findings, largest, terms, ratios, coverage),
+        reason(case, width, status, findings, largest, terms, ratios, coverage, causes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
@@ -158,10 +162,11 @@ def _judge_run(case: Case, s: int, runs_made: Mapping[str, Trajectory], replays:
             **sources,
             **_counted(s, trajectory, judged),
             "sweep": {**swept.evidence(), "replayed": replayed},
-            "likely causes": likely_causes(findings),
+            "likely causes": sorted(one.words for one in causes),
             "windows": [finding.evidence() for finding in findings],
         },
-        signs=suspected(findings) or largest.signs,
+        signs=[name for one in causes for name in one.names] or largest.signs,
+        each=len(causes) == 1,
     )
 
 

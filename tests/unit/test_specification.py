@@ -11,11 +11,11 @@ import pytest
 
 from sstep_verify.checks.contract import COHERENCE
 from sstep_verify.checks.contract_items import ITEMS
-from sstep_verify.checks.panel import defects as panel
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
-from sstep_verify.checks.window import mistaken
-from sstep_verify.checks.window.diagnosis import PARTIAL
+from sstep_verify.diagnosis import kernel_rows as panel
+from sstep_verify.diagnosis import other_problems
+from sstep_verify.diagnosis.candidates import PARTIAL
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
@@ -86,7 +86,7 @@ def test_every_named_mistake_breaks_one_sentence():
     for name in PANEL_MISTAKES:
         (named,) = numbers("kernel-entries", "svm-l1", name)
         assert name in next(one for one in SENTENCES if one.number == named).mistakes
-    for name in (*mistaken.SOLVED_INSTEAD, mistaken.UPPER):
+    for name in other_problems.SOLVED_INSTEAD:
         (owner,) = [one for one in SENTENCES if name in one.signs]
         for task in owner.tasks:
             assert numbers("window-replay", task, name) == [owner.number]
@@ -116,7 +116,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(defect.name for defect in CATALOGUE),
         *(mutation.name for mutation in PARTIAL),
         *PANEL_MISTAKES,
-        *mistaken.SOLVED_INSTEAD,
+        *other_problems.SOLVED_INSTEAD,
         *(*ITEMS, COHERENCE, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]

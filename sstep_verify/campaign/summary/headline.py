@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sstep_verify.campaign.summary.right import right_at, right_in_words, s_in_words
-from sstep_verify.checks.answer.told import OVER
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
+from sstep_verify.checks.shared.final_vector import OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.results import Case

@@ -1,1 +1,1 @@
-"""An exposed panel: the rows that are compared, the mistakes planted in it, the digits it keeps."""
+"""An exposed panel: the rows that are compared, the digits they keep."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.checks.panel.defects import panel_defects
 from sstep_verify.checks.panel.digits import significant_digits
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.diagnosis.kernel_rows import panel_defects, rows_of
 from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.trajectory import Panel
 
 SCREENED, SAMPLED = 64, 2
@@ -93,6 +96,21 @@ class PanelRows:
             f"{self.case.declaration.name}, window after iteration {self.begin}: "
             f"K(a_{i}, a_{j}) used is {value.item()!r}, exact {exact!r}; difference"
         )
+
+    def work(self, candidate: Candidate) -> int:
+        """Products of the compared entries."""
+        return self.compared * candidate.problem.features
+
+    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """Whether the compared entries are those of each candidate, up to rounding; no step makes them."""
+        return [one.mutation is NONE and one.holds(self.used) and self._fits(one) for one in candidates]
+
+    def _fits(self, candidate: Candidate) -> bool:
+        declared = candidate.declared(self.case.declaration)
+        mutant = rows_of(candidate.problem, declared, self.columns, candidate.rows).among(self.among)
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = np.abs(self.used - mutant.values) <= mutant.solver + mutant.own
+            return bool((near | (self.used == mutant.values)).all())
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""

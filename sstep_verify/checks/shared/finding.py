@@ -60,8 +60,8 @@ class Finding:
         Whether the kernel of the replay is that of the data or the solver's own panel.
     parts : tuple of Finding
         The two findings that this one joins; empty where there is only one.
-    suspects : tuple of str or None
-        Mistakes that end the window where the solver ended it, within the bound; None if none were tried.
+    end : object or None
+        Of a window, where it ended, for diagnosis; None where none is wanted.
     details : dict of str to object
         Further plain values for the report.
     signs : tuple of str
@@ -79,7 +79,7 @@ class Finding:
     bits: int = 0
     source: str = "data"
     parts: tuple[Finding, ...] = ()
-    suspects: tuple[str, ...] | None = None
+    end: Any = None
     details: dict[str, object] = field(default_factory=dict)
     signs: tuple[str, ...] = ()
 

@@ -16,12 +16,17 @@ from sstep_verify.checks.shared.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen
+from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK, quantities_of
 from sstep_verify.verdict import Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
+
+
+REPRODUCES = {1: "alone reproduces", 2: "no mistake alone, but both at once, reproduces"}
+"""What is said of the mistakes that explain a run, by how many at once."""
 
 
 def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> Finding:
@@ -131,7 +136,7 @@ def verdict_of(
     compared: str,
     origin: str,
     causes: str,
-    mistaken: Callable[[], tuple[str, ...]] | None = None,
+    mistaken: Callable[[], list[Candidate]] | None = None,
     between: str = "",
 ) -> Verdict:
     """One verdict on all points of a run.
@@ -177,9 +182,10 @@ def verdict_of(
         f"bound {finding.bound:.3g} ({origin})."
     )
     tried = mistaken is not None and status is Status.FAIL
-    found = mistaken() if mistaken and tried else ()
+    found = mistaken() if mistaken and tried else []
+    named = [one.words for one in found]
     if status is Status.FAIL:
-        said = f"{' or '.join(found)} (alone reproduces the run)" if found else ""
+        said = f"{' or '.join(named)} ({REPRODUCES[len(found[0].names)]} the run)" if found else ""
         causes = ": ".join(part for part in (between, said) if part) or causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
@@ -203,9 +209,10 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [_evidence(point) for point in points],
-            **({"likely causes": list(found)} if tried else {}),
+            **({"likely causes": named} if tried else {}),
         },
-        signs=found or finding.signs,
+        signs=[name for one in found for name in one.names] or finding.signs,
+        each=len(found) == 1,
         uncertain=[
             f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
             f"{some} of {of} values)"

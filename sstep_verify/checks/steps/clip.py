@@ -11,7 +11,6 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.bounds.step.sums import FROZEN
-from sstep_verify.checks.steps.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -33,6 +32,7 @@ from sstep_verify.checks.steps.tally import (
     note_effects,
 )
 from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.numerics.rounding import OUTWARD
 
 

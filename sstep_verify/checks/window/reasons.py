@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.window.mistaken import FROM_DATA
 from sstep_verify.checks.window.sweep import SWEPT
 from sstep_verify.checks.window.terms import unseen
+from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
 
@@ -83,6 +83,7 @@ def reason(
     terms: Sequence[Term],
     largest: Mapping[str, float],
     coverage: Coverage,
+    causes: Sequence[Candidate],
 ) -> str:
     """The reason of a verdict.
 
@@ -104,10 +105,12 @@ def reason(
         Largest ratio by source, such as ``from data``.
     coverage : Coverage
         How many of the run's windows were judged.
+    causes : sequence of Candidate
+        What ends all diagnosed windows where the solver ended them.
     """
     said = [_compared(case, finding, largest)]
     if status is Status.FAIL:
-        said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(findings)]
+        said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(causes)]
         said.append(_undeclared(case))
     elif status is Status.INCONCLUSIVE and finding.source == SWEPT:
         said.append(f"Beyond the bound of {SWEPT} and not replayed, so neither right nor wrong.")
@@ -173,29 +176,15 @@ def _follows(findings: Sequence[Finding]) -> str:
     return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
 
 
-def likely_causes(findings: Sequence[Finding]) -> list[str]:
-    """The mistakes that end every diagnosed window within the bound of where the solver ended it."""
-    return sorted(suspected(findings))
-
-
-def suspected(findings: Sequence[Finding]) -> list[str]:
-    """The likely causes in the order in which they tell: another problem, a quantity, the catalogue."""
-    found = [names for names in map(_suspected_in, findings) if names is not None]
-    return [name for name in found[0] if all(name in names for names in found)] if found else []
-
-
-def _suspected_in(finding: Finding) -> list[str] | None:
-    """The mistakes that reproduce one window from all that it failed from; None if it was not diagnosed."""
-    tried = [part.suspects for part in finding.parts or (finding,) if part.suspects is not None]
-    if not tried:
-        return None
-    return [name for name in tried[0] if name in FROM_DATA or all(name in names for names in tried)]
-
-
-def _reproduced(findings: Sequence[Finding]) -> str:
-    common = likely_causes(findings)
-    if common:
-        return f"Likely causes: {', '.join(common)} (each ends the failed windows there, within the bound)."
+def _reproduced(causes: Sequence[Candidate]) -> str:
+    named = ", ".join(sorted(one.words for one in causes))
+    if causes and len(causes[0].names) > 1:
+        return (
+            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
+            "ends the failed windows there, within the bound)."
+        )
+    if causes:
+        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
     return (
         "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
         "not s steps of this index stream; the kernel or a parameter is not the declared one; the "

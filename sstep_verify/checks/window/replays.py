@@ -13,26 +13,24 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from sstep_verify.bounds.kernel.factored import may_factor
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
-from sstep_verify.checks.panel.defects import PanelSharpness
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
 from sstep_verify.checks.window.bounded import Start, WindowBounds
 from sstep_verify.checks.window.compare import compare, moved_undrawn, resolution, settled, wide
-from sstep_verify.checks.window.diagnosis import suspects
-from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD, mistaken_panels, mistaken_problems
+from sstep_verify.checks.window.ends import WindowEnd
 from sstep_verify.checks.window.terms import joined
+from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.diagnosis.kernel_rows import PanelSharpness
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import TAIL, WRITE_BACK, quantities_of
+from sstep_verify.quantities import TAIL, WRITE_BACK
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import Status
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,11 @@ class WindowReplays:
     """
 
     def __init__(self, case: Case, oracle: Oracle):
-        self._case, self._oracle = case, oracle
+        self.case, self._oracle = case, oracle
         self._bounds = WindowBounds(case)
         self._sharpness = PanelSharpness(case.problem, case.declaration, oracle)
         self._state = case.declaration.state[0] if case.declaration.state else ""
-        task, update = case.problem.loss.task, case.declaration.update
-        self._names = {one.name for one in quantities_of(task, update, 2, case.stream.block)}
-        self.between = False
-        """Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right."""
+        self._others: dict[tuple[int, str], WindowReplays] = {}
 
     def finding(
         self,
@@ -93,7 +88,7 @@ class WindowReplays:
         diagnose : bool
             Whether mistakes that reproduce the window are looked for where it fails.
         """
-        case, begin, end = self._case, trajectory.at(window.begin), trajectory.at(window.end)
+        case, begin, end = self.case, trajectory.at(window.begin), trajectory.at(window.end)
         draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
         carried = None
         if self._state:
@@ -121,7 +116,7 @@ class WindowReplays:
         if absent.size:
             what = f"the panel that the run exposed holds no row of coordinate {absent[0]}, which is drawn"
             return wrong("", window=window, note=what)
-        if not self._usable(panel, draws):
+        if not self.usable(panel, draws):
             return found
         sharp = not self._sharpness.hidden(np.unique(draws))
         if again is not None:
@@ -141,14 +136,11 @@ class WindowReplays:
             values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
         first = int(np.argmin(values))  # the first recorded iteration with one that is not
         if first == 0:  # a state that is formed from a finite a
-            told = wrong if finite_promised(self._case, trajectory) else unknown
+            told = wrong if finite_promised(self.case, trajectory) else unknown
             return told("", window=window, note=what)
         begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
-        draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-        if (
-            min(draws.size, self._case.problem.samples) * self._case.problem.samples
-            > self._case.replay_limit
-        ):
+        draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        if min(draws.size, self.case.problem.samples) * self.case.problem.samples > self.case.replay_limit:
             what = (
                 f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
             )
@@ -158,10 +150,17 @@ class WindowReplays:
         return replace(found, note=f"{what}; that came about in iterations {begin + 1}..{end}")
 
     def _compared(self, asked: _Asked, start: Start, end: np.ndarray, panel: Panel | None) -> Finding:
+        source, replayed = "data" if panel is None else "panel", self.replayed(start, end, panel)
+        if replayed is None:
+            what = "a block system of the panel cannot be proven invertible"
+            return unbounded("", window=asked.window, note=what, source=source)
+        return replace(self._judged(asked, start, end, *replayed, panel), source=source)
+
+    def replayed(
+        self, start: Start, end: np.ndarray, panel: Panel | None
+    ) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure decides and is narrow beside the bound."""
-        bits, source = FIRST_BITS, "data" if panel is None else "panel"
-        what = "a block system of the panel cannot be proven invertible"
-        before = None
+        bits, before = FIRST_BITS, None
         while True:
             replay, bound = self._replay(start, end, panel, bits), np.empty(0)
             if replay is not None:
@@ -172,67 +171,51 @@ class WindowReplays:
             if bits >= MOST_BITS:
                 break
             bits *= 2
-        if replay is None:
-            return unbounded("", window=asked.window, note=what, source=source)
-        finding = self._judged(asked, start, end, replay, bound)
-        if panel is None and finding.suspects is not None and not self.between:
-            found = (*finding.suspects, *self._mistaken(asked, start, end))
-            # Few runs look by chance like the right steps on another problem: those mistakes go first.
-            ordered = sorted(found, key=[*SOLVED_INSTEAD, *found].index)
-            finding = replace(finding, suspects=tuple(ordered))
-        return replace(finding, source=source)
+        return None if replay is None else (replay, bound)
 
-    def _mistaken(self, asked: _Asked, start: Start, end: np.ndarray) -> list[str]:
-        """Other problems, right steps on which end the window there, within the bound on those."""
-        if start.carried is not None:
-            return []
-        asked = replace(asked, names=(), diagnose=False)
-        tried = {
-            name: [one._compared(asked, start, end, None) for one in others]
-            for name, others in self._other_problems.items()
-        } | {
-            name: [self._compared(asked, start, end, panel)]
-            for name, panel in mistaken_panels(self._case, start.draws).items()
-            if self._usable(panel, start.draws)
-        }
-        return [name for name, found in tried.items() if any(one.status is Status.PASS for one in found)]
-
-    @cached_property
-    def _other_problems(self) -> dict[str, list[WindowReplays]]:
-        return {
-            name: [WindowReplays(replace(self._case, problem=one), Oracle(one)) for one in problems]
-            for name, problems in mistaken_problems(self._case.problem).items()
-        }
+    def of(self, candidate: Candidate) -> WindowReplays:
+        """Replays of the same windows as of a right solver of what a candidate solves."""
+        problem, precision = candidate.problem, candidate.precision
+        if problem is self.case.problem and not precision:
+            return self
+        key = id(problem), precision  # The replays hold the problem, so that none takes its id.
+        if key not in self._others:
+            declared = candidate.declared(self.case.declaration)
+            case = replace(self.case, problem=problem, declaration=declared)
+            self._others[key] = WindowReplays(case, Oracle(problem))
+        return self._others[key]
 
     def _judged(
-        self, asked: _Asked, start: Start, end: np.ndarray, replay: Replay, bound: np.ndarray
+        self,
+        asked: _Asked,
+        start: Start,
+        end: np.ndarray,
+        replay: Replay,
+        bound: np.ndarray,
+        panel: Panel | None,
     ) -> Finding:
-        """The comparison, with what could have been seen and, where it failed, what reproduces it."""
-        resolved = resolution(self._case.declaration, replay, start.alpha, end)
+        """The comparison, with what could have been seen and its end for diagnosis."""
+        resolved = resolution(self.case.declaration, replay, start.alpha, end)
         finding = compare(asked.window, replay, bound, resolved, asked.names)
         tail = asked.window.end - asked.window.begin < asked.s
         if tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
             finding.detectable[TAIL] = finding.detectable[WRITE_BACK]
-        if finding.status is not Status.FAIL or not asked.diagnose:
+        if not asked.diagnose:
             return finding
-        acting = [name for name in replay.effects if name in self._names]
-        found = suspects(
-            self._case.problem.loss.task, replay, acting, bound, tail=tail, between=self.between
-        )
-        return replace(finding, suspects=found)
+        return replace(finding, end=WindowEnd(self, start, end, panel, tail))
 
     def _replay(self, start: Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
         problem, rest = (
-            self._case.problem,
+            self.case.problem,
             (start.alpha, end, start.draws, bits, start.carried, self._state),
         )
         if panel is None:
             return self._oracle.replay(problem, *rest)
         return self._oracle.replay_panel(problem, panel, *rest)
 
-    def _usable(self, panel: Panel, draws: np.ndarray) -> bool:
+    def usable(self, panel: Panel, draws: np.ndarray) -> bool:
         """Whether the recurrence over this panel is defined and its replay affordable.
 
         Entries that are not finite, or a negative diagonal, are errors of the kernel's entries.
@@ -240,14 +223,14 @@ class WindowReplays:
         drawn = np.isin(panel.columns, draws)
         rows = panel.entries[drawn]
         diagonal = rows[np.arange(rows.shape[0]), panel.columns[drawn]]
-        affordable = self._case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
+        affordable = self.case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
         return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
 
     def _not_finite(self, window: Window, start: Start) -> Finding:
         """A wrong end, unless the bound itself promises nothing there."""
         # The end does not enter the exact steps that the bound is made of.
         replay = self._oracle.replay(
-            self._case.problem,
+            self.case.problem,
             start.alpha,
             start.alpha,
             start.draws,

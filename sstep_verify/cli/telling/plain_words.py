@@ -60,8 +60,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         What its check claims.
     """
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
-    from sstep_verify.checks.answer.told import ALONE
     from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.shared.final_vector import ALONE
     from sstep_verify.trajectory import RAISED
 
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":

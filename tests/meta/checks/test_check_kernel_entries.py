@@ -12,7 +12,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks import kernel_entries as check
-from sstep_verify.checks.panel.defects import panel_defects
+from sstep_verify.diagnosis.kernel_rows import panel_defects
 from sstep_verify.parallel.panels import kernel_functions, products
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.production import ProductionSolver

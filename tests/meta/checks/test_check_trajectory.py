@@ -14,7 +14,8 @@ from sstep_verify.checks import trajectory
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
-from sstep_verify.checks.window.mistaken import mistaken_panels, mistaken_problems
+from sstep_verify.diagnosis.kernel_rows import rows_of
+from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -27,7 +28,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solvers.production import windows as windows_module
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
 S_VALUES = (1, 4, 16)
@@ -164,11 +165,16 @@ def test_another_problem_that_was_solved_is_named(loss, block, kernel, named, se
     case, runs = dataclasses.replace(case, s_values=(4,)), {}
     for key, request in trajectory.runs(case).items():
         drawn = case.stream.blocks(0, request.iterations)
-        panels, others = mistaken_panels(case, drawn), mistaken_problems(case.problem)
+        columns = np.unique(drawn)
+        others = {other.name: other.problem for other in reversed(mistaken_problems(case.problem))}
         if named in others:
-            runs[key] = tested.run(dataclasses.replace(request, problem=others[named][0]))
+            runs[key] = tested.run(dataclasses.replace(request, problem=others[named]))
         else:
-            runs[key] = classical_run(case, request, panels[named])
+            runs[key] = classical_run(
+                case,
+                request,
+                Panel(columns, rows_of(case.problem, case.declaration, columns, named).values),
+            )
     for verdict in trajectory.judge(case, runs, Oracle(case.problem)):
         assert verdict.status is Status.FAIL
         assert f"{named} (alone" in verdict.reason or f"{named} or " in verdict.reason, verdict.reason

@@ -14,8 +14,8 @@ from judged import judged
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import trajectory, window_replay
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.window.diagnosis import PARTIAL, mistakes, of_correction
-from sstep_verify.checks.window.mistaken import SOLVED_INSTEAD
+from sstep_verify.diagnosis.candidates import PARTIAL, mistakes, of_correction
+from sstep_verify.diagnosis.other_problems import SOLVED_INSTEAD
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

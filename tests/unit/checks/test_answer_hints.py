@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.checks import optimum as check
-from sstep_verify.checks.answer.hints import HINTS, Explained, in_words
-from sstep_verify.checks.answer.told import EXPLAINED
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.final_vector import EXPLAINED
 from sstep_verify.checks.shared.outcome import MOST
+from sstep_verify.diagnosis.hints import HINTS, Explained, in_words
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.solver import Declaration, RunRequest

@@ -10,8 +10,8 @@ from judged import judged, small_case
 
 from sstep_verify.checks import kernel_entries as kernel_entries_check
 from sstep_verify.checks import sstep_equals_classical, window_replay
-from sstep_verify.checks.panel.defects import SPLIT, differs
-from sstep_verify.checks.window import mistaken
+from sstep_verify.diagnosis import other_problems
+from sstep_verify.diagnosis.kernel_rows import SPLIT, differs
 from sstep_verify.judging import judge
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -38,7 +38,7 @@ def test_a_window_that_no_other_problem_explains_is_put_down_to_none(loss, block
 
     verdict = judged(window_replay, case, solver, change)[4]
     assert verdict.status is Status.FAIL
-    assert not any(name in verdict.reason for name in mistaken.SOLVED_INSTEAD)
+    assert not any(name in verdict.reason for name in other_problems.SOLVED_INSTEAD)
 
 
 @pytest.mark.parametrize("whole", [False, True])

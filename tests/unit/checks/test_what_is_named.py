@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from judged import judged, small_case
-from production_runs import KERNELS, problem_of, stream_of
+from production_runs import KERNELS, problem_of
 
 from sstep_verify.checks import box, contract, optimum
-from sstep_verify.checks.answer.conventions import scaled
-from sstep_verify.checks.answer.other_problems import other_kernel
-from sstep_verify.checks.answer.reading import Answer
 from sstep_verify.checks.metamorphic import exact_relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
+from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.checks.shared.outcome import MOST
-from sstep_verify.checks.window import mistaken
+from sstep_verify.diagnosis import kernel_rows, other_problems
+from sstep_verify.diagnosis.conventions import scaled
+from sstep_verify.diagnosis.other_problems import DEGREE, mistaken_problems, other_kernel
+from sstep_verify.diagnosis.reading import Answer
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -43,31 +43,30 @@ def problem_with(loss, kernel=None, targets=(1.0, -1.0, 1.0)):
 @pytest.mark.parametrize("many", [True, False])
 def test_large_data_are_not_copied_for_other_labels(many, monkeypatch):
     problem = problem_of("svm-l1", KERNELS[2])
-    plain = mistaken.mistaken_problems(problem)
-    tested = ProductionSolver()
-    case = Case("large", problem, stream_of("svm-l1"), (4,), 20, tested.declaration)
-    panels = mistaken.mistaken_panels(case, np.arange(4)[:, None])
-    assert panels
+    plain = mistaken_problems(problem)
+    rows = kernel_rows.mistaken_rows(problem)
+    assert len(rows) > 1
     words = problem.samples * problem.features
-    monkeypatch.setattr(mistaken, "MOST_WORDS", words - many)
-    assert (len(mistaken.mistaken_problems(problem)) == len(plain)) == (not many)
-    assert (len(mistaken.mistaken_panels(case, np.arange(4)[:, None])) == len(panels)) == (not many)
+    for module in (other_problems, kernel_rows):
+        monkeypatch.setattr(module, "MOST_WORDS", words - many)
+    assert (len(mistaken_problems(problem)) == len(plain)) == (not many)
+    assert (len(kernel_rows.mistaken_rows(problem)) == len(rows)) == (not many)
 
 
 def test_conventions_of_the_width_are_told_with_their_width():
     kernel = RBFKernel(0.3)
-    answer = Answer(problem_with(Hinge(1.0), kernel), ALPHA, np.zeros(3), ALPHA, 1e-8)
+    problem = problem_with(Hinge(1.0), kernel)
     widths = {
         "2*sigma": 0.6, "sigma/2": 0.15, "1/sigma": 1 / 0.3, "1/sigma^2": 1 / 0.09, "1/(2*sigma^2)": 1 / 0.18,
         "1/(2*sigma)": 1 / 0.6, "sigma/n": 0.15, "1/n": 0.5,
     }  # fmt: skip
-    told = {one.words.split(" = ")[1]: one.problem.kernel.sigma for one in other_kernel(answer)}
+    told = {one.words.split(" = ")[1]: one.problem.kernel.sigma for one in other_kernel(problem)}
     assert told == pytest.approx(widths, rel=1e-12)
 
 
 def test_conventions_of_a_power_are_told():
-    answer = Answer(problem_with(Hinge(1.0), PolynomialKernel(3, 0.5)), ALPHA, np.zeros(3), ALPHA, 1e-8)
-    kernels = [one.problem.kernel for one in other_kernel(answer)]
+    problem = problem_with(Hinge(1.0), PolynomialKernel(3, 0.5))
+    kernels = [one.problem.kernel for one in other_kernel(problem)]
     assert {(one.degree, one.offset) for one in kernels[:-1]} == {(2, 0.5), (4, 0.5), (3, 0.0), (3, 1.0)}
     assert kernels[-1] == PolynomialKernel(3, 0.5)
 
@@ -126,7 +125,7 @@ def test_the_span_of_entries_goes_down_to_the_smallest():
 
 def test_degrees_off_by_one_are_tried():
     problem = problem_with(Hinge(1.0), PolynomialKernel(4, 0.5))
-    tried = {one.kernel.degree for one in mistaken.mistaken_problems(problem)[mistaken.DEGREE]}
+    tried = {one.problem.kernel.degree for one in mistaken_problems(problem) if one.name == DEGREE}
     assert tried == {3, 5}
 
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.answer.reading import Answer, Reading, as_it_is
-from sstep_verify.checks.window.mistaken import OVER_LAMBDA, TIMES_M
-from sstep_verify.problems import Problem, Ridge
+from sstep_verify.diagnosis.other_problems import OVER_LAMBDA, TIMES_M
+from sstep_verify.diagnosis.reading import Answer, Reading, as_it_is
+from sstep_verify.problems import Hinge, Problem, Ridge
 from sstep_verify.problems.scales import scales
 
 SIGNS = {"m": TIMES_M, "1/lambda": OVER_LAMBDA}
 """Scales of a K-RR that are mistakes of the specification, by name."""
+
+UPPER = "upper-end-lost"
 
 SAME = 1e-6
 """Relative difference of two factors that are told as one."""
@@ -108,3 +110,18 @@ def without_mean(answer: Answer) -> Iterator[Reading]:
     rounding = float(answer.rounding.max())
     for factor, scale in ((m / penalty, "d with (K + lambda I) d = y"), (1.0, "a = (lambda/m) d of it")):
         yield Reading(f"{told} ({scale})", other, answer.vector / factor, rounding / factor)
+
+
+def no_upper_end(answer: Answer) -> Iterator[Reading]:
+    """K-SVM-L1 without its upper end: as with a C that no entry reaches."""
+    if isinstance(answer.problem.loss, Hinge) and answer.largest > answer.problem.loss.C:
+        told = f"the optimum without the upper end C = {answer.problem.loss.C:g} of the box"
+        problem = replace(answer.problem, loss=Hinge(2 * answer.largest))
+        yield as_it_is(answer, told, problem=problem, sign=UPPER)
+
+
+def free_bias(answer: Answer) -> Iterator[Reading]:
+    """A bias that is not regularised, as LIBSVM has it: the dual then has the constraint y'a = 0."""
+    if answer.problem.is_svm and np.unique(answer.problem.targets).size > 1:
+        told = "the optimum with a bias that is not regularised, as LIBSVM has it (y'a = 0)"
+        yield as_it_is(answer, told, free_bias=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks.answer.achieved import written_with
-from sstep_verify.checks.answer.hints import Explained, explained, in_words
-from sstep_verify.checks.answer.reading import Answer
+from sstep_verify.checks.shared.achieved import written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.diagnosis.hints import Explained, explained, in_words
+from sstep_verify.diagnosis.reading import Answer
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status
 
@@ -16,7 +16,7 @@ ALONE = "judged by its final a alone"
 """Key of the evidence on a vector that was handed over: nothing was run, and no step can be judged."""
 
 EXPLAINED = "explained by"
-"""Key of the evidence on what explains a final a that failed: hints of checks/answer/hints.py."""
+"""Key of the evidence on what explains a final a that failed: hints of diagnosis/hints.py."""
 
 UNEXPLAINED = (
     "none of the known conventions and other problems explains it; where its solver stops at a tolerance, "

@@ -1,4 +1,4 @@
-"""Panels as named mistakes would form them: the defects that check kernel-entries plants and names."""
+"""Kernel rows as named mistakes would form them: those that checks plant, those that explain a failure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ from sstep_verify.solver import Declaration
 
 LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduction"
 LABELS, NORMS = "labels inside the kernel", "norms dropped"
+EVERYWHERE, BIAS = "m in every entry", "1 added to every kernel entry"
 
 WHOLE_MATRIX = 1024
 """Samples up to which what planted defects put into the rows of all samples is found once for a case."""
+
+MOST_WORDS = 1 << 24
+"""Largest data (m n) of which copies with other labels are made: 128 MiB each."""
 
 LARGEST_EXPONENT = 710.0
 """Above log(2**1024) = 709.78..., so exp of more is infinite in float64."""
 
 
 def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) -> dict[str, KernelEntries]:
-    """Kernel rows as a defective solver would have them, with the error of forming them here.
+    """Kernel rows as a defective solver would have them, with the error of forming them.
 
     Parameters
     ----------
@@ -49,6 +53,49 @@ def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) 
     if isinstance(problem.kernel, RBFKernel):
         found[NORMS] = _norms_dropped(problem, declaration, rows)
     return found
+
+
+def mistaken_rows(problem: Problem) -> list[str]:
+    """Names of mistakes by which right steps are made from kernel rows that are no problem's own."""
+    names = [NORMS] if isinstance(problem.kernel, RBFKernel) else []
+    names += [] if problem.kernel.linear else [SPLIT]
+    affordable = problem.samples * problem.features <= MOST_WORDS
+    return [*(names if affordable else []), *([] if problem.is_svm else [EVERYWHERE]), BIAS]
+
+
+def rows_of(
+    problem: Problem, declaration: Declaration, rows: np.ndarray, mistake: str = ""
+) -> KernelEntries:
+    """Kernel rows of a problem, right or by one of its `mistaken_rows`, with the error of forming them.
+
+    Parameters
+    ----------
+    problem, declaration, rows
+        As in `panel_defects`.
+    mistake : str
+        Name of the mistake; empty for the right rows.
+    """
+    if mistake in (NORMS, SPLIT):
+        return panel_defects(problem, declaration, rows)[mistake]
+    right = kernel_entries(problem, declaration, rows)
+    if not mistake:
+        return right
+    with np.errstate(over="ignore", invalid="ignore"):
+        if mistake == BIAS:
+            return _moved(right, right.values + 1.0, declaration)
+        # Erratum 8: m in every entry is what K + lambda m off the diagonal makes of K/lambda + m I.
+        values = right.values + problem.ridge.penalty * problem.samples
+    own = np.arange(rows.size), rows
+    values[own] = right.values[own]
+    return _moved(right, values, declaration)
+
+
+def _moved(right: KernelEntries, values: np.ndarray, declaration: Declaration) -> KernelEntries:
+    """Rows to whose entries one number was added, in float64 here and in the solver's precision there."""
+    here, there = (unit_roundoff(one) * np.abs(values) for one in ("float64", declaration.precision))
+    return replace(
+        right, values=values, own=(right.own + here) * OUTWARD, solver=(right.solver + there) * OUTWARD
+    )
 
 
 def mistaken(problem: Problem) -> dict[str, list[Problem]]:

@@ -12,8 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, Tally
+from sstep_verify import quantities
 from sstep_verify.compiled import compiled_borrowing
+
+NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
+"""Quantities by number."""
+
+CURVATURE, KERNEL, PENALTY = map(NAMES.index, (quantities.CURVATURE, quantities.KERNEL, quantities.PENALTY))
 
 BOTH = len(NAMES)
 """Number of the corrections for other coordinates and for the same one, taken together."""
@@ -80,31 +85,34 @@ def _narrow(tally, quantity, low, high):
     tally.high[quantity] = min(tally.high[quantity], high)
 
 
-def off_by_a_factor(tally: Tally, *, of_svm: bool) -> list[Factor]:
+def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool) -> list[Factor]:
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
     Parameters
     ----------
-    tally : Tally
-        Counts of a run.
+    low, high : ndarray, shape (quantities + 2,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
+        are `BOTH` and `ROW`.
+    fits : ndarray of int64, shape (quantities + 2,)
+        Comparisons that told of it.
     of_svm : bool
         Whether steps were judged by their values; else by residuals, which move the other way.
     """
     found = []
     for number in range(ROW + 1):
-        low, high = float(tally.low[number]), float(tally.high[number])
-        if tally.fits[number] < ENOUGH or not low <= high or not math.isfinite(high - low):
+        least, most = float(low[number]), float(high[number])
+        if fits[number] < ENOUGH or not least <= most or not math.isfinite(most - least):
             continue
-        if of_svm and number == CURVATURE and not high < 1.0:
+        if of_svm and number == CURVATURE and not most < 1.0:
             continue  # No curvature is so large that a step is not made at all.
-        low, high = _delta(number, low, high, of_svm=of_svm)
+        least, most = _delta(number, least, most, of_svm=of_svm)
         if number < BOTH:
-            found.append(Factor(NAMES[number], NAMES[number], low, high))
+            found.append(Factor(NAMES[number], NAMES[number], least, most))
         elif number == ROW:
-            found.append(Factor("kernel rows", "entries of kernel rows", low, high))
+            found.append(Factor("kernel rows", "entries of kernel rows", least, most))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in found}:
-            found.append(Factor(NAMES[KERNEL], "correction for all coordinates", low, high))
+            found.append(Factor(NAMES[KERNEL], "correction for all coordinates", least, most))
     return found if len(found) <= MOST else []
 
 

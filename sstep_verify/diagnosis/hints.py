@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.checks.answer import conventions, other_problems
-from sstep_verify.checks.answer.nearness import MOST_SAMPLES, explains
-from sstep_verify.checks.answer.reading import Answer, Reading
+from sstep_verify.diagnosis import conventions, other_problems
+from sstep_verify.diagnosis.nearness import MOST_SAMPLES, explains
+from sstep_verify.diagnosis.other_problems import Other
+from sstep_verify.diagnosis.reading import Answer, Reading, as_it_is
 from sstep_verify.errors import InputError
+from sstep_verify.problems import Problem
 
 Readings = Callable[[Answer], Iterator[Reading]]
 
@@ -25,18 +27,27 @@ CONVENTIONS: dict[str, Readings] = {
 }
 """By name: readings of a vector as the optimum of the problem itself, written in another way."""
 
+
+def as_optimum(others: Callable[[Problem], Iterator[Other]]) -> Readings:
+    """Readings of a vector, as it is, as the optimum of other problems."""
+    return lambda answer: (
+        as_it_is(answer, other.words, problem=other.problem, sign=other.name)
+        for other in others(answer.problem)
+    )
+
+
 OTHERS: dict[str, Readings] = {
     "lambda in the place of lambda m": conventions.without_mean,
-    "m taken as 1": other_problems.m_taken_as_one,
-    "no upper end": other_problems.no_upper_end,
-    "the other loss": other_problems.other_loss,
-    "another penalty": other_problems.other_penalty,
-    "labels inside the kernel": other_problems.labels_inside,
-    "labels left out": other_problems.labels_left_out,
-    "another kernel": other_problems.other_kernel,
-    "a regularised bias": other_problems.constant_feature,
-    "a free bias": other_problems.free_bias,
-    "a feature lost": other_problems.feature_lost,
+    "m taken as 1": as_optimum(other_problems.m_taken_as_one),
+    "no upper end": conventions.no_upper_end,
+    "the other loss": as_optimum(other_problems.other_loss),
+    "another penalty": as_optimum(other_problems.other_penalty),
+    "labels inside the kernel": as_optimum(other_problems.labels_inside),
+    "labels left out": as_optimum(other_problems.labels_left_out),
+    "another kernel": as_optimum(other_problems.other_kernel),
+    "a regularised bias": as_optimum(other_problems.constant_feature),
+    "a free bias": conventions.free_bias,
+    "a feature lost": as_optimum(other_problems.features_lost),
 }
 """By name: readings as the optimum of another problem."""
 

@@ -1,0 +1,215 @@
+"""The points of a failed short run, as diagnosis asks about them: whether a mistake passes near all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sstep_reference import SingularSystemError
+from sstep_reference.arithmetic import Balls
+
+from sstep_verify.bounds.kernel.entries import KernelEntries
+from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.short.runs import ShortTruth, short_length
+from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.kernel_rows import rows_of
+from sstep_verify.diagnosis.reach import mistaken_reach
+from sstep_verify.diagnosis.search import explanations
+from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.oracle.replay.panel import PanelColumns
+from sstep_verify.oracle.trajectories.mutated import mutated_states
+from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.verdict import Status
+
+States = dict[int, Any]
+"""Exact states of a run, vectors of m points, by iteration."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShortRun:
+    """The points of a short run, all or those up to some iteration.
+
+    Parameters
+    ----------
+    case : Case
+        The case, in which short runs are as long as what is looked at.
+    truth : ShortTruth
+        What is known of its short runs.
+    oracle : Oracle
+        Gives the exact kernel.
+    s : int
+        Iterations per window.
+    run : Trajectory
+        The run.
+    """
+
+    case: Case
+    truth: ShortTruth
+    oracle: Oracle
+    s: int
+    run: Trajectory
+    _others: dict[tuple[int, str], tuple[ShortTruth, Oracle]] = field(default_factory=dict)
+
+    def work(self, candidate: Candidate) -> int:
+        """Products of the steps, and of the kernel's entries where these are others."""
+        problem = candidate.problem
+        entries = 0 if candidate.mutation is not NONE else self.truth.places.size * problem.features
+        return problem.samples * (short_length(self.case) * self.case.stream.block + entries)
+
+    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """Whether a run of each candidate is as near to the run as rounding allows, at every point."""
+        if not np.isfinite(self.run.alphas).all():
+            return [False] * len(candidates)
+        alike: dict[tuple[int, str, str], list[Candidate]] = {}
+        for one in candidates:  # Mutants of one problem share its kernel entries.
+            alike.setdefault((id(one.problem), one.rows, one.precision), []).append(one)
+        near = {one: ends for some in alike.values() for one, ends in self._tried(some)}
+        return [near[one] for one in candidates]
+
+    def _tried(self, candidates: list[Candidate]) -> Iterable[tuple[Candidate, bool]]:
+        """Candidates that solve one problem from the same kernel rows, each with whether it is near."""
+        problem, rows = candidates[0].problem, candidates[0].rows
+        if not candidates[0].holds(self.run.alphas):
+            return [(one, False) for one in candidates]
+        truth, oracle = self._known(candidates[0])
+        entries = rows_of(problem, self.case.declaration, truth.places, rows) if rows else truth.entries
+        try:
+            states = self._states(truth, oracle, entries if rows else None, candidates)
+        except SingularSystemError:
+            return [(one, False) for one in candidates]
+        return [
+            (one, self._passes(problem, truth, entries, its))
+            for one, its in zip(candidates, states, strict=True)
+        ]
+
+    def _known(self, candidate: Candidate) -> tuple[ShortTruth, Oracle]:
+        problem, key = candidate.problem, (id(candidate.problem), candidate.precision)
+        if problem is self.case.problem and not candidate.precision:
+            return self.truth, self.oracle
+        if key not in self._others:  # The truth holds the problem, so that none takes its id.
+            declared, oracle = candidate.declared(self.case.declaration), Oracle(problem)
+            other = replace(self.case, problem=problem, declaration=declared, s_values=(self.s,))
+            self._others[key] = ShortTruth(other, oracle), oracle
+        return self._others[key]
+
+    def _states(
+        self, truth: ShortTruth, oracle: Oracle, rows: KernelEntries | None, candidates: list[Candidate]
+    ) -> list[States | None]:
+        """Exact states of each candidate; None where they are those of the truth."""
+        if rows is None and all(one.mutation is NONE for one in candidates):
+            return [None] * len(candidates)
+        problem, length = candidates[0].problem, short_length(self.case)
+        whole = length // self.s * self.s
+        draws, start = self.case.stream.blocks(0, length), np.zeros(problem.samples)
+        points = {*self._points(truth), whole}
+        mutations = [replace(one.mutation, lose_tail=False) for one in candidates]
+        if rows is None:
+            states = oracle.mutated(problem, start, draws, self.s, points, mutations)
+        elif not np.isfinite(rows.values).all():
+            raise SingularSystemError("kernel rows that are not finite")
+        else:
+            kernel = PanelColumns(Balls(FIRST_BITS), Panel(truth.places, rows.values))
+            states = mutated_states(problem, kernel, start, draws, self.s, points, mutations)
+        zero = oracle.kernel(FIRST_BITS).arithmetic.vector(start)
+        return [
+            self._without_tail(its, whole, length, zero) if one.mutation.lose_tail else its
+            for one, its in zip(candidates, states, strict=True)
+        ]
+
+    @staticmethod
+    def _without_tail(states: States, whole: int, length: int, start: Any) -> States:
+        """A last, short window that is not made leaves what the one before it left."""
+        return {**states, length: states.get(whole, start)}
+
+    def _points(self, truth: ShortTruth) -> list[int]:
+        return [point for point in truth.points(self.s) if point in self.run.iterations]
+
+    def _passes(
+        self, problem: Problem, truth: ShortTruth, entries: KernelEntries, states: States | None
+    ) -> bool:
+        radii, run = self._radii(problem, truth, entries, states), self.run
+        for point in self._points(truth):
+            bound = truth.widened(TrajectoryBound(radii[point], 1.0, 0), run.rounding_at(point), run.known)
+            its = None if states is None else states[point]
+            high = truth.distance(point, run.at(point), run.known, its)[1]
+            if not (high <= bound.radius).all():
+                return False
+        return True
+
+    def _radii(
+        self, problem: Problem, truth: ShortTruth, entries: KernelEntries, states: States | None
+    ) -> dict[int, np.ndarray]:
+        """How far a run may be from its exact states, by point.
+
+        Of a right run on a problem that is its bound. Of another recurrence none is proven: a K-SVM is then
+        allowed `mistaken_reach`, and the M-norm of a K-RR grows as a and the entries do.
+        """
+        bounds = {point: truth.bounds(self.s)[point].radius for point in self._points(truth)}
+        if states is None:
+            return bounds
+        with np.errstate(over="ignore"):
+            largest = np.max([np.abs(_floats(states[at])) for at in bounds], axis=0, initial=0.0)
+        if problem.is_svm:
+            reach = mistaken_reach(
+                problem,
+                self.case.declaration,
+                entries,
+                truth.places,
+                largest,
+                short_length(self.case),
+                self.s,
+            )
+            return dict.fromkeys(bounds, reach)
+        right = max(float(np.abs(_floats(truth.exact.states[at])).max()) for at in bounds)
+        usual = float(np.max(np.abs(truth.entries.values), initial=0.0))
+        more = [float(largest.max()) / right if right else 1.0]
+        more.append(float(np.abs(entries.values).max()) / usual if usual else 1.0)
+        return {at: radius * max(more[0], 1.0) * max(more[1], 1.0) for at, radius in bounds.items()}
+
+
+def _floats(state: Any) -> np.ndarray:
+    return np.array([float(value) for value in state])
+
+
+def causes_of(
+    case: Case,
+    truth: ShortTruth,
+    s: int,
+    run: Trajectory,
+    oracle: Oracle,
+    points: Sequence[Finding],
+    *,
+    between: bool,
+) -> list[Candidate]:
+    """What makes of a right run this one, up to the bound of a right run.
+
+    It is looked for at the first point that failed, which is cheap, and then at all of them.
+
+    Parameters
+    ----------
+    case, truth
+        The case and what is known of its short runs.
+    s : int
+        Iterations per window.
+    run : Trajectory
+        A short run that failed.
+    oracle : Oracle
+        Gives the exact kernel.
+    points : sequence of Finding
+        What was found at its points, in order.
+    between : bool
+        Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
+    """
+    first = next(one.window.end for one in points if one.status is Status.FAIL)
+    places = [ShortRun(case, truth, oracle, s, run)]
+    if first < short_length(case):
+        short = replace(case, short=first, s_values=(s,))
+        places.append(ShortRun(short, ShortTruth(short, oracle), oracle, s, run))
+    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    return explanations(suspects, places)

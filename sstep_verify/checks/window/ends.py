@@ -1,0 +1,155 @@
+"""The end of one window, as diagnosis asks about it: whether a mistake would have ended it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sstep_reference import SingularSystemError
+
+from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.window.bounded import Start
+from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.kernel_rows import rows_of
+from sstep_verify.diagnosis.reach import mistaken_reach
+from sstep_verify.diagnosis.search import explanations
+from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.quantities import WRITE_BACK
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
+from sstep_verify.trajectory import Panel
+from sstep_verify.verdict import Status
+
+if TYPE_CHECKING:
+    from sstep_verify.checks.window.replays import WindowReplays
+
+NOT_STORED = left_out(WRITE_BACK)
+"""What a lost tail is, seen from the last window: its new values are not stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class WindowEnd:
+    """Where a solver ended a window.
+
+    Parameters
+    ----------
+    replays : WindowReplays
+        Replays windows of the case.
+    start : Start
+        What the window begins with.
+    end : ndarray, shape (m,)
+        The solver's a at its end.
+    panel : Panel or None
+        The solver's own kernel rows, where it failed from these; None where from the data.
+    tail : bool
+        Whether it is a short last window, which may not have been made at all.
+    alone : bool
+        Whether the window failed from the panel alone.
+    """
+
+    replays: WindowReplays
+    start: Start
+    end: np.ndarray
+    panel: Panel | None
+    tail: bool
+    alone: bool = False
+
+    def work(self, candidate: Candidate) -> int:
+        """Products of the steps, and of the kernel's entries where these are others."""
+        problem, count = candidate.problem, np.unique(self.start.draws).size
+        entries = 0 if candidate.mutation is not NONE else problem.samples * problem.features
+        return count * (self.start.draws.size + entries)
+
+    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """Whether each candidate ends the window there."""
+        replayed: dict[tuple[int, str, str], tuple[Replay, np.ndarray] | None] = {}
+        answers = []
+        for one in candidates:
+            if self.panel is not None and one.mutation is NONE:
+                # Of what is solved the solver's own panel says nothing; what failed from it alone does.
+                answers.append(not self.alone)
+                continue
+            key = id(one.problem), one.rows, one.precision
+            if key not in replayed:
+                replayed[key] = self._replayed(one)
+            answers.append(self._ends(replayed[key], one))
+        return answers
+
+    def _replayed(self, candidate: Candidate) -> tuple[Replay, np.ndarray] | None:
+        """The replay of what the candidate solves, and the bound on it; None where there is none."""
+        case, start = self.replays.case, self.start
+        if not candidate.holds(self.end[np.unique(start.draws)]):
+            return None
+        other = candidate.problem is not case.problem or candidate.rows or candidate.precision
+        if other and start.carried is not None:
+            return None
+        replays, panel = self.replays.of(candidate), self.panel
+        if candidate.rows:
+            columns = np.unique(start.draws)
+            values = rows_of(candidate.problem, case.declaration, columns, candidate.rows).values
+            panel = Panel(columns, values)
+            if not replays.usable(panel, start.draws):
+                return None
+        return replays.replayed(start, self.end, panel)
+
+    def _ends(self, replayed: tuple[Replay, np.ndarray] | None, candidate: Candidate) -> bool:
+        mutation = candidate.mutation
+        if mutation.lose_tail:
+            mutation = NOT_STORED if self.tail else NONE
+        if replayed is None or not np.isfinite(replayed[1]).all():
+            return False
+        replay, bound = replayed
+        try:
+            high = self._distance(replay, mutation)
+        except SingularSystemError:
+            return False
+        if mutation is not NONE:
+            bound = np.maximum(bound, self._allowed(candidate.problem, replay.places))
+        return bool((high[: bound.size] <= bound).all())
+
+    @staticmethod
+    def _distance(replay: Replay, mutation: Mutation) -> np.ndarray:
+        if mutation is NONE or replay.distance is None:
+            return replay.upper
+        return replay.distance(mutation)[1]
+
+    def _allowed(self, problem, places: np.ndarray) -> np.ndarray | float:
+        """What is allowed a K-SVM beside its bound, which is that of the right steps; nothing a K-RR."""
+        if not problem.is_svm:
+            return 0.0
+        declaration, start = self.replays.case.declaration, self.start
+        largest = np.maximum(np.abs(start.alpha), np.abs(self.end)).astype(np.float64)
+        entries, steps = kernel_entries(problem, declaration, places), start.draws.shape[0]
+        return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
+
+
+def causes_of(
+    case: Case, s: int, findings: Sequence[Finding], *, between: bool, pairs: bool = True
+) -> list[Candidate]:
+    """What ends every failed window that is diagnosed where the solver ended it.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    s : int
+        Iterations per window.
+    findings : sequence of Finding
+        The compared windows.
+    between : bool
+        Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
+    pairs : bool
+        Whether two mistakes at once are tried too.
+    """
+    places: list[WindowEnd] = []
+    right: list[WindowEnd] = []
+    for finding in findings:
+        parts = [part for part in finding.parts or (finding,) if part.end is not None]
+        wrong = [part.end for part in parts if part.status is Status.FAIL]
+        places += [replace(one, alone=len(wrong) == 1) for one in wrong]
+        right += [part.end for part in parts if part.status is Status.PASS and part.source == "data"]
+    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    return explanations(suspects, places, right, pairs=pairs)

@@ -1,0 +1,1 @@
+"""WHY: which mistake, convention, factor or other problem explains a failure."""

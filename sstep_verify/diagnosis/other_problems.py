@@ -1,0 +1,194 @@
+"""Problems that a solver may have solved in the place of the right one: one list for all that explains.
+
+A final vector may be the optimum of any of them; steps of a run may be right ones on those with a name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sstep_verify.diagnosis.kernel_rows import BIAS, EVERYWHERE, LABELS, LOST, MOST_WORDS, NORMS, SPLIT
+from sstep_verify.errors import InputError
+from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.problems.bias import with_constant_feature
+
+BOTH, UNLABELLED = "labels inside the kernel and outside", "K in the place of Q"
+TIMES_M, OVER_LAMBDA = "a scaled by m", "a scaled by 1/lambda"
+M_LOST, LAMBDA_LOST = "m taken as 1", "lambda taken as 1"
+OMEGA, OTHER_LOSS = "omega doubled or halved", "the other loss"
+SIGMA, DEGREE, OFFSET = "sigma doubled or halved", "degree off by one", "offset taken as 0"
+
+SOLVED_INSTEAD = (
+    LABELS, BOTH, EVERYWHERE, TIMES_M, OVER_LAMBDA, M_LOST, LAMBDA_LOST, OMEGA, SIGMA, DEGREE, OFFSET,
+    NORMS, LOST, SPLIT, BIAS, UNLABELLED, OTHER_LOSS,
+)  # fmt: skip
+"""Other matrices than Q or M: labels inside the kernel stand there in the place of those outside."""
+
+
+class Other(NamedTuple):
+    """Another problem than the right one.
+
+    Parameters
+    ----------
+    words : str
+        What its optimum is, to follow "it is"; empty where that is the right optimum, scaled.
+    problem : Problem
+        The problem.
+    name : str
+        Name of the mistake in the specification; empty where it names none.
+    """
+
+    words: str
+    problem: Problem
+    name: str = ""
+
+
+def changed(problem: Problem, words: str, name: str = "", **changes: Any) -> Iterator[Other]:
+    """The problem with some fields changed; none where no such problem is, or it is the same."""
+    with suppress(InputError):  # A number beyond its range: nobody solves that problem.
+        other = replace(problem, **changes)
+        if other.digest != problem.digest:
+            yield Other(words, other, name)
+
+
+def other_loss(problem: Problem) -> Iterator[Other]:
+    """L2 in the place of L1, or the other way round."""
+    for mine, other, task in ((Hinge, SquaredHinge, "svm-l2"), (SquaredHinge, Hinge, "svm-l1")):
+        if isinstance(problem.loss, mine):
+            with suppress(InputError):
+                words = f"the optimum of the other loss, {task} with the same C"
+                yield from changed(problem, words, OTHER_LOSS, loss=other(problem.loss.C))
+
+
+def other_penalty(problem: Problem) -> Iterator[Other]:
+    """Another C or lambda: doubled, halved, inverted, with m on the other side."""
+    loss, m = problem.loss, float(problem.samples)
+    p, value = loss.symbol, loss.parameter
+    tried = {f"2*{p}": 2 * value, f"{p}/2": value / 2, f"m*{p}": m * value, f"1/{p}": 1 / value}
+    tried |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {"1": 1.0}
+    # K-RR with lambda/m is what a sum in the place of the mean gives, which is told apart.
+    tried |= {f"{p}/m": value / m} if problem.is_svm else {}
+    names = {"1": LAMBDA_LOST}
+    if isinstance(loss, SquaredHinge):
+        names = {f"2*{p}": OMEGA, f"{p}/2": OMEGA}
+    for how, one in tried.items():
+        with suppress(InputError):
+            if one != value and 0 < one < math.inf:
+                words = f"the optimum for {p} = {how} = {one:.6g} in the place of {value:.6g}"
+                yield from changed(problem, words, names.get(how, ""), loss=type(loss)(one))
+
+
+def m_taken_as_one(problem: Problem) -> Iterator[Other]:
+    """K-RR with 1 in the place of m on the diagonal: with lambda/m, M is m times the matrix of that."""
+    if isinstance(problem.loss, Ridge) and problem.ridge.penalty / problem.samples > 0:
+        loss, words = (
+            Ridge(problem.ridge.penalty / problem.samples),
+            "the optimum with 1 in the place of m on the diagonal: of K/lambda + I",
+        )
+        with np.errstate(over="ignore"):
+            targets = problem.targets * float(problem.samples)
+        yield from changed(problem, words, M_LOST, targets=targets, loss=loss)
+
+
+def scaled_solution(problem: Problem) -> Iterator[Other]:
+    """K-RR whose solution is m or 1/lambda times the right one: M a = y has the steps of M (f a) = f y."""
+    if isinstance(problem.loss, Ridge):
+        with np.errstate(over="ignore"):
+            y, m, penalty = problem.targets, float(problem.samples), problem.ridge.penalty
+            yield from changed(problem, "", TIMES_M, targets=y * m)
+            yield from changed(problem, "", OVER_LAMBDA, targets=y / penalty)
+
+
+def labels_inside(problem: Problem) -> Iterator[Other]:
+    """Labels inside the kernel, alone or also outside; with the linear kernel the first is right."""
+    if problem.is_svm and _copied(problem):
+        data = problem.targets[:, None] * problem.dense
+        inside = {} if problem.kernel.linear else {LABELS: np.ones(problem.samples)}
+        for name, targets in {**inside, BOTH: problem.targets}.items():
+            words = f"the optimum of {name}: K(y_i x_i, y_j x_j)"
+            yield from changed(problem, words, name, data=data, targets=targets)
+
+
+def labels_left_out(problem: Problem) -> Iterator[Other]:
+    """K in the place of Q."""
+    if problem.is_svm and np.unique(problem.targets).size > 1:
+        words = "the optimum of K in the place of Q: the labels were left out"
+        yield from changed(problem, words, UNLABELLED, targets=np.ones(problem.samples))
+
+
+def other_kernel(problem: Problem) -> Iterator[Other]:
+    """Another parameter of the kernel: conventions of its width, degree, offset, and a factor 1/n."""
+    kernel = problem.kernel
+    if isinstance(kernel, RBFKernel):
+        s = kernel.sigma
+        widths = {
+            "2*sigma": 2 * s, "sigma/2": s / 2, "1/sigma": 1 / s, "1/sigma^2": 1 / s / s,
+            "1/(2*sigma^2)": 1 / s / s / 2, "1/(2*sigma)": 1 / s / 2, "sigma/n": s / problem.features,
+            "1/n": 1.0 / problem.features,
+        }  # fmt: skip
+        for how, width in widths.items():
+            with suppress(InputError):
+                name = SIGMA if how in ("2*sigma", "sigma/2") else ""
+                if width != s:
+                    yield from _of_kernel(problem, RBFKernel(width), f"sigma = {how} = {width:.6g}", name)
+    elif isinstance(kernel, PolynomialKernel):
+        for degree in (kernel.degree - 1, kernel.degree + 1):
+            with suppress(InputError):
+                yield from _of_kernel(problem, replace(kernel, degree=degree), f"degree = {degree}", DEGREE)
+        for offset in {0.0, 1.0} - {kernel.offset}:
+            name = OFFSET if offset == 0.0 else ""
+            yield from _of_kernel(problem, replace(kernel, offset=offset), f"offset = {offset:g}", name)
+        if problem.features > 1 and _copied(problem):
+            data = problem.dense / math.sqrt(problem.features)
+            words = "the optimum of (offset + <x, z>/n)^d: inner products divided by the number of features"
+            yield from changed(problem, words, data=data)
+
+
+def _of_kernel(problem: Problem, kernel: Any, how: str, name: str) -> Iterator[Other]:
+    return changed(problem, f"the optimum for {how} of the kernel", name, kernel=kernel)
+
+
+def constant_feature(problem: Problem) -> Iterator[Other]:
+    """A regularised bias, as LIBLINEAR's -B 1."""
+    if not problem.kernel.of_distance:
+        words = "the optimum with a constant feature 1 for a bias, as -B 1 in LIBLINEAR (say --bias 1)"
+        yield from changed(problem, words, data=with_constant_feature(problem.data, 1.0))
+
+
+def features_lost(problem: Problem) -> Iterator[Other]:
+    """Features that are lost: of a rank, or the first or last by indices that count from 1 in the file."""
+    n = problem.features
+    half, single = (
+        "half of the features: a part of a sum was lost",
+        "feature: indices count from 1 in the file",
+    )
+    parts = {(n // 2, n): f"last {half}", (0, n // 2): f"first {half}"}
+    parts |= {(n - 1, n): f"last {single}", (0, 1): f"first {single}"}
+    for (begin, end), words in parts.items() if n > 1 and _copied(problem) else ():
+        if problem.dense[:, begin:end].any():
+            data = np.array(problem.dense)
+            data[:, begin:end] = 0.0
+            yield from changed(problem, f"the optimum without the {words}", LOST, data=data)
+
+
+def _copied(problem: Problem) -> bool:
+    """Whether the data are so few that copies of them are made."""
+    return problem.samples * problem.features <= MOST_WORDS
+
+
+NAMED: tuple[Callable[[Problem], Iterator[Other]], ...] = (
+    labels_inside, labels_left_out, scaled_solution, m_taken_as_one, other_penalty, other_loss,
+    other_kernel, features_lost,
+)  # fmt: skip
+"""Those whose problems may have a name."""
+
+
+def mistaken_problems(problem: Problem) -> list[Other]:
+    """Problems with a name, right steps on which may explain a run."""
+    return [other for others in NAMED for other in others(problem) if other.name]

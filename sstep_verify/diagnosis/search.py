@@ -1,0 +1,84 @@
+"""The engine: which candidates end where a solver did, everywhere, one by one and then in pairs.
+
+Candidates that explain the same runs are one class of ambiguity: nothing that was run tells them apart, so
+all of them are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from sstep_verify.diagnosis.candidates import Candidate, Suspects
+from sstep_verify.diagnosis.other_problems import SOLVED_INSTEAD
+
+PAIR_WORK = 1 << 24
+"""Products that trying pairs may take, at the cheapest place: seconds."""
+
+RIGHT = 3
+"""Right places that are asked, where several candidates explain the wrong ones."""
+
+
+class Place(Protocol):
+    """What a solver did somewhere, such as how it ended one window."""
+
+    def work(self, candidate: Candidate) -> int:
+        """About how many products it takes to try a candidate here."""
+
+    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+        """For each candidate, whether it ends here as the solver did, within its bound."""
+
+
+def explanations(
+    suspects: Suspects, places: Sequence[Place], right: Sequence[Place] = (), *, pairs: bool = True
+) -> list[Candidate]:
+    """The candidates that end everywhere as the solver did: single mistakes, or pairs if none does.
+
+    Parameters
+    ----------
+    suspects : Suspects
+        The candidates.
+    places : sequence of Place
+        What the solver did where it is wrong; where there is nothing, nothing explains it.
+    right : sequence of Place
+        What it did where it is right. Of several candidates those stand that end as it did there too; all
+        of them where none does, since a mistake may act in a part of a run.
+    pairs : bool
+        Whether pairs are tried too.
+    """
+    alone = suspects.alone()
+    if not places or not alone:
+        return []
+    ordered = sorted(places, key=lambda place: place.work(alone[0]))
+    found = _explaining(alone, ordered)
+    if pairs and not found:
+        found = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
+    if len(found) > 1:
+        found = _explaining(found, right[:RIGHT]) or found
+    return _ranked(found)
+
+
+def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> list[Candidate]:
+    """Those that no place refutes; the cheapest place is asked first, the others about what is left."""
+    left = list(candidates)
+    for place in places:
+        if left:
+            left = [one for one, ends in zip(left, place.ended_by(left), strict=True) if ends]
+    return left
+
+
+def _affordable(candidates: Iterable[Candidate], place: Place) -> Iterator[Candidate]:
+    spent = 0
+    for candidate in candidates:
+        spent += place.work(candidate)
+        if spent > PAIR_WORK:
+            return
+        yield candidate
+
+
+def _ranked(candidates: list[Candidate]) -> list[Candidate]:
+    """One of each name; few runs look by chance like right steps on another problem, which goes first."""
+    by_name = {one.names: one for one in reversed(candidates)}
+    order = [*SOLVED_INSTEAD, *(name for one in candidates for name in one.names)]
+    distinct = [one for one in candidates if by_name[one.names] is one]
+    return sorted(distinct, key=lambda one: order.index(one.names[0]))
