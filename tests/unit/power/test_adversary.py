@@ -96,10 +96,14 @@ def test_a_search_finds_more_than_as_many_random_draws(monkeypatch, method):
     monkeypatch.setattr(search, "value_of", hidden)
     monkeypatch.setattr(search, "perf_counter", Ticking())
     cell = Cell(RATIO, "krr", "linear", "float64")
-    chance, found = searched(cell, "random", 600, 1), searched(cell, method, 600, 1)
-    assert chance.looked == pytest.approx(found.looked, abs=2)
-    assert found.value > chance.value
-    assert hidden("", None, Scenario.from_id(found.scenario)) == found.value
+    # Of several seeds: Hypothesis also draws numbers that it finds in the modules this process has loaded.
+    chance, best = (
+        [searched(cell, name, 600, seed) for seed in range(1, 12)] for name in ("random", method)
+    )
+    for one, other in zip(chance, best, strict=True):
+        assert one.looked == pytest.approx(other.looked, abs=2)
+        assert hidden("", None, Scenario.from_id(other.scenario)) == other.value
+    assert np.median([one.value for one in best]) > np.median([one.value for one in chance])
 
 
 def test_targets_are_looked_for_until_time_is_out(monkeypatch):
