@@ -54,7 +54,7 @@ def sweepable(case: Case) -> bool:
     from that state alone.
     """
     declared = case.declaration
-    added = case.problem.is_svm and declared.update == "added"  # the sweep has no bound for that form
+    added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is swept
     unfit = loggable(case) or declared.state or declared.precision == "longdouble"
     return not (unfit or added)
 
