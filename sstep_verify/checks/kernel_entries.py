@@ -79,7 +79,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
         findings = [unknown(what)]
     fails = decisive(findings).status is Status.FAIL
-    suspects = _suspects(case, judged) if fails and case.diagnose else []
+    suspects = _suspects(case, judged) if fails else []
     named = [one.words for one in suspects]
     planned = sum(rows.compared for rows in judged) or case.problem.samples
     executed = sum(rows.compared for rows in judged)
@@ -128,7 +128,8 @@ def _terms(
 
 def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
     """What reproduces all compared entries; of candidates that have the same entries the first."""
-    named = explanations(Suspects(case.problem, ()), judged)
+    # Single ones cost little: they are looked for though another check has told a cause.
+    named = explanations(Suspects(case.problem, ()), judged, pairs=case.diagnose)
     same = {(id(one.problem.data), one.problem.kernel, one.rows): one for one in reversed(named)}
     return [one for one in named if one in same.values()]
 

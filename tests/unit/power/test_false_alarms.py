@@ -110,7 +110,7 @@ def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
 @pytest.mark.nightly
 def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
     assert outcomes[0].alarms == ()
-    for name in ("svm_step_constants", "ridge_step_constants"):
+    for name in ("clip_constants", "solve_constants"):
         monkeypatch.setattr(judged_steps, name, smaller_constants(getattr(judged_steps, name)))
     derived = rows.kept_entries
 
@@ -128,12 +128,10 @@ def smaller_constants(derived):
 
     def made(*arguments, **more):
         found = derived(*arguments, **more)
-        parts = {"curvature", "quotient", "system", "solve", "backward", "judge", "u"} & set(found._fields)
+        parts = {"curvature", "quotient", "system", "solve", "backward", "judge"} & set(found._fields)
         smaller = {part: getattr(found, part) / TOO_SMALL for part in parts}
-        sums = found.roundings._replace(
-            u=found.roundings.u / TOO_SMALL, own=found.roundings.own / TOO_SMALL
-        )
-        return found._replace(roundings=sums, **smaller)
+        roundoffs = {part: getattr(found.sums, part) / TOO_SMALL for part in ("longest", "u", "judge_u")}
+        return found._replace(sums=found.sums._replace(**roundoffs), **smaller)
 
     return made
 
