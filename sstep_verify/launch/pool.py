@@ -141,7 +141,8 @@ class Pool:
 
     def _lost(self, name: str, first: int) -> LaunchError:
         """End the ranks that are left; who is to blame, `first` being the rank that vanished first."""
-        # Whoever crashed or aborted has written so before its socket closed; the launcher still reports.
+        # What they wrote is read once all are gone: whoever crashed or aborted may have been slower to end.
+        self._end()
         outputs = {rank: text for rank in range(self._ranks) if (text := self._output(rank))}
         states = [self._traces.state(rank, "lost") for rank in range(self._ranks)] if self._traces else []
         return lost(name, first, outputs, states, self.kill())
@@ -228,8 +229,7 @@ class Pool:
                 channel.send("read")
         self._pids = [pids[rank] for rank in range(self._ranks)]
 
-    def kill(self) -> str:
-        """End all ranks at once, whatever they do; returns the end of what they wrote."""
+    def _end(self) -> None:
         for channels in self._channels.values():
             for channel in channels.values():
                 channel.close()  # the kernel kills the rank
@@ -239,6 +239,10 @@ class Pool:
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+
+    def kill(self) -> str:
+        """End all ranks at once, whatever they do; returns the end of what they wrote."""
+        self._end()
         log = ""
         if self._log is not None:
             log = os.pread(self._log.fileno(), 1 << 24, 0).decode(errors="replace")[-LOG_TAIL:]

@@ -48,7 +48,7 @@ def test_an_error_of_one_rank(ranks, where):
 def test_a_rank_that_dies(ranks, fault):
     found = outcome(ranks, fault, 1)
     assert type(found) is RankLostError
-    assert found.ranks == (1,)
+    assert found.ranks == (1,), str(found)
     assert ("in _segfault" in str(found)) is (fault == "segfault")
 
 
@@ -57,7 +57,7 @@ def test_a_rank_that_dies(ranks, fault):
 def test_a_rank_that_aborts(ranks, where):
     found = outcome(ranks, "abort", ranks - 1, where)
     assert type(found) is RankLostError
-    assert found.ranks == (ranks - 1,)
+    assert found.ranks == (ranks - 1,), str(found)
     assert "MPI_Abort" in str(found) or "MPI_ABORT" in str(found)
 
 
