@@ -39,7 +39,7 @@ class Term:
         Quantity of a step (`sstep_verify.quantities`), or the name of a check's own planted defect.
     status : Status
         PASS if leaving the quantity out would have been seen in at least one comparison, else VACUOUS.
-    detectable : float
+    detection_limit : float
         Smallest relative error of the quantity that some decided comparison was certain to show: twice the
         bound (`SEEN`) over the effect of a relative change. Infinite if the quantity never acts.
     planned, decided, seen : int
@@ -51,7 +51,7 @@ class Term:
 
     name: str
     status: Status
-    detectable: float
+    detection_limit: float
     planned: int
     decided: int
     seen: int

@@ -28,7 +28,7 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.ridge_inputs import RidgeInputs
-from sstep_verify.numerics.rounding import OUTWARD, raised, stale_roundings
+from sstep_verify.numerics.rounding import OUTWARD, rounded_up, stale_roundings
 from sstep_verify.solver import Declaration
 
 NO_QUOTIENT = RidgeInputs(1.0, np.float64(1.0), 0.0, np.zeros(1))
@@ -76,10 +76,10 @@ def right_hand_sides(
     samples, least = sizes.size, inputs.least
     entries, errors, terms = quotients(rows, inputs)
     products = samples + drawn + 16
-    lost = raised(rows.lost(samples + drawn, declaration.precision) / least + products * inputs.tiny)
+    lost = rounded_up(rows.lost(samples + drawn, declaration.precision) / least + products * inputs.tiny)
     among, weights = terms[:, places], 0.0
     if carried is None:
-        size, error = raised(terms @ sizes, products), raised(errors @ sizes, products)
+        size, error = rounded_up(terms @ sizes, products), rounded_up(errors @ sizes, products)
         support = int(np.count_nonzero(sizes))
         roundings = stale_roundings(support, samples, drawn, declaration.summation) + rows.more_roundings
         weights = float(rows.heights @ sizes)
@@ -88,7 +88,7 @@ def right_hand_sides(
         if carried.products is not None:
             size = size / least * OUTWARD
             error = (error / least + inputs.change * size) * OUTWARD
-            among = np.maximum(raised(carried.products / least), among)
+            among = np.maximum(rounded_up(carried.products / least), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
     return RightHandSides(size, error + lost, roundings, weights, rows.heights[places], *square, largest)
 
@@ -99,6 +99,6 @@ def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.
     The terms are those that an entry's product with a number is summed from, which are larger than the
     entry where products may be formed from the samples.
     """
-    sizes = raised(rows.magnitude / inputs.least)
-    errors = raised(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
-    return sizes, errors, raised(rows.term_sizes / inputs.least)
+    sizes = rounded_up(rows.magnitude / inputs.least)
+    errors = rounded_up(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
+    return sizes, errors, rounded_up(rows.term_sizes / inputs.least)

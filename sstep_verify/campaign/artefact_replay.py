@@ -88,7 +88,9 @@ def _compare(stored: Sequence[dict], found: Sequence[dict]) -> tuple[tuple[str, 
         for term in dict.fromkeys([*terms[0], *terms[1]]):
             before, after = (known.get(term, {}) for known in terms)
             statuses.append((f"status of {term}", before.get("status"), after.get("status")))
-            numbers.append((f"detectable of {term}", before.get("detectable"), after.get("detectable")))
+            numbers.append(
+                (f"detection limit of {term}", before.get("detection_limit"), after.get("detection_limit"))
+            )
         for changed, values in ((disagreements, statuses), (differences, numbers)):
             changed += [f"{name}{key} was {old}, is {new}" for key, old, new in values if old != new]
         if then["reason"] != now["reason"] and not differences:

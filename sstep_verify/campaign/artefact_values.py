@@ -26,7 +26,7 @@ from sstep_verify.reporting.plain import plain
 from sstep_verify.reporting.results import VERDICT, Stored
 from sstep_verify.trajectory import Trajectory
 
-SCHEMA: Literal[2] = 2
+SCHEMA: Literal[3] = 3
 
 
 class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="record", tag="array"):
@@ -93,7 +93,7 @@ class Document:
         The runs, by key.
     """
 
-    schema: Literal[2]
+    schema: Literal[3]
     version: str
     check: str
     s: int

@@ -156,7 +156,7 @@ def _term(case: Case, name: str, compared: int, blind: str) -> Term:
     return Term(
         name=name,
         status=Status.VACUOUS if blind else Status.PASS,
-        detectable=math.inf if blind else unit_roundoff(case.declaration.precision),
+        detection_limit=math.inf if blind else unit_roundoff(case.declaration.precision),
         planned=compared,
         decided=compared,
         seen=0 if blind else compared,

@@ -32,7 +32,7 @@ from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.shared.several import executed
 from sstep_verify.diagnosis.hints import Explained
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, rounded_up, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -193,7 +193,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
     size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
     stored = length((trajectory.final - alpha).astype(np.float64))
-    slack = raised(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
+    slack = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
     lower, upper = max(distance - slack, 0.0), (distance + slack) * OUTWARD
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
     if lower > farthest + stored:
@@ -226,7 +226,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
         away = norm(first - optimum.alpha)
         start = max(
-            away / OUTWARD - raised(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error), 0.0
+            away / OUTWARD - rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error), 0.0
         )
         limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
     reason = (

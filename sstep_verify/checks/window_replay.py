@@ -246,10 +246,12 @@ def _sources(findings: list[Finding]) -> dict[str, dict]:
     for source in SOURCES:
         parts = [part for one in findings for part in one.parts or (one,) if part.source == source]
         if parts:
-            names = dict.fromkeys(name for part in parts for name in part.detectable)
-            least = {name: min(part.detectable.get(name, math.inf) for part in parts) for name in names}
+            names = dict.fromkeys(name for part in parts for name in part.detection_limit)
+            least = {
+                name: min(part.detection_limit.get(name, math.inf) for part in parts) for name in names
+            }
             worst_part = max(parts, key=lambda part: part.ratio)
-            found[f"from {source}"] = {**worst_part.comparison(), "detectable": least}
+            found[f"from {source}"] = {**worst_part.comparison(), "detection_limit": least}
     return found
 
 

@@ -73,7 +73,7 @@ def largest_normal(precision: str) -> float:
     return float(1.0 / np.float64(np.finfo(kind).smallest_normal))
 
 
-def raised(value: Any, roundings: int = 16) -> Any:
+def rounded_up(value: Any, roundings: int = 16) -> Any:
     """Upper bound on a non-negative expression that was evaluated in float64.
 
     Its relative error is covered by `OUTWARD`; each of its products and quotients may underflow besides, by
@@ -99,7 +99,7 @@ def norm(vector: np.ndarray) -> float:
 def length(vector: np.ndarray) -> float:
     """Euclidean norm of a vector or matrix, at least: see `norm`; 0 where all entries are."""
     found = norm(vector)
-    return float(raised(found)) if found > 0.0 else 0.0
+    return float(rounded_up(found)) if found > 0.0 else 0.0
 
 
 def least_length(vector: np.ndarray) -> float:

@@ -31,8 +31,8 @@ def write_junit(results: Results, path: Path) -> Path:
     The first suite holds the campaign itself, as its exit code: what was never judged, or compared too
     seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
-    replay command, the sentences of the specification that it is about, and for each term `detectable` and
-    whether it was seen.
+    replay command, the sentences of the specification that it is about, and for each term its
+    `detection_limit` and whether it was seen.
     """
     outcomes = {
         Status.FAIL: junitparser.Failure,
@@ -88,7 +88,7 @@ def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
     values = {name: verdict[name] for name in _PROPERTIES}
     values["sentences"] = ", ".join(verdict.get("sentences", ())) or None
     for term in verdict["terms"]:
-        values[f"detectable.{term['name']}"] = term["detectable"]
+        values[f"detection_limit.{term['name']}"] = term["detection_limit"]
         values[f"seen.{term['name']}"] = "seen" if term["seen"] else "not seen"
     if isinstance(steps := verdict["evidence"].get("steps"), dict):
         values |= {"steps_judged": steps.get("judged"), "steps": steps.get("of")}

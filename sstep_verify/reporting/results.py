@@ -32,7 +32,7 @@ __all__ = [
     "Summary",
 ]
 
-SCHEMA: Literal[2] = 2
+SCHEMA: Literal[3] = 3
 
 ERRORS, TOO_FEW = "errors", "too_few"
 """Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in lines."""
@@ -90,7 +90,7 @@ class Summary:
     counts : dict
         check -> status -> number of verdicts; see `sstep_verify.reporting.tally.tally`.
     coverage : dict
-        check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detectable).
+        check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detection_limit).
     seconds : float, optional
         Wall time in seconds.
     interrupted : bool
@@ -178,7 +178,7 @@ class Results:
     provenance: dict[str, object] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
     verdicts: tuple[Stored, ...] = ()
-    schema: Literal[2] = SCHEMA
+    schema: Literal[3] = SCHEMA
     certified: Certified | None = None
     against_classical: tuple[AgainstClassical, ...] = ()
     stability: Any = None

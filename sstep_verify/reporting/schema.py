@@ -1,4 +1,4 @@
-"""Results documents as text: strict JSON of schema version 2, written, and read with every field checked.
+"""Results documents as text: strict JSON of schema version 3, written, and read with every field checked.
 
 ``schemas/`` holds the JSON schemas of this form, of artefacts and of vectors, made from their types.
 """
@@ -58,7 +58,7 @@ def load(path: str | Path) -> Results:
 
 
 def parse(document: Any, name: str = "document") -> Results:
-    """Validate plain values against schema version 2 and build the document.
+    """Validate plain values against schema version 3 and build the document.
 
     Raises
     ------

@@ -25,7 +25,7 @@ VERDICT_COLUMNS = (
     "reason",
     "replay",
 )
-TERM_COLUMNS = ("name", "detectable", "planned", "decided", "seen", "reason")
+TERM_COLUMNS = ("name", "detection_limit", "planned", "decided", "seen", "reason")
 RUN_COLUMNS = ("solver", "s", "iterations", "stop", "seconds", "measure", "final")
 
 

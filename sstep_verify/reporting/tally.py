@@ -21,7 +21,7 @@ def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
     dict
         ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
         ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term
-        planned, decided and seen comparisons and the smallest `detectable` (None if never seen).
+        planned, decided and seen comparisons and the smallest `detection_limit` (None if never seen).
     """
     counts: dict[str, dict[str, int]] = {}
     coverage: dict[str, dict] = {}
@@ -40,8 +40,8 @@ def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
 
 
 def _add_term(terms: dict[str, dict], term: dict) -> None:
-    total = terms.setdefault(term["name"], {"planned": 0, "decided": 0, "seen": 0, "detectable": None})
+    total = terms.setdefault(term["name"], {"planned": 0, "decided": 0, "seen": 0, "detection_limit": None})
     for name in ("planned", "decided", "seen"):
         total[name] += term[name]
-    seen = [value for value in (total["detectable"], term["detectable"]) if value is not None]
-    total["detectable"] = min(seen, default=None)
+    seen = [value for value in (total["detection_limit"], term["detection_limit"]) if value is not None]
+    total["detection_limit"] = min(seen, default=None)

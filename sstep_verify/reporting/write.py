@@ -114,7 +114,7 @@ def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def write_json(results: Results, path: Path) -> Path:
-    """Write the document as strict JSON, schema version 2."""
+    """Write the document as strict JSON, schema version 3."""
     path.write_text(schema.dumps(results), encoding="utf-8")
     return path
 

@@ -32,7 +32,7 @@ import numpy as np
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
-from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, raised
+from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, rounded_up
 from sstep_verify.problems import Problem
 from sstep_verify.safety.rows import RowSizes, least_diagonal, require_judged, row_sizes
 from sstep_verify.safety.svm_windows import ROUNDS
@@ -93,7 +93,7 @@ class RidgeWindows:
         largest = math.sqrt(2.0 * self._gap)
         for _ in range(ROUNDS):
             left = self._left(constants, width, moved, largest)
-            lost = float(raised(s * (left * left) / (2.0 * self._samples)))
+            lost = float(rounded_up(s * (left * left) / (2.0 * self._samples)))
             if not lost < math.inf:
                 return math.inf
             single = left / math.sqrt(self._samples)
@@ -132,17 +132,17 @@ class RidgeWindows:
         lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
         worst = length(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding + lost
-        return float(raised(left, 64)) if left < math.inf else math.inf
+        return float(rounded_up(left, 64)) if left < math.inf else math.inf
 
 
 def _over(rows: RowSizes, inputs) -> RowSizes:
     """Sizes of the rows of K / lambda, lambda exact or as the solver holds it."""
 
     def size(values: np.ndarray) -> np.ndarray:
-        return np.asarray(raised(values / inputs.least))
+        return np.asarray(rounded_up(values / inputs.least))
 
     def error(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        return np.asarray(raised(errors / inputs.least + inputs.change * (sizes / inputs.least)))
+        return np.asarray(rounded_up(errors / inputs.least + inputs.change * (sizes / inputs.least)))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return RowSizes(

@@ -14,7 +14,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, smallest, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -120,7 +120,7 @@ def row_sizes(
                 entries.values[places, rows],
                 (entries.own + errors)[places, rows],
             )
-    bounded = raised(found, samples + 16)
+    bounded = rounded_up(found, samples + 16)
     bounded[7] = found[7]
     return RowSizes(*np.nan_to_num(bounded, nan=np.inf, posinf=np.inf))
 

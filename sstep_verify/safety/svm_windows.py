@@ -40,7 +40,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, smallest, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.safety.rows import least_diagonal, require_judged, row_sizes
 from sstep_verify.solver import Declaration
@@ -93,8 +93,8 @@ class SvmWindows:
         self._curvature = self._rows.diagonal + loss.shift
         # The float64 value of eta is itself off by its sum's and the shift's rounding.
         rounding = gamma(4, unit_roundoff("float64")) * self._curvature
-        self._off = raised(self._rows.diagonal_errors + rounding)
-        self._largest = raised(self._curvature + self._off)
+        self._off = rounded_up(self._rows.diagonal_errors + rounding)
+        self._largest = rounded_up(self._curvature + self._off)
 
     @property
     def margins(self) -> float:
@@ -125,7 +125,7 @@ class SvmWindows:
             step, error = self._step(constants, moved)
             if not step < math.inf:
                 return math.inf
-            lost = float(raised(s * step))
+            lost = float(rounded_up(s * step))
             whole = math.sqrt(2.0 * self._gap + 2.0 * lost) + math.sqrt(s) * error
             follows = min(math.sqrt(s) * whole * OUTWARD, box)
             if follows <= moved:
@@ -148,10 +148,10 @@ class SvmWindows:
         slopes = self._slopes + rows.reach * moved + self._shift * own
         return _largest(
             constants,
-            raised(gradient, 64),
+            rounded_up(gradient, 64),
             self._curvature,
             self._off,
-            raised(slopes, 64),
+            rounded_up(slopes, 64),
             own,
             self._largest,
             self._upper,

@@ -14,7 +14,7 @@ from sstep_verify.recurrence.mutation import off_by
 from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario
-from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.limits.judged import JudgedRuns, detection_limit, failed, shown
 from studies.reporting.sensitivity.limit_outcomes import ActingRuns, LimitOutcome, LimitUnit
 
 ITERATIONS = {"svm-l1": 203, "svm-l2": 203, "krr": 103}
@@ -27,7 +27,7 @@ class Found:
 
     draws: int = 0
     acted: int = 0
-    detectable: dict[str, list[float]] = field(default_factory=dict)
+    detection_limit: dict[str, list[float]] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)
 
 
@@ -79,7 +79,9 @@ def measure_limits(unit: LimitUnit) -> LimitOutcome:
             if failed(verdicts):
                 alarms.append(f"{precision}: {scenario.id}")
             for name in acting:
-                found[name].detectable.setdefault(precision, []).append(detectable(verdicts, name))
+                found[name].detection_limit.setdefault(precision, []).append(
+                    detection_limit(verdicts, name)
+                )
                 seen = found[name].seen.get(precision, 0)
                 found[name].seen[precision] = seen + shown(verdicts, name)
     acted = tuple(
@@ -89,7 +91,9 @@ def measure_limits(unit: LimitUnit) -> LimitOutcome:
             is_switch(name),
             one.draws,
             one.acted,
-            tuple(value if math.isfinite(value) else None for value in one.detectable.get(precision, ())),
+            tuple(
+                value if math.isfinite(value) else None for value in one.detection_limit.get(precision, ())
+            ),
             one.seen.get(precision, 0),
         )
         for name, one in found.items()

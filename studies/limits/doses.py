@@ -12,7 +12,7 @@ from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Verdict
 from studies.limits.acting import acting_in, is_switch
-from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.limits.judged import JudgedRuns, detection_limit, failed, shown
 from studies.limits.rival_doses import RivalRuns
 from studies.limits.trials import JUDGES, DosedRuns
 from studies.reporting.sensitivity.limit_outcomes import DosePair, LimitOutcome, LimitUnit
@@ -89,7 +89,7 @@ def _left_out(runs: JudgedRuns, name: str) -> bool | None:
 def _pair(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> DosePair | None:
     """The trials of one quantity; None where no check says how small an error it would show."""
     told = {
-        check: detectable([one for one in verdicts if one.check in among], name)
+        check: detection_limit([one for one in verdicts if one.check in among], name)
         for check, among in JUDGES.items()
     }
     dosed = DosedRuns(runs, name)

@@ -95,10 +95,10 @@ def failed(verdicts: Collection[Verdict]) -> bool:
     return not verdicts or any(one.status is Status.FAIL for one in verdicts)
 
 
-def detectable(verdicts: Iterable[Verdict], quantity: str) -> float:
+def detection_limit(verdicts: Iterable[Verdict], quantity: str) -> float:
     """Smallest relative error of a quantity that one of the verdicts was certain to show."""
     return min(
-        (term.detectable for one in verdicts for term in one.terms if term.name == quantity),
+        (term.detection_limit for one in verdicts for term in one.terms if term.name == quantity),
         default=math.inf,
     )
 

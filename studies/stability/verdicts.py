@@ -91,7 +91,7 @@ def _term(terms: list[Term]) -> Term:
     return replace(
         terms[0],
         status=Status.PASS if seen else max((term.status for term in terms), key=SEVERITY.index),
-        detectable=min(term.detectable for term in terms),
+        detection_limit=min(term.detection_limit for term in terms),
         planned=sum(term.planned for term in terms),
         decided=sum(term.decided for term in terms),
         seen=sum(term.seen for term in terms),

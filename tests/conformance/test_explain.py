@@ -66,7 +66,7 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
             f"problem: {verdict['problem']}, m = 30, n = 3",
             "precision: float64, u = 1.11e-16",
             *(
-                f"{term['name']}: {'seen' if term['seen'] else 'not seen'}, detectable"
+                f"{term['name']}: {'seen' if term['seen'] else 'not seen'}, detection limit"
                 for term in verdict["terms"]
             ),
             f"offline: sstep-verify replay {path}",
@@ -84,7 +84,7 @@ def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch):
     assert (code, errors) == (0, "")
     assert output.startswith(f"FAIL: window-replay on {CASE}, s = {verdict['s']}\n")
     assert " ".join(verdict["reason"].split()) in " ".join(output.split())
-    for word in ("overlap", "omega", "clip", "detectable"):
+    for word in ("overlap", "omega", "clip", "detection_limit"):
         assert f"\n    {word}: " in output
     assert "Bound: bounds/" not in output
     assert len(output.splitlines()) < 60
@@ -137,7 +137,7 @@ def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch):
         # Every share is printed in tenths of a per cent, to half a tenth.
         tenths = [int(share.rstrip("%").replace(".", "")) for *_, share in rows]
         assert 2 * abs(sum(tenths) - 1000) <= len(rows)
-        for term in compared["detectable"]:
+        for term in compared["detection_limit"]:
             assert f"\n    {term} " in table
 
 

@@ -35,7 +35,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
             seen = "visible" if term["seen"] else "not visible"
-            assert f"  {term['name']}: {seen}, detectable" in output
+            assert f"  {term['name']}: {seen}, detection limit" in output
         assert "stored verdict" in output
         assert "agrees in every number" in output
         assert f"with the solver: sstep-verify run small.toml --only {CASE}" in output

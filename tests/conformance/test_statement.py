@@ -34,7 +34,7 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_state
     assert (said["S-1.6"], said["S-1.7"]) == ("not applicable", "passed"), "the kernel is RBF"
     assert "failed" not in said.values()
     assert 0 < stated.worst_ratio.value <= 1
-    assert 0 < stated.worst_detectable.value < 1e-9
+    assert 0 < stated.worst_detection_limit.value < 1e-9
     assert not list(right_statement.parent.glob("sstep-verify-out/*/artefacts")), (
         "the report holds none of its runs"
     )

@@ -112,7 +112,9 @@ def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Count
                 continue  # the first window alone may have no overlap
             # Effect over bound.
             effect = (
-                finding.dropped[term] if dose == DROPPED else SEEN * float(dose) / finding.detectable[term]
+                finding.dropped[term]
+                if dose == DROPPED
+                else SEEN * float(dose) / finding.detection_limit[term]
             )
             flagged = finding.status is Status.FAIL
             assert flagged or effect <= 2, (scenario.id, term, dose, effect, finding)

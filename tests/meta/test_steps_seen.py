@@ -56,28 +56,28 @@ def test_every_quantity_that_was_seen_is_missed_when_left_out(name, frozen):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_error_of_the_detectable_size_is_seen_and_a_hundredth_of_it_is_not(name):
+def test_an_error_of_the_detection_limit_size_is_seen_and_a_hundredth_of_it_is_not(name):
     right = verdict_of(name, False)
     for term in right.terms:
-        if term.name in (WRITE_BACK, BOUNDARY, STREAM, TAIL, LOWER) or not term.detectable < math.inf:
+        if term.name in (WRITE_BACK, BOUNDARY, STREAM, TAIL, LOWER) or not term.detection_limit < math.inf:
             continue
-        factor = {term.name.replace("-", "_"): 1.0 + 1.25 * term.detectable}
+        factor = {term.name.replace("-", "_"): 1.0 + 1.25 * term.detection_limit}
         assert verdict_of(name, False, **factor).status is Status.FAIL, term
-        factor = {term.name.replace("-", "_"): 1.0 + 0.01 * term.detectable}
+        factor = {term.name.replace("-", "_"): 1.0 + 0.01 * term.detection_limit}
         assert verdict_of(name, False, **factor).status is not Status.FAIL, term
 
 
 def test_an_upper_end_that_is_one_bit_off_is_seen():
     """What is clipped in place sits on the box to the last bit."""
     assert verdict_of("svm-l1", False, upper_end=1.0 + 2.0**-52).status is Status.FAIL
-    assert quantities(verdict_of("svm-l1", False))["upper-end"].detectable <= 2.0**-52
+    assert quantities(verdict_of("svm-l1", False))["upper-end"].detection_limit <= 2.0**-52
 
 
-def test_detectable_errors_are_small():
+def test_detection_limit_errors_are_small():
     found = {name: quantities(verdict_of(name, False)) for name in CASES}
     for terms in found.values():
         for name in ("stale-product", "curvature", "kernel-correction"):
-            assert terms[name].detectable < 2.0**-38, (name, terms[name])
+            assert terms[name].detection_limit < 2.0**-38, (name, terms[name])
 
 
 @pytest.mark.parametrize("change", ["stored", "log", "shape", "missing", "number", "undrawn"])

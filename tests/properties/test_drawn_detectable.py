@@ -30,7 +30,7 @@ k up to m and the coordinates drawn before: for m = 64 that is 1e-12. Where a be
 
 WANTED = 1e-12
 """Relative error of a term whose effect must reach the bound (the claim, not a tolerance); twice it is certain to
-show, which is what `detectable` says..."""
+show, which is what `detection_limit` says..."""
 SHARE = 0.95
 """...in this share of the problems."""
 
@@ -59,11 +59,11 @@ def test_an_error_of_1e_12_in_an_acting_term_is_seen(record_property, update, ta
     for _ in range(drawn):
         verdict = judged(draw_acting_scenario(generator, task, [term]), solver)
         assert verdict.status is not Status.FAIL, verdict.reason
-        found += [record.detectable / SEEN for record in verdict.terms if record.name == term]
+        found += [record.detection_limit / SEEN for record in verdict.terms if record.name == term]
     assert len(found) == drawn
-    seen = sum(detectable <= WANTED for detectable in found)
+    seen = sum(detection_limit <= WANTED for detection_limit in found)
     median, most = np.median(found), max(found)
     line = f"{seen} of {drawn} at {WANTED:g} or better, median {median:.2g}, worst {most:.2g}"
-    record_property("detectable", line)
+    record_property("detection_limit", line)
     print(f"{task} {term}, {update}: {line}")
     assert seen >= SHARE * drawn

@@ -70,7 +70,7 @@ class TestEdgeFamily:
             assert all(term.status is Status.PASS for term in entries.terms)
             correction = {term.name: term for term in windows.terms}["kernel-correction"]
             assert correction.status is Status.PASS
-            assert correction.detectable < 1
+            assert correction.detection_limit < 1
             assert judge(message_count, form).status is Status.PASS
 
     def test_the_loss_is_reported_and_predicted(self, scenario):

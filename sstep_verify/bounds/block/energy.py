@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, length, rounded_up, unit_roundoff
 
 
 def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, known: float) -> float:
@@ -49,4 +49,4 @@ def largest_energy(matrix: np.ndarray, sizes: np.ndarray) -> float:
     if not 0.0 < largest < np.inf:
         return 0.0 if largest == 0.0 else np.inf
     scaled = sizes / largest
-    return float(raised(np.sqrt(scaled @ matrix @ scaled) * largest, 2 * sizes.size + 16))
+    return float(rounded_up(np.sqrt(scaled @ matrix @ scaled) * largest, 2 * sizes.size + 16))

@@ -52,7 +52,14 @@ from typing import assert_never
 import numpy as np
 
 from sstep_verify.declaration import Declaration, Factorisation
-from sstep_verify.numerics.rounding import OUTWARD, cholesky_error, gamma, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    cholesky_error,
+    gamma,
+    rounded_up,
+    smallest,
+    unit_roundoff,
+)
 
 
 def factorisation_error(system: np.ndarray, given: float, least: float, declaration: Declaration) -> float:
@@ -135,4 +142,4 @@ def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> 
 def solve_lost(system: np.ndarray, given: float, declaration: Declaration) -> float:
     """Bound on the norm of what underflow in one block solve adds to its right-hand side."""
     block, size = system.shape[0], factors_size(system, given, declaration)
-    return float(raised(block**2 * (1 + 3 * block * size) * smallest(declaration.precision)))
+    return float(rounded_up(block**2 * (1 + 3 * block * size) * smallest(declaration.precision)))

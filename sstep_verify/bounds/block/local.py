@@ -46,7 +46,7 @@ from sstep_verify.numerics.rounding import (
     largest_normal,
     length,
     magnitudes,
-    raised,
+    rounded_up,
     unit_roundoff,
 )
 
@@ -101,7 +101,7 @@ class RidgeLocalErrors:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
             self._values = entries.values[:, places] / penalty
-            self._errors = raised(entries.own[:, places] / penalty)
+            self._errors = rounded_up(entries.own[:, places] / penalty)
         self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
         if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
             constant = np.abs(targets[places]) + targets_error
@@ -124,7 +124,7 @@ class RidgeLocalErrors:
     def spread(self, draws: np.ndarray, radius: np.ndarray) -> float:
         """Bound on the norm of ``(M e)_B`` for errors ``|e| <= radius`` on the window's coordinates."""
         spread = self._right.entries[draws] @ radius + self._samples * radius[draws]
-        return length(raised(spread, radius.size + 16))
+        return length(rounded_up(spread, radius.size + 16))
 
     def advance(self, modulus: float, change: float) -> StepErrors | None:
         """Errors of the next step; None where its system may be singular or a number may overflow.
@@ -140,10 +140,10 @@ class RidgeLocalErrors:
         if not shrink > 0.0:
             return None
         terms, error = self._residual(draws)
-        residual = raised(error + solve_lost(system, given, self._declaration))
+        residual = rounded_up(error + solve_lost(system, given, self._declaration))
         numerator = length(residual) + (given + solve) * (length(increment) + change)
-        distance = float(raised(numerator / (modulus * shrink)))
-        size = raised(np.abs(increment) + change + distance)
+        distance = float(rounded_up(numerator / (modulus * shrink)))
+        size = rounded_up(np.abs(increment) + change + distance)
         factors = factors_size(system, given, self._declaration)
         # Entries of G and of its factors are numbers too, however small the right-hand side is.
         numbers = 4.0 * draws.size**2 * factors * max(length(terms) + length(size), 1.0)
@@ -151,7 +151,7 @@ class RidgeLocalErrors:
         weights = self._right.weights + float(self._right.heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
             return None
-        rounding = raised(self._u * (self._start[draws] + self._moved[draws] + size))
+        rounding = rounded_up(self._u * (self._start[draws] + self._moved[draws] + size))
         self._moved[draws] += size
         self._rounded[draws] += rounding
         self._drawn[draws] += 1
@@ -174,9 +174,9 @@ class RidgeLocalErrors:
             corrections = int(self._drawn.max(initial=0)) + int(np.count_nonzero(self._drawn))
         else:
             corrections = int(self._drawn.max(initial=0)) + self._step * block
-        terms = raised(terms, count + 16)
+        terms = rounded_up(terms, count + 16)
         error = error + gamma(right.roundings + corrections + 8, self._u) * terms
-        return terms, raised(error, 3 * count + 32)
+        return terms, rounded_up(error, 3 * count + 32)
 
     def landing(self) -> np.ndarray:
         """Rounding of a at the window's end where it was frozen, shape (c,); zeros otherwise."""

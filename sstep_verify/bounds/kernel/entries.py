@@ -38,7 +38,7 @@ from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
     largest_normal,
-    raised,
+    rounded_up,
     smallest,
     stored,
     sum_roundings,
@@ -177,7 +177,7 @@ def _(kernel: PolynomialKernel, inner, declaration):
         reach = size + argument
         bound = degree * argument * reach ** (degree - 1) + relative * reach**degree
         # An entry of (0 + 0)**d is an exact 0; in all others the bound itself may underflow as well.
-        return np.where(base > 0, raised(bound + lost, 2 * degree + 16), 0.0)
+        return np.where(base > 0, rounded_up(bound + lost, 2 * degree + 16), 0.0)
 
     tiny, tiny64 = smallest(declaration.precision), smallest("float64")
     relative, ulps = gamma(degree - 1, solver[0]), 1.0

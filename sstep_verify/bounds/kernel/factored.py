@@ -8,7 +8,7 @@ import numpy as np
 
 from sstep_verify.numerics.rounding import (
     OUTWARD,
-    raised,
+    rounded_up,
     stored,
 )
 from sstep_verify.problems import Problem
@@ -49,7 +49,7 @@ def factored_products(
         return None
     data = _largest_samples(problem, declaration)
     with np.errstate(over="ignore", invalid="ignore"):
-        sizes = raised(data[rows] @ data.T, problem.features + 16)
+        sizes = rounded_up(data[rows] @ data.T, problem.features + 16)
         lengths = data[rows].sum(axis=1) * OUTWARD
         return FactoredProducts(sizes, lengths, data.max(axis=1, initial=0.0), problem.features)
 

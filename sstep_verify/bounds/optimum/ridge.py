@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
-from sstep_verify.bounds.optimum.svm import Evaluated, rounded_up
+from sstep_verify.bounds.optimum.svm import Evaluated, outward
 from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.numerics.rounding import (
@@ -39,7 +39,7 @@ from sstep_verify.numerics.rounding import (
     gamma,
     length,
     norm,
-    raised,
+    rounded_up,
     smallest,
     unit_roundoff,
 )
@@ -111,7 +111,7 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
 
 def distance_bound(problem: Problem, residual: float) -> float:
     """Bound on ``||a - a*||_2`` where the residual's 2-norm is at most `residual`."""
-    return float(raised(residual / problem.samples))
+    return float(rounded_up(residual / problem.samples))
 
 
 def used_inputs(problem: Problem, declaration: Declaration) -> RidgeInputs:
@@ -124,7 +124,7 @@ def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: s
     error = length(own) + gamma(k, unit_roundoff("float64")) * value + smallest("float64")
     other = length(solver) + gamma(k, unit_roundoff(precision)) * (value + error + length(solver))
     other += float(np.sqrt(entries.size * smallest(precision)))  # of squares that underflow
-    return Evaluated(value, error * OUTWARD, raised(other + k * smallest(precision)))
+    return Evaluated(value, error * OUTWARD, rounded_up(other + k * smallest(precision)))
 
 
 def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
@@ -136,7 +136,7 @@ def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
             reach = length + residual.own + error
             square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
             square += 2 * samples * smallest(name)
-            errors.append(rounded_up(square / (2 * samples)))
+            errors.append(outward(square / (2 * samples)))
     return Evaluated(value, *errors)
 
 
@@ -170,4 +170,4 @@ def _errors(
     reach = misfit + off + float64
     primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
     residual = np.nan_to_num(residual * OUTWARD, nan=np.inf, posinf=np.inf)
-    return residual, rounded_up(primal), rounded_up(dual)
+    return residual, outward(primal), outward(dual)

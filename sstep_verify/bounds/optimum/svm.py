@@ -156,10 +156,10 @@ def _errors(problem, alpha, margins, magnitude, own, products, precision) -> tup
     times = 4.0 + float(absolute.sum()) + (loss.C + loss.shift if power == 2 else 0.0)
     lost = smallest(precision) * (problem.samples + 8) * times
     gap = primal + dual + u * (square * 2 + losses + float(absolute.sum()) + own_square)
-    return rounded_up(gap + 2 * lost), rounded_up(primal + lost), rounded_up(dual + lost)
+    return outward(gap + 2 * lost), outward(primal + lost), outward(dual + lost)
 
 
-def rounded_up(error: float) -> float:
+def outward(error: float) -> float:
     """An error bound rounded up; infinite where it could not be formed."""
     return error * OUTWARD if error < np.inf else np.inf
 

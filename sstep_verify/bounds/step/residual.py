@@ -52,7 +52,7 @@ from sstep_verify.bounds.step.sums import (
 )
 from sstep_verify.declaration import Declaration, Factorisation
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import gamma, raised, unit_roundoff
+from sstep_verify.numerics.rounding import gamma, rounded_up, unit_roundoff
 
 
 class SolveConstants(NamedTuple):
@@ -168,9 +168,9 @@ def ridge_errors(
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         some = entries.term_sizes + entries.solver > 0.0
-        size = raised(entries.term_sizes / inputs.least)
-        solver = raised(entries.solver / inputs.least + inputs.change * size + inputs.tiny)
-        errors = raised(solver + entries.own / inputs.penalty) if judge else solver
+        size = rounded_up(entries.term_sizes / inputs.least)
+        solver = rounded_up(entries.solver / inputs.least + inputs.change * size + inputs.tiny)
+        errors = rounded_up(solver + entries.own / inputs.penalty) if judge else solver
         found = np.where(some, np.stack((size, errors, solver)), 0.0)
         sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
         return sizes, errors, solvers

@@ -8,7 +8,7 @@ import numpy as np
 
 from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, rounded_up, unit_roundoff
 
 
 def energy_norm(
@@ -59,7 +59,7 @@ def energy_norm(
     if not high < math.inf:
         return 0.0, math.inf
     least = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
-    return least, float(raised(math.sqrt(high) * scale))
+    return least, float(rounded_up(math.sqrt(high) * scale))
 
 
 def energy_reach(
@@ -78,7 +78,7 @@ def energy_reach(
     """
     with np.errstate(over="ignore", invalid="ignore"):
         kernel = np.abs(entries.values[:, places]) + entries.own[:, places]
-        return largest_energy(raised(kernel / penalty) + samples * np.eye(places.size), sizes)
+        return largest_energy(rounded_up(kernel / penalty) + samples * np.eye(places.size), sizes)
 
 
 def without_kernel(entries: KernelEntries) -> KernelEntries:

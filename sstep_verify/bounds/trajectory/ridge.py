@@ -30,7 +30,7 @@ from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, raised, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -77,7 +77,9 @@ def ridge_trajectory_bound(
         end = min(begin + s, steps.draws.shape[0])
         proven = float(np.sum(errors[:end]))
         far = total + proven
-        near = float(raised(far / root)) if far > 0.0 else 0.0  # a coordinate that is 0 costs no rounding
+        near = (
+            float(rounded_up(far / root)) if far > 0.0 else 0.0
+        )  # a coordinate that is 0 costs no rounding
         # `reached` is a sum of float64 increments, each rounded; `moved` is the sum of their sizes.
         size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * OUTWARD
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
@@ -93,7 +95,7 @@ def ridge_trajectory_bound(
         local = ridge_window_errors(
             entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
         ).norm
-        total = raised(total + local)
+        total = rounded_up(total + local)
         if not total < np.inf:
             break
         for block, increment in zip(blocks, increments, strict=True):

@@ -36,7 +36,7 @@ from sstep_verify.bounds.block.energy import largest_energy
 from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, raised
+from sstep_verify.numerics.rounding import OUTWARD, rounded_up
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -118,7 +118,7 @@ def ridge_window_errors(
         if step is None:
             return RidgeWindowErrors(np.inf, errors, np.zeros(places.size))
         stored = largest_energy(solver.system(draws), rounding + step.rounding)
-        total = raised(total + root * (length + step.length) + stored)
+        total = rounded_up(total + root * (length + step.length) + stored)
         errors.append(step)
     landing = solver.landing()
     total += windows * largest_energy(solver.system(np.arange(places.size)), landing)

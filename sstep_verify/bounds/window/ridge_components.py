@@ -27,7 +27,7 @@ from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, raised, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, rounded_up, smallest, unit_roundoff
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -98,7 +98,7 @@ def ridge_panel_bound(
         for draws in steps.draws:
             modulus = local.modulus(draws, 0.0)
             change = local.spread(draws, propagation.radius) / modulus if modulus > 0.0 else np.inf
-            step = local.advance(modulus, float(raised(change))) if change < np.inf else None
+            step = local.advance(modulus, float(rounded_up(change))) if change < np.inf else None
             if step is None:
                 return np.full(places.size, np.inf)
             propagation.advance(step)
@@ -118,7 +118,7 @@ class RidgePropagation:
         with np.errstate(over="ignore", invalid="ignore"):
             self._values = entries.values[:, places] / penalty
             # The quotient by lambda rounds once more.
-            self._errors = raised(entries.own[:, places] / penalty + self._u * np.abs(self._values))
+            self._errors = rounded_up(entries.own[:, places] / penalty + self._u * np.abs(self._values))
         self._coefficients, self._symbols = np.zeros((places.size, 0)), np.zeros(0)
         self.radius = np.zeros(places.size)
 
@@ -150,8 +150,12 @@ class RidgePropagation:
         # The block's combinations; its 2 b new symbols are the sources and what was lost.
         new = np.hstack([-inverse @ (coupling @ self._coefficients), inverse, np.eye(block)])
         self._symbols = np.concatenate(
-            [self._symbols, raised(sources, block + 16), raised(lost, 4 * rest.size + 2 * used + 32)]
+            [
+                self._symbols,
+                rounded_up(sources, block + 16),
+                rounded_up(lost, 4 * rest.size + 2 * used + 32),
+            ]
         )
         self._coefficients = np.hstack([self._coefficients, np.zeros((rest.size, 2 * block))])
         self._coefficients[draws] = new
-        self.radius[draws] = raised(np.abs(new) @ self._symbols, used + 2 * block + 16)
+        self.radius[draws] = rounded_up(np.abs(new) @ self._symbols, used + 2 * block + 16)

@@ -81,7 +81,7 @@ def make_statement(
         solver=solver,
         asked=asked,
         worst_ratio=_worst((one["ratio"], one) for one in results.verdicts if one["executed"]),
-        worst_detectable=_worst_detectable(results),
+        worst_detection_limit=_worst_detection_limit(results),
         sentences=sentences_of(results.verdicts, cases, solver.declaration.level),
         problems=tuple(
             ProblemSaid(
@@ -133,15 +133,15 @@ def _verdict(one: dict[str, Any]) -> VerdictSaid:
         s=one["s"],
         status=one["status"],
         ratio=rounded_up(one["ratio"]),
-        detectable=rounded_up(_detectable(one)),
+        detection_limit=rounded_up(_detection_limit(one)),
         planned=one["planned"],
         executed=one["executed"],
         sentences=tuple(one["sentences"]),
     )
 
 
-def _detectable(one: dict[str, Any]) -> float | None:
-    return next((term["detectable"] for term in one["terms"] if term["name"] == KERNEL), None)
+def _detection_limit(one: dict[str, Any]) -> float | None:
+    return next((term["detection_limit"] for term in one["terms"] if term["name"] == KERNEL), None)
 
 
 def _worst(found: Iterable[tuple[float | None, dict[str, Any]]]) -> Extreme | None:
@@ -154,14 +154,14 @@ def _worst(found: Iterable[tuple[float | None, dict[str, Any]]]) -> Extreme | No
     return worst
 
 
-def _worst_detectable(results: Results) -> Extreme | None:
+def _worst_detection_limit(results: Results) -> Extreme | None:
     """The largest over the runs of what the sharpest primary check that passed would have seen."""
     best: dict[tuple[str, int], tuple[float | None, dict[str, Any]]] = {}
     for one in results.verdicts:
         shown = any(term["name"] == KERNEL for term in one["terms"])
         if one["check"] not in PRIMARY or one["status"] != Status.PASS or not shown:
             continue
-        key, value = (one["case"], one["s"]), _detectable(one)
+        key, value = (one["case"], one["s"]), _detection_limit(one)
         known = best[key][0] if key in best else None
         if key not in best or (value is not None and (known is None or value < known)):
             best[key] = value, one

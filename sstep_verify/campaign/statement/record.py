@@ -11,7 +11,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
 
-SCHEMA: Literal[1] = 1
+SCHEMA: Literal[2] = 2
 
 Outcome = Literal["passed", "failed", "vacuous", "inconclusive", "not applicable"]
 
@@ -154,7 +154,7 @@ class VerdictSaid:
         PASS, FAIL, VACUOUS or INCONCLUSIVE.
     ratio : float or None
         Measured / bound, rounded up to two digits; None if it is infinite or undefined.
-    detectable : float or None
+    detection_limit : float or None
         Smallest relative error in the kernel correction that would have been seen, rounded up likewise;
         None if none would.
     planned, executed : int
@@ -168,7 +168,7 @@ class VerdictSaid:
     s: int
     status: str
     ratio: float | None
-    detectable: float | None
+    detection_limit: float | None
     planned: int
     executed: int
     sentences: tuple[str, ...]
@@ -192,7 +192,7 @@ class Statement:
         On which problems.
     worst_ratio : Extreme or None
         Largest measured / bound.
-    worst_detectable : Extreme or None
+    worst_detection_limit : Extreme or None
         Largest of the relative errors in the kernel correction that each run would have shown.
     sentences : tuple of SentenceSaid
         All sentences, in order.
@@ -210,13 +210,13 @@ class Statement:
         SHA-256 of every other field.
     """
 
-    schema: Literal[1]
+    schema: Literal[2]
     specification: str
     outcome: Literal["passed", "failed", "inconclusive"]
     solver: Judged
     asked: Chosen
     worst_ratio: Extreme | None
-    worst_detectable: Extreme | None
+    worst_detection_limit: Extreme | None
     sentences: tuple[SentenceSaid, ...]
     problems: tuple[ProblemSaid, ...]
     verdicts: tuple[VerdictSaid, ...]

@@ -26,7 +26,7 @@ from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.two_digits import neighbours
 from sstep_verify.specification import specification
 
-BY_FLOAT64 = ("ratio", "detectable", "value")
+BY_FLOAT64 = ("ratio", "detection_limit", "value")
 """Fields that are evaluated in float64, which another machine or version may round otherwise."""
 
 

@@ -48,7 +48,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
                 listed = _first_wrong(named, verdicts) + _right_on_fewer_ranks(named, cases, verdicts)
             words.append(f"{word} {len(named)}{listed}")
     words += _vacuous(cases, verdicts)
-    return "; ".join(filter(None, (", ".join(words), _detectable(verdicts), _not_seen(verdicts))))
+    return "; ".join(filter(None, (", ".join(words), _detection_limit(verdicts), _not_seen(verdicts))))
 
 
 def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -115,13 +115,13 @@ def _of_any_ranks(name: str) -> str:
     return RANKS.sub("", name).rstrip("/-")
 
 
-def _detectable(verdicts: Sequence[Verdict]) -> str:
+def _detection_limit(verdicts: Sequence[Verdict]) -> str:
     """Median and worst of the relative errors in the kernel correction that would have been seen."""
     best: dict[tuple[str, int], float] = {}
     for verdict, term in _primary_terms(verdicts):
         if term.name == KERNEL:
             key = verdict.case, verdict.s
-            best[key] = min(best.get(key, math.inf), term.detectable)
+            best[key] = min(best.get(key, math.inf), term.detection_limit)
     found = sorted(best.values())
     if not found:
         return ""

@@ -119,7 +119,7 @@ class PanelRows:
             "rows of the panel": int(self._panel.columns.size),
             "rows screened in float64": int(self._screened.size),
             "rows compared in balls": self.columns.tolist(),
-            "smallest detectable relative error of an entry": self.detectable(),
+            "detection limit of an entry, relative": self.detection_limit(),
             "significant digits, relative to the largest entry": significant_digits(
                 self.entries.values,
                 self.measured[1],
@@ -128,7 +128,7 @@ class PanelRows:
             ),
         }
 
-    def detectable(self) -> float:
+    def detection_limit(self) -> float:
         """Smallest relative error of a kernel value that one of the compared entries would have shown."""
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = self.entries.solver / np.maximum(np.abs(self.entries.values) - self.entries.own, 0.0)

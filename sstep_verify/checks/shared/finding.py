@@ -52,7 +52,7 @@ class Finding:
         What else went wrong.
     dropped : dict of str to float
         Per quantity that can act: effect of leaving it out, over the bound.
-    detectable : dict of str to float
+    detection_limit : dict of str to float
         Per quantity that can act: smallest relative error that was certain to show.
     bits : int
         Precision of the replay; 0 where nothing was replayed.
@@ -75,7 +75,7 @@ class Finding:
     window: Window = Window(0, 0)
     note: str = ""
     dropped: dict[str, float] = field(default_factory=dict)
-    detectable: dict[str, float] = field(default_factory=dict)
+    detection_limit: dict[str, float] = field(default_factory=dict)
     bits: int = 0
     source: str = "data"
     parts: tuple[Finding, ...] = ()
@@ -123,7 +123,7 @@ class Finding:
             "measured": self.measured,
             "bound": self.bound,
             "bits": self.bits,
-            "detectable": self.detectable,
+            "detection_limit": self.detection_limit,
         }
 
     def evidence(self) -> dict[str, object]:
@@ -135,7 +135,7 @@ class Finding:
             "status": self.status.value,
             "ratio": self.ratio,
             "bits": self.bits,
-            "detectable": self.detectable,
+            "detection_limit": self.detection_limit,
             **{f"from {part.source}": part.comparison() for part in self.parts or (self,)},
         }
 

@@ -46,10 +46,10 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
         Why it would not have been seen, used only if it would not.
     """
     seen = effect > SEEN * bound
-    detectable = SEEN * bound / effect if effect > 0.0 else math.inf
+    detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
     status = Status.PASS if seen else Status.VACUOUS
     return Term(
-        name, status, detectable, planned, executed, executed if seen else 0, "" if seen else reason
+        name, status, detection_limit, planned, executed, executed if seen else 0, "" if seen else reason
     )
 
 

@@ -60,7 +60,7 @@ def _details(iteration: int, distance: float, bounds: Sequence[TrajectoryBound])
 
 
 def _evidence(point: Finding) -> dict[str, object]:
-    told = {"status": point.status.value, "ratio": point.ratio, "detectable": point.detectable}
+    told = {"status": point.status.value, "ratio": point.ratio, "detection_limit": point.detection_limit}
     return {**point.details, **told}
 
 

@@ -111,7 +111,7 @@ def _exact(
     why: str,
     judge: StepJudge,
     oracle: Oracle,
-    detectable: dict[str, float],
+    detection_limit: dict[str, float],
 ) -> Finding:
     drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)
     before = judge.alpha_before(trajectory, iteration)
@@ -124,7 +124,7 @@ def _exact(
     if not bound < math.inf or not np.isfinite(before).all():
         return unbounded(what, math.inf)  # a step from no vector of numbers is none
     if not np.isfinite(after).all():
-        return Finding(what, math.inf, math.inf, bound, detectable=detectable)
+        return Finding(what, math.inf, math.inf, bound, detection_limit=detection_limit)
     bits = BITS
     while True:
         if case.problem.is_svm:
@@ -135,7 +135,7 @@ def _exact(
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(
             what, float(lower[place]), float(upper[place]), float(bounds[place]),
-            Window(iteration, iteration + 1), detectable=detectable,
+            Window(iteration, iteration + 1), detection_limit=detection_limit,
         )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.
         if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:

@@ -56,7 +56,7 @@ def step_terms(
     problem = case.problem
     task = problem.loss.task
     width = min(s, max(trajectory.length, 1))
-    shown = {name: error for step in exact if step.decided for name, error in step.detectable.items()}
+    shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
     terms = []
     for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
         if quantity.name == TAIL and trajectory.length % s == 0:
@@ -73,7 +73,7 @@ def step_terms(
             Term(
                 name=quantity.name,
                 status=Status.PASS if seen else Status.VACUOUS,
-                detectable=min(by_judge, shown.get(quantity.name, math.inf)),
+                detection_limit=min(by_judge, shown.get(quantity.name, math.inf)),
                 planned=int(judged.tally.planned[0]),
                 decided=int(judged.tally.looked[0]),
                 seen=seen,

@@ -79,7 +79,7 @@ class Tally(NamedTuple):
         quantity out explains.
     effect, relative, most : ndarray, shape (quantities,)
         Largest effect of leaving the quantity out over the bound; of a relative change of it, which is 2
-        over what is detectable; effects up to this multiple of the bound say nothing new: the smaller of
+        over the detection limit; effects up to this multiple of the bound say nothing new: the smaller of
         `SEEN` and `relative`.
     low, high : ndarray, shape (quantities + 2,)
         Interval of the factor on a quantity that explains all steps over their bound, empty if there is

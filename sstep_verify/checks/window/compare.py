@@ -20,7 +20,7 @@ SMALL = 2.0**-10
 
 
 LEAST = unit_roundoff("float64")
-"""Least relative error that is told as detectable: no factor is off by less than a rounding."""
+"""Least relative error that is told as a detection limit: no factor is off by less than a rounding."""
 
 
 def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ def compare(
         float(bound[place]),
         window,
         dropped=dropped,
-        detectable={
+        detection_limit={
             name: max(SEEN / effect, LEAST) if effect else math.inf for name, effect in effects.items()
         },
         bits=replay.bits,

@@ -201,7 +201,7 @@ class WindowReplays:
         if tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
-            finding.detectable[TAIL] = finding.detectable[WRITE_BACK]
+            finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
         if not asked.diagnose:
             return finding
         return replace(finding, end=WindowEnd(self, start, end, panel, tail))

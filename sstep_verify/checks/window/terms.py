@@ -29,7 +29,9 @@ def joined(data: Finding, panel: Finding, *, sharp: bool) -> Finding:
         decisive(promising),
         bits=max(part.bits for part in parts),
         dropped={name: max(part.dropped.get(name, 0.0) for part in telling) for name in names},
-        detectable={name: min(part.detectable.get(name, math.inf) for part in telling) for name in names},
+        detection_limit={
+            name: min(part.detection_limit.get(name, math.inf) for part in telling) for name in names
+        },
         parts=parts,
     )
 
@@ -81,7 +83,9 @@ def _record(name: str, planned: int, findings: list[Finding], where: str) -> Ter
     return Term(
         name=name,
         status=Status.PASS if seen else Status.VACUOUS,
-        detectable=min((finding.detectable.get(name, math.inf) for finding in findings), default=math.inf),
+        detection_limit=min(
+            (finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf
+        ),
         planned=planned,
         decided=len(findings),
         seen=seen,

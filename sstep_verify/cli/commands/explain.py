@@ -182,9 +182,11 @@ def _shared_out(kept, verdict: dict):
     yield from _rows([("source", "contribution", "share of the bound")])
     parts = sorted(found.parts.items(), key=lambda part: -part[1])
     yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
-    data, panel = (window.get(f"from {source}", {}).get("detectable", {}) for source in ("data", "panel"))
+    data, panel = (
+        window.get(f"from {source}", {}).get("detection_limit", {}) for source in ("data", "panel")
+    )
     if data:
-        yield from _rows([("term of the recurrence", "detectable", "from the panel" if panel else "")])
+        yield from _rows([("term of the recurrence", "detection_limit", "from the panel" if panel else "")])
     yield from _rows(
         (name, number(value), number(panel[name]) if name in panel else "") for name, value in data.items()
     )
@@ -203,7 +205,7 @@ def _rows(cells):
 def _terms(verdict: dict):
     for term in verdict["terms"]:
         counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
-        seen = f"detectable relative error {number(term['detectable'])}"
+        seen = f"detection limit {number(term['detection_limit'])}"
         reason = f": {term['reason']}" if term["reason"] else ""
         yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
 

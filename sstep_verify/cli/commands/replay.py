@@ -73,7 +73,7 @@ def _show(verdict) -> None:
     for term in verdict.terms:
         reason = f": {term.reason}" if term.reason else ""
         seen = "visible" if term.seen else "not visible"
-        click.echo(f"  {term.name}: {seen}, detectable {term.detectable:.3g}{reason}")
+        click.echo(f"  {term.name}: {seen}, detection limit {term.detection_limit:.3g}{reason}")
     click.echo(f"  {verdict.reason}")
 
 

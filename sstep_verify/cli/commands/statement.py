@@ -92,7 +92,7 @@ def _lines(statement) -> list[str]:
     ]
     for name, words in (
         ("worst_ratio", "largest measured / bound"),
-        ("worst_detectable", "largest detectable"),
+        ("worst_detection_limit", "largest detection limit"),
     ):
         if worst := getattr(statement, name):
             shown = "infinite" if worst.value is None else f"{worst.value:g}"

@@ -33,7 +33,7 @@ WORDS = {
     "clip": "a new value outside the box is put on its nearest end: 0, or C for svm-l1",
     "bound": "how far from the truth rounding can take a correct implementation, proved for this very run",
     "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
-    "detectable": "smallest relative error in a quantity of the step that this run would have shown",
+    "detection_limit": "smallest relative error in a quantity of the step that this run would have shown",
 }
 
 
@@ -88,9 +88,9 @@ def _visible(term: dict) -> str:
     if not term["seen"]:
         return f"none{': ' + term['reason'] if term['reason'] else ''}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
-    if term["detectable"] is None:  # A quantity that is there or is not, such as the index stream.
+    if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
         return f"left out, in {counts}"
-    return f"relative errors down to {number(term['detectable'])}, in {counts}"
+    return f"relative errors down to {number(term['detection_limit'])}, in {counts}"
 
 
 def glossary() -> Iterator[str]:

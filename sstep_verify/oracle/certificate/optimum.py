@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import least_length, raised
+from sstep_verify.numerics.rounding import least_length, rounded_up
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import search_point
@@ -52,7 +52,7 @@ class RidgeOptimum:
         if self.error == 0:
             return 0.0
         norm = least_length(self.alpha)
-        return float(raised(self.error / norm)) if norm > 0 else np.inf
+        return float(rounded_up(self.error / norm)) if norm > 0 else np.inf
 
 
 def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[float, RidgeOptimum]:

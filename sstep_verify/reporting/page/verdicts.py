@@ -208,18 +208,18 @@ def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
 
 
 def visibility(verdicts: list[dict]) -> str:
-    """How many quantities every run would have seen left out, the worst `detectable`, and the others."""
+    """How many quantities every run would have seen left out, the worst detection limit, and the others."""
     worst: dict[str, float] = {}
     hidden: dict[str, None] = {}
     for term in (term for verdict in verdicts for term in verdict["terms"]):
         if not term["seen"]:
             hidden[term["name"]] = None
-        worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detectable"] or 0.0)
+        worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
     if not worst:
         return "–"
     words = f"{len(worst) - len(hidden)} of {len(worst)} visible in every run"
     known = {name: value for name, value in worst.items() if value and name not in hidden}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
-        words += f", worst detectable {known[name]:.2g} ({name})"
+        words += f", worst detection limit {known[name]:.2g} ({name})"
     return words + (f"; not visible in some: {', '.join(hidden)}" if hidden else "")

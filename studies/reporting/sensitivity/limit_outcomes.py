@@ -8,7 +8,7 @@ from typing import Literal
 from sstep_verify.declaration import Precision
 
 LIMITS, DOSES = "limits", "doses"
-"""Kinds of unit: detectable errors of drawn runs, and trials with doses of an error."""
+"""Kinds of unit: detection limits of drawn runs, and trials with doses of an error."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ActingRuns:
         Problems drawn for it.
     acted : int
         Those of them in which it acts; a run each.
-    detectable : tuple of (float or None), shape (acted,)
+    detection_limit : tuple of (float or None), shape (acted,)
         Per acting run the smallest relative error that a verdict was certain to show; None where none was.
     seen : int
         Acting runs of which a verdict was certain to show the quantity left out.
@@ -76,7 +76,7 @@ class ActingRuns:
     switch: bool
     draws: int
     acted: int
-    detectable: tuple[float | None, ...]
+    detection_limit: tuple[float | None, ...]
     seen: int
 
 

@@ -47,7 +47,7 @@ def test_a_correct_solver_stays_within_the_sum_of_two_bounds(loss, block, kernel
             "relabelling", "zero-columns", "features", "variant-gram", "variant-frozen",
         }  # fmt: skip
         assert set(statuses(verdict).values()) == {Status.PASS}
-        assert all(term.detectable < 1 for term in verdict.terms)
+        assert all(term.detection_limit < 1 for term in verdict.terms)
 
 
 def test_a_window_of_krr_is_compared_coordinate_by_coordinate_as_window_replay_does():

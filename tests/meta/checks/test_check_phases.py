@@ -45,7 +45,7 @@ def test_a_right_run_passes_and_every_value_is_counted(task):
     expected = [60 * block * 9, 60 * block, 60 * block**2, 60 if task == "krr" else 60 * block, 60 * block]
     assert [one["of"] for one in verdict.evidence["values"].values()] == expected
     assert verdict.executed == verdict.planned == sum(expected)
-    assert all(term.detectable < 1e-9 for term in verdict.terms if term.status is Status.PASS)
+    assert all(term.detection_limit < 1e-9 for term in verdict.terms if term.status is Status.PASS)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         expected = ["kernel-correction", *overlap] if s > 1 else ["stale-product"]
         assert names[: len(expected)] == expected
         assert ("omega" in names) == isinstance(loss, SquaredHinge)
-        assert all(term.detectable < 1 for term in verdict.terms if term.status is Status.PASS)
+        assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)
 
 
 @pytest.mark.parametrize("iterations", [66, 71, 77])

@@ -77,7 +77,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert set(core(s)) <= {term.name for term in verdict.terms if term.seen}
         for term in verdict.terms:
             assert term.seen or f"{term.name} ({term.reason})" in verdict.reason
-        assert all(term.detectable < 1 for term in verdict.terms if term.status is Status.PASS)
+        assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)
 
 
 @pytest.mark.parametrize(

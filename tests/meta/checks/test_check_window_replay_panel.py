@@ -58,10 +58,10 @@ def test_offset_data_hide_the_correction_from_the_data_but_not_from_the_panel():
     problem = dataclasses.replace(case.problem, data=np.asarray(case.problem.data) + 1e5)
     verdict = judged(check, dataclasses.replace(case, problem=problem), tested)[16]
     assert verdict.status is Status.PASS
-    data, panel = (verdict.evidence[f"from {source}"]["detectable"] for source in ("data", "panel"))
+    data, panel = (verdict.evidence[f"from {source}"]["detection_limit"] for source in ("data", "panel"))
     assert panel["kernel-correction"] < data["kernel-correction"]
     (term,) = [term for term in verdict.terms if term.name == "kernel-correction"]
-    assert term.detectable == min(panel["kernel-correction"], data["kernel-correction"])
+    assert term.detection_limit == min(panel["kernel-correction"], data["kernel-correction"])
 
 
 @pytest.mark.parametrize(("loss", "block"), [(Hinge(0.5), 1), (Ridge(0.05), 3)])

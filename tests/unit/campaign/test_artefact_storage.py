@@ -175,7 +175,7 @@ def _rewritten(path, change) -> None:
     [
         (
             lambda document: document.update(schema=SCHEMA + 1),
-            "has schema version 3, but .* reads schema 2",
+            "has schema version 4, but .* reads schema 3",
         ),
         (lambda document: document["case"].update(news=1), "case: unknown field `news`"),
         (lambda document: document["case"]["problem"].update(record="Popen"), "'Popen' is refused"),

@@ -15,12 +15,12 @@ from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Term, Verdict
 
 
-def _verdict(status, s=16, case="a", detectable=3e-13):
+def _verdict(status, s=16, case="a", detection_limit=3e-13):
     vacuous = status is Status.VACUOUS
     term = Term(
         KERNEL,
         Status.VACUOUS if vacuous else Status.PASS,
-        math.inf if vacuous else detectable,
+        math.inf if vacuous else detection_limit,
         4, 4, 0 if vacuous else 4,
         "K is diagonal" if vacuous else "",
     )  # fmt: skip
@@ -206,14 +206,14 @@ def test_a_verdict_of_another_check_makes_no_s_right():
     assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right on none of 1 problem")
 
 
-def test_the_worst_detectable_stands_beside_the_median_and_the_best_does_not():
+def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_not():
     verdicts = [_verdict(Status.PASS, 2**k, "a", 1.23 * 10.0 ** (k - 13)) for k in range(5)]
     sentence = _summed([_case(Status.PASS)], verdicts).sentence
     # Rounded up: what is told would have been seen.
     assert "1.3e-11 (median over the runs), 1.3e-09 (worst)" in sentence
     assert "e-13" not in sentence
     # A run that passed and would have seen no error of any size says so.
-    blind = replace(verdicts[0], terms=(replace(verdicts[0].terms[0], detectable=math.inf),))
+    blind = replace(verdicts[0], terms=(replace(verdicts[0].terms[0], detection_limit=math.inf),))
     assert "none (worst)" in _summed([_case(Status.PASS)], [blind, *verdicts[1:]]).sentence
 
 

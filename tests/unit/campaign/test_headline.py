@@ -99,7 +99,7 @@ def test_of_many_groups_the_last_are_counted():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_median_and_worst_detectable_error_are_those_of_the_runs(seed):
+def test_median_and_worst_detection_limit_error_are_those_of_the_runs(seed):
     drawn = np.random.Generator(np.random.PCG64(seed))
     errors = (10.0 ** drawn.uniform(-15, -9, 7)).tolist()
     verdicts = [

@@ -43,7 +43,7 @@ def test_counts_add_up_and_the_largest_ratio_is_told():
     assert found.evidence == {"ratio by condition": {"1": 0.25, "1e4": 0.125, "1e8": 0.5}}
     (term,) = found.terms
     assert (term.status, term.planned, term.decided, term.seen, term.reason) == (PASS, 9, 9, 6, "")
-    assert term.detectable == 0.125e-12
+    assert term.detection_limit == 0.125e-12
 
 
 def test_a_failure_is_told_even_if_another_ratio_is_larger():

@@ -76,10 +76,10 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     oracle = Oracle(case.problem)
     found = StepJudge(case, oracle).run(run)
     replayed = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
-    by_judge = {term.name: term.detectable for term in step_terms(case, run.s, run, found, [])}
-    detectable = {name: error for step in replayed for name, error in step.detectable.items()}
-    assert {"stale-product", "kernel-correction", "curvature"} <= set(detectable)
-    for name, error in detectable.items():
+    by_judge = {term.name: term.detection_limit for term in step_terms(case, run.s, run, found, [])}
+    detection_limit = {name: error for step in replayed for name, error in step.detection_limit.items()}
+    assert {"stale-product", "kernel-correction", "curvature"} <= set(detection_limit)
+    for name, error in detection_limit.items():
         assert error < by_judge[name], name
     assert all(finding.status is Status.PASS for finding in replayed)
     # An error beyond the solver's own bound in the step that shows a quantity best is refused there. That step

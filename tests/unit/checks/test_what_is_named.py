@@ -190,5 +190,5 @@ def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
 
     verdict = judged(optimum, replace(case, claims={"tolerance": 1e-3}), tested, ended)[4]
     assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
-    assert {type(term.detectable) for term in verdict.terms} == {float}
+    assert {type(term.detection_limit) for term in verdict.terms} == {float}
     assert (MOST in verdict.evidence) == (size is not None)

@@ -16,9 +16,9 @@ from sstep_verify.vectors import record
 
 FOLDER = resources.files("sstep_verify.reporting") / "schemas"
 MADE = {
-    "artefact-2.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
-    "results-2.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
-    "statement-1.json": lambda: json_schema(statement.FORM, "statement", statement.SCHEMA),
+    "artefact-3.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
+    "results-3.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
+    "statement-2.json": lambda: json_schema(statement.FORM, "statement", statement.SCHEMA),
     "vector-1.json": lambda: json_schema(record.EXPECTED, "vector", record.VERSION),
     "vectors-1.json": lambda: json_schema(record.INDEX, "vectors", record.VERSION),
 }

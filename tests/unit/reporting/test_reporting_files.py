@@ -137,7 +137,7 @@ def test_junit_maps_each_status(tmp_path):
     assert found["vacuous"].result[0].message == "reason of VACUOUS"
     values = {item.name: item.value for item in found["pass"].child(junitparser.Properties)}
     assert values["ratio"] == "0.14"
-    assert values["detectable.overlap"] == "3e-13"
+    assert values["detection_limit.overlap"] == "3e-13"
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
         assert f"sstep-verify replay --case {status.lower()} --s 2" in text
     for words in ("active set in balls", "tolerance reached", "9e-09", "K is the identity in float64"):
         assert words in text
-    for word in ("ratio", "detectable", "VACUOUS", "attainable gap", "drift", "window"):
+    for word in ("ratio", "detection_limit", "VACUOUS", "attainable gap", "drift", "window"):
         assert word in text[text.rindex("Glossary") :]
 
 
@@ -294,10 +294,10 @@ def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hi
     assert html_of(made, tmp_path / "report").count("∞") == 2
 
 
-def test_the_worst_detectable_is_that_of_the_run_that_saw_least():
+def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     sharp, dull = verdict("a").as_dict(), verdict("a", s=4).as_dict()
-    dull["terms"][0]["detectable"] = 2e-3
-    words = "1 of 1 visible in every run, worst detectable 0.002 (overlap)"
+    dull["terms"][0]["detection_limit"] = 2e-3
+    words = "1 of 1 visible in every run, worst detection limit 0.002 (overlap)"
     assert verdicts.visibility([sharp, dull]) == words
     assert verdicts.visibility([]) == "–"
 

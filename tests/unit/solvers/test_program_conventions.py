@@ -73,7 +73,7 @@ def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: b
 
 def least(verdict) -> float:
     """Smallest relative error in the kernel correction that was certain to show."""
-    return next(term.detectable for term in verdict.terms if term.name == "kernel-correction")
+    return next(term.detection_limit for term in verdict.terms if term.name == "kernel-correction")
 
 
 PRINTED = '[final]\nafter = "alpha:"\n'

@@ -19,7 +19,7 @@ from sstep_verify.verdict import Status
 from studies.limits.acting import acting_in, is_switch, measure_limits
 from studies.limits.dosed import dose_of
 from studies.limits.doses import measure_doses
-from studies.limits.judged import JudgedRuns, detectable, failed, shown
+from studies.limits.judged import JudgedRuns, detection_limit, failed, shown
 from studies.limits.rival_doses import RivalRuns
 from studies.limits.rows import dose_rows, overall_rows, rival_rows
 from studies.limits.trials import EITHER, DosedRuns, first_true
@@ -67,7 +67,7 @@ def test_every_quantity_left_out_that_was_certain_to_show_is_red(runs):
 def test_a_dose_that_is_certain_to_show_is_red_and_a_small_one_is_not(runs):
     (_, *verdicts) = runs.verdicts()
     for name in (quantities.KERNEL, quantities.CURVATURE):
-        trial = DosedRuns(runs, name).trial(EITHER, detectable(verdicts, name))
+        trial = DosedRuns(runs, name).trial(EITHER, detection_limit(verdicts, name))
         assert trial.within, trial
         assert trial.certain >= 2  # one may be rounded to a factor that is a little too small
         assert trial.missed == 0
@@ -76,7 +76,7 @@ def test_a_dose_that_is_certain_to_show_is_red_and_a_small_one_is_not(runs):
 
 def test_a_wrong_prediction_is_counted():
     runs, name = JudgedRuns(scenario_of("svm-l2"), "float64"), quantities.KERNEL
-    told = detectable(runs.verdicts(), name)
+    told = detection_limit(runs.verdicts(), name)
     dosed = DosedRuns(runs, name)
     pessimist, optimist = dosed.trial(WINDOWS, 32 * told), dosed.trial(EITHER, told / 16)
     assert not pessimist.within
@@ -133,7 +133,11 @@ def test_limits_of_a_stratum_and_of_what_never_acts():
 
 def replace_runs(one):
     return replace(
-        one, draws=30 * one.draws, acted=30 * one.acted, detectable=30 * one.detectable, seen=30 * one.seen
+        one,
+        draws=30 * one.draws,
+        acted=30 * one.acted,
+        detection_limit=30 * one.detection_limit,
+        seen=30 * one.seen,
     )
 
 
