@@ -77,7 +77,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert said.startswith("memory: points.svm/")
     assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
     checks = [verdict["check"] for verdict in document["verdicts"]]
     assert checks.count("window-replay") == 12

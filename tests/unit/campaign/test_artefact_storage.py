@@ -228,7 +228,7 @@ def test_what_an_array_claims_is_compared_before_it_is_made(path, name, claim):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"[" * 10**6, b'{"schema": 2}', b"null"])
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY", b"[" * 10**6, b'{"schema": 3}', b"null"])
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_file_that_is_something_else_is_refused(path, name, content):
     _remade(path, name, content)

@@ -117,7 +117,7 @@ def test_file_is_strict_json_with_sorted_keys():
     series = Series(GAP, 1, (0, 1, 2), (math.nan, math.inf, np.float64(1.5)))
     made = document([case("a", series=[series])], [verdict("a", ratio=math.nan)])
     read = json.loads(schema.dumps(made), object_pairs_hook=pairs, parse_constant=refuse)
-    assert read["schema"] == 2
+    assert read["schema"] == 3
     assert read["cases"][0]["series"][0]["y"] == [None, None, 1.5]
     assert read["verdicts"][0]["ratio"] is None
 
