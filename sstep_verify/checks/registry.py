@@ -26,15 +26,15 @@ MODULES = (
     "sstep_equals_classical",
     "metamorphic_exact",
     "metamorphic_bounded",
-    "kernel_entries",
-    "phases",
+    "recorded.kernel_entries",
+    "recorded.phases",
     "box",
     "determinism",
     "optimum",
-    "claim_honesty",
-    "residual_gap",
-    "rank_coherence",
-    "message_count",
+    "recorded.claim_honesty",
+    "recorded.residual_gap",
+    "recorded.rank_coherence",
+    "recorded.message_count",
 )
 """Modules of the checks; each holds its `Check` under the name ``DECLARED``."""
 

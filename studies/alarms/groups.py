@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.phases import CHECK as PHASES
+from sstep_verify.checks.recorded.phases import CHECK as PHASES
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS

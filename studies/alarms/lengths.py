@@ -5,14 +5,13 @@ from __future__ import annotations
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.checks import (
-    kernel_entries,
     metamorphic_bounded,
-    residual_gap,
     sstep_equals_classical,
     step_replay,
     trajectory,
     window_replay,
 )
+from sstep_verify.checks.recorded import kernel_entries, residual_gap
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.numerics.rounding import sum_roundings, unit_roundoff
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.loop.messages import Step, heard_by
 from sstep_verify.campaign.summary.summary import telling
-from sstep_verify.checks import box, contract, message_count, rank_coherence, step_replay
+from sstep_verify.checks import box, contract, step_replay
+from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import PLACE, Status, Verdict
 

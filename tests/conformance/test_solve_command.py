@@ -150,7 +150,7 @@ def test_ranks_share_the_features_and_end_alike(folder, ranks):
 
 def _judge_claims(problem, alpha, iterations, claims, ranks):
     """What the command says of its result, judged like the claims of any other solver."""
-    from sstep_verify.checks import claim_honesty
+    from sstep_verify.checks.recorded import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.solvers.production.options import Options

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from judged import by_s
 
-from sstep_verify.checks import box, kernel_entries, trajectory, window_replay
+from sstep_verify.checks import box, trajectory, window_replay
+from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays

@@ -14,7 +14,8 @@ from judged import judged, small_case
 from plant import edited_source, plant
 from planted_ranks import PlantedSolver
 
-from sstep_verify.checks import claim_honesty, message_count, step_replay
+from sstep_verify.checks import step_replay
+from sstep_verify.checks.recorded import claim_honesty, message_count
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

@@ -17,7 +17,8 @@ from sstep_reference import kernels as reference
 
 from sstep_verify.bounds.kernel import entries as bounds
 from sstep_verify.bounds.kernel.bounded import KernelEntries
-from sstep_verify.checks import kernel_entries, window_replay
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.numerics import kernel_matrix as judges
 from sstep_verify.numerics.rounding import OUTWARD, gamma
 from sstep_verify.oracle.balls import kernel_balls as oracle

@@ -11,7 +11,8 @@ import pytest
 from judged import judged
 from planted_ranks import PlantedSolver
 
-from sstep_verify.checks import message_count, rank_coherence, residual_gap, window_replay
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.recorded import message_count, rank_coherence, residual_gap
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.launch import RankError, run
 from sstep_verify.problems import (

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
-from sstep_verify.checks import kernel_entries, message_count, window_replay
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.parallel.panels import differences, kernel_functions, panel
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solvers import production

@@ -10,13 +10,8 @@ from checks.test_check_window_replay_quantities import with_mistake
 from judged import judged, small_case
 from plant import plant
 
-from sstep_verify.checks import (
-    box,
-    contract,
-    kernel_entries,
-    trajectory,
-    window_replay,
-)
+from sstep_verify.checks import box, contract, trajectory, window_replay
+from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge

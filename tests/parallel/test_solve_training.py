@@ -139,7 +139,7 @@ def test_more_iterations_go_on_as_if_they_had_been_asked_for_at_once(size):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("form", ["reduce-scatter", "all rows kept"])
 def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
-    from sstep_verify.checks import claim_honesty
+    from sstep_verify.checks.recorded import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.verdict import Status

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from probing import MISTAKES, ORDERS, ProbingSolver
 
-from sstep_verify.checks import phases
+from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from judged import assert_teaches, judged, small_case
 
-from sstep_verify.checks import claim_honesty as check
+from sstep_verify.checks.recorded import claim_honesty as check
 from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.trajectory import Claim

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
-from sstep_verify.checks import kernel_entries as check
+from sstep_verify.checks.recorded import kernel_entries as check
 from sstep_verify.diagnosis.kernel_rows import panel_defects
 from sstep_verify.parallel.panels import kernel_functions, products
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge

@@ -10,7 +10,7 @@ from probing import MISTAKES, ProbingSolver
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of
-from sstep_verify.checks import phases
+from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, RBFKernel, loss_from

@@ -9,7 +9,7 @@ import pytest
 from judged import assert_teaches, judged, small_case
 from stateful import StatefulSolver
 
-from sstep_verify.checks import residual_gap as check
+from sstep_verify.checks.recorded import residual_gap as check
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.verdict import Status

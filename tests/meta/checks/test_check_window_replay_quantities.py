@@ -10,7 +10,8 @@ from judged import judged, small_case
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.checks import kernel_entries, window_replay
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.diagnosis.candidates import mistakes
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle

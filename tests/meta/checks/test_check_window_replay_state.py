@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from judged import judged, small_case
 from stateful import StatefulSolver
 
-from sstep_verify.checks import residual_gap
 from sstep_verify.checks import window_replay as check
+from sstep_verify.checks.recorded import residual_gap
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge
 from sstep_verify.verdict import Status
 

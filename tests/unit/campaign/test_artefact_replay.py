@@ -10,7 +10,7 @@ from artefact_cases import drawn_case
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact_keep import artefact_of, keep_artefacts
 from sstep_verify.campaign.artefact_replay import rejudge
-from sstep_verify.checks import message_count
+from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import merge_requests
 from sstep_verify.oracle.facade import Oracle

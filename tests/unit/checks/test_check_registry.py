@@ -33,11 +33,11 @@ def test_the_page_on_verdicts_names_exactly_the_registered_checks():
 
 
 def test_every_module_that_declares_a_check_is_registered():
+    within = f"{checks.__name__}."
     declaring = {
-        item.name
-        for item in pkgutil.iter_modules(checks.__path__)
-        if not item.ispkg
-        and hasattr(importlib.import_module(f"sstep_verify.checks.{item.name}"), "DECLARED")
+        item.name.removeprefix(within)
+        for item in pkgutil.walk_packages(checks.__path__, within)
+        if hasattr(importlib.import_module(item.name), "DECLARED")
     }
     assert declaring == set(MODULES)
     assert len(CHECKS) == len(MODULES)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from judged import judged, small_case
 
-from sstep_verify.checks import kernel_entries as kernel_entries_check
 from sstep_verify.checks import sstep_equals_classical, window_replay
+from sstep_verify.checks.recorded import kernel_entries as kernel_entries_check
 from sstep_verify.diagnosis import other_problems
 from sstep_verify.diagnosis.kernel_rows import SPLIT, differs
 from sstep_verify.judging import judge

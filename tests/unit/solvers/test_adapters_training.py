@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.checks import claim_honesty, step_replay
+from sstep_verify.checks import step_replay
+from sstep_verify.checks.recorded import claim_honesty
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
