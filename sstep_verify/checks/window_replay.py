@@ -3,11 +3,12 @@
 A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
 bound on the rounding errors one window of any correct implementation can make. Errors of earlier
 windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
-term shows at its full size. Some windows are replayed so; all, or as many as fit, are swept in float64
-(checks/window/sweep.py). The sweep is a screen: what is beyond its bound is replayed, the largest ratio
-first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A solver that
-exposes its kernel rows, and makes its steps from them, is replayed from these as well; one that makes its
-steps from a state carried beside a, from a and that state (residual-gap judges the state).
+term shows at its full size. Some windows are replayed so; all, or as many as fit, are screened in float64
+(checks/window/screen.py). A screen is a bound that a correct solver may exceed, so it never decides: what
+is beyond it is replayed, the largest ratio first, and fails by its replay alone; what is not replayed makes
+the verdict INCONCLUSIVE. A solver that exposes its kernel rows, and makes its steps from them, is replayed
+from these as well; one that makes its steps from a state carried beside a, from a and that state
+(residual-gap judges the state).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
-from sstep_verify.checks.window import sweep
+from sstep_verify.checks.window import screen
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.ends import causes_of
 from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
@@ -48,7 +49,7 @@ EFFECT_WORK = 1 << 14
 """Products in a window up to which the effect of every quantity is computed in every window."""
 
 CONFIRMED = 4
-"""Windows beyond the bound in a sweep that have failed when replayed, after which no more of them are."""
+"""Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
 
 REPLAY_WORK = 1 << 21
 """Products (`_work`) that replays of such windows may take, if none of them fails: seconds."""
@@ -77,8 +78,8 @@ def runs(case: Case) -> dict[str, RunRequest]:
 
 
 def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The plain runs again, recorded at every window end, whole or in stretches; see `sweep`."""
-    return sweep.requests(case, trajectories)
+    """The plain runs again, recorded at every window end, whole or in stretches; see `screen`."""
+    return screen.requests(case, trajectories)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -124,17 +125,17 @@ def _judge_run(
     width = min(s, max(trajectory.length, 1))
     names = [one.name for one in quantities_of(case.problem.loss.task, update, width, case.stream.block)]
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
-    swept = sweep.sweep(case, s, trajectory, runs_made)
-    chosen = [*((trajectory, 0, window) for window in windows), *swept.notable]
-    flagged = [(run, begin, one.window) for one, run, begin in swept.flagged]
+    screened = screen.screen(case, s, trajectory, runs_made)
+    chosen = [*((trajectory, 0, window) for window in windows), *screened.notable]
+    flagged = [(run, begin, one.window) for one, run, begin in screened.flagged]
     findings = _findings(case, chosen, flagged, replays, names)
     replayed = len(findings) - len(chosen)
-    findings += _unlike(case, trajectory, swept, replays)
-    judged = swept.judged | {one.window.begin for one in findings if one.decided and one.bits}
+    findings += _unlike(case, trajectory, screened, replays)
+    judged = screened.judged | {one.window.begin for one in findings if one.decided and one.bits}
     terms, status = term_records(names, findings), outcome_of(findings)
     if status is not Status.FAIL and replayed < len(flagged):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
-        one, _, begin = swept.flagged[replayed]
+        one, _, begin = screened.flagged[replayed]
         window = Window(begin + one.window.begin, begin + one.window.end)
         findings, status = [*findings, replace(one, window=window)], Status.INCONCLUSIVE
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
@@ -142,11 +143,11 @@ def _judge_run(
     findings = findings or [
         Finding("a run of no steps, of which there is nothing to judge", 0.0, 0.0, math.inf)
     ]
-    told = [*findings, *((swept.within,) if swept.within and swept.judged else ())]
+    told = [*findings, *((screened.within,) if screened.within and screened.judged else ())]
     largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
     causes = causes_of(case, width, findings, between=between)
-    coverage = Coverage(planned, len(judged), swept.unlike, len(flagged), replayed)
+    coverage = Coverage(planned, len(judged), screened.unlike, len(flagged), replayed)
     return verdict_on(
         CHECK,
         case,
@@ -161,7 +162,7 @@ def _judge_run(
         evidence={
             **sources,
             **_counted(s, trajectory, judged),
-            "sweep": {**swept.evidence(), "replayed": replayed},
+            "screen": {**screened.evidence(), "replayed": replayed},
             "likely causes": sorted(one.words for one in causes),
             "windows": [finding.evidence() for finding in findings],
         },
@@ -224,9 +225,11 @@ def _findings(
     return findings
 
 
-def _unlike(case: Case, plain: Trajectory, swept: sweep.Sweep, replays: WindowReplays) -> list[Finding]:
+def _unlike(
+    case: Case, plain: Trajectory, screened: screen.Screen, replays: WindowReplays
+) -> list[Finding]:
     """Where the run made again was another one: what the plain run did there, if that may be wrong."""
-    found = swept.bridge
+    found = screened.bridge
     if found is None or not found.ratio > 1.0:
         return []
     window = found.window
@@ -263,7 +266,7 @@ DECLARED = Check(
     runs=runs,
     continued=continued,
     judge=judge,
-    bounds=("window/svm", "window/ridge", "window/ridge_components", "sweep/svm", "sweep/ridge"),
+    bounds=("window/svm", "window/ridge", "window/ridge_components", "screen/svm", "screen/ridge"),
     level=1,
     affordable=replayable,
     primary=True,

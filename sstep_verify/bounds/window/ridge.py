@@ -41,7 +41,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 JUDGE = Declaration("judge", update="in-place", increments="summed")
-"""Of the steps that a sweep compares with."""
+"""Of the steps that a screen compares with."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.window.sweep import SWEPT
+from sstep_verify.checks.window.screen import SCREEN
 from sstep_verify.checks.window.terms import unseen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
 
-SOURCES = {"data": "data", "panel": "solver's own panel", SWEPT: "data, in float64"}
+SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in float64"}
 
 BOUND_ORIGIN = {
     True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
@@ -44,9 +44,9 @@ class Coverage:
     windows, judged : int
         All windows of the run (N), and those judged (K).
     unlike : str
-        Where the run made again for the sweep was another one; empty if it was not.
+        Where the run made again for the screen was another one; empty if it was not.
     flagged, replayed : int
-        Windows beyond the bound of the sweep, and how many of them were replayed.
+        Windows beyond the bound of the screen, and how many of them were replayed.
     """
 
     windows: int
@@ -66,11 +66,11 @@ class Coverage:
             )
         if self.flagged:
             said += (
-                f"; {self.flagged} beyond the bound of the sweep, which decides nothing, {self.replayed} "
+                f"; {self.flagged} beyond the bound of the screen, which decides nothing, {self.replayed} "
                 "of them replayed exactly"
             )
         if self.unlike:
-            said += f"; the sweep did not see what this run did: {self.unlike}"
+            said += f"; the screen did not see what this run did: {self.unlike}"
         return said + "."
 
 
@@ -98,7 +98,7 @@ def reason(
     findings : sequence of Finding
         The compared windows.
     finding : Finding
-        The comparison whose ratio is largest, be it in the sweep.
+        The comparison whose ratio is largest, be it in the screen.
     terms : sequence of Term
         The quantities of a step.
     largest : mapping of str to float
@@ -112,8 +112,8 @@ def reason(
     if status is Status.FAIL:
         said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(causes)]
         said.append(_undeclared(case))
-    elif status is Status.INCONCLUSIVE and finding.source == SWEPT:
-        said.append(f"Beyond the bound of {SWEPT} and not replayed, so neither right nor wrong.")
+    elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
+        said.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
         said.append(
             f"Nothing was replayed: {finding.note}."
@@ -135,8 +135,8 @@ def reason(
 def _compared(case: Case, finding: Finding, largest: Mapping[str, float]) -> str:
     ratios = ", ".join(f"{ratio:.3g} {source}" for source, ratio in largest.items())
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
-    if finding.source == SWEPT:
-        against, origin = "the judge's own steps in", "of solver and judge together (bounds/sweep/)"
+    if finding.source == SCREEN:
+        against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen/)"
     return (
         f"{case.declaration.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "

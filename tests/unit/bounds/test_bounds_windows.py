@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.sweep.svm import sweep_svm
+from sstep_verify.bounds.screen.svm import screen_svm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError
@@ -148,8 +148,10 @@ def test_the_judges_steps_promise_nothing_beyond_the_range_of_the_solver():
     entries, alphas = kernel_entries(problem, single, np.arange(2)), np.zeros((2, 2))
     for start, promised in ((1e-40, True), (1e4, False)):
         alphas[:] = 0.0, start
-        swept = sweep_svm(problem, single, entries, np.arange(2), alphas, np.zeros(1, dtype=np.int64), 1)
-        assert np.isfinite(swept.bound[0]) == promised
+        screened = screen_svm(
+            problem, single, entries, np.arange(2), alphas, np.zeros(1, dtype=np.int64), 1
+        )
+        assert np.isfinite(screened.bound[0]) == promised
 
 
 def ridge_bound(matrix, steps: RidgeSteps, penalty=1.0, declaration=IN_PLACE, error=0.0) -> float:

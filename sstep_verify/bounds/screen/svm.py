@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.sweep.swept import THRICE, TWICE, Swept
+from sstep_verify.bounds.screen.screened import THRICE, TWICE, Screened
 from sstep_verify.bounds.window.svm_errors import carry
 from sstep_verify.bounds.window.svm_state import EVENTS, new_state, svm_arithmetic, svm_rows
 from sstep_verify.compiled import compiled
@@ -33,7 +33,7 @@ from sstep_verify.solver import Declaration
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
-def sweep_svm(
+def screen_svm(
     problem: Problem,
     declaration: Declaration,
     entries: KernelEntries,
@@ -42,7 +42,7 @@ def sweep_svm(
     draws: np.ndarray,
     s: int,
     length: int = 0,
-) -> Swept:
+) -> Screened:
     """Compare every window, or every stretch of several windows, with the judge's own.
 
     A stretch of windows is made of the same steps as one long window: what a later window's stale products
@@ -74,14 +74,14 @@ def sweep_svm(
     windows = -(-width // s)
     solver = svm_arithmetic(entries, width, loss.shift, loss.upper, declaration, windows=windows)
     runs = np.ascontiguousarray(alphas, dtype=np.float64), np.ascontiguousarray(draws, dtype=np.int64)
-    return Swept(*_sweep(*runs, width, kernel, row_of, solver))
+    return Screened(*_screen(*runs, width, kernel, row_of, solver))
 
 
 _new_state = compiled(new_state)
 
 
 @compiled
-def _sweep(alphas, draws, width, rows, row_of, solver):
+def _screen(alphas, draws, width, rows, row_of, solver):
     """Distance, bound, ratio and events of every window."""
     count, samples = alphas.shape[0] - 1, alphas.shape[1]
     distance, bound, ratio = np.zeros(count), np.zeros(count), np.zeros(count)

@@ -1,4 +1,4 @@
-"""Windows compared in a sweep, and the events of a window."""
+"""Windows that were screened, and the events of a window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TWICE, THRICE = 4, 8
 
 
 @dataclass(frozen=True)
-class Swept:
+class Screened:
     """The windows of a stretch of a run, compared.
 
     Parameters

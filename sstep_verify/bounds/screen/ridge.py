@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.sweep.swept import Swept
+from sstep_verify.bounds.screen.screened import Screened
 from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.problems import Problem
@@ -20,7 +20,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 
-def sweep_ridge(
+def screen_ridge(
     problem: Problem,
     declaration: Declaration,
     entries: KernelEntries,
@@ -29,7 +29,7 @@ def sweep_ridge(
     draws: np.ndarray,
     s: int,
     length: int = 0,
-) -> Swept:
+) -> Screened:
     """Compare every window, or every stretch of several windows, with the judge's own, in the M-norm.
 
     Parameters
@@ -37,7 +37,7 @@ def sweep_ridge(
     problem : Problem
         A K-RR.
     declaration, entries, rows, alphas, s, length
-        See `sweep_svm`.
+        See `screen_svm`.
     draws : ndarray of int, shape (H, b)
         Blocks drawn.
     """
@@ -62,7 +62,7 @@ def sweep_ridge(
         low = low if np.isfinite(bound) else 0.0
         compared[window] = low, bound, (low / bound if low else 0.0)
     distance, bound, ratio = compared.T
-    return Swept(distance, bound, ratio, np.zeros(ratio.size, dtype=np.int64))
+    return Screened(distance, bound, ratio, np.zeros(ratio.size, dtype=np.int64))
 
 
 def _window(

@@ -1,4 +1,4 @@
-"""The sweep of window-replay: every window of a run judged, rare mistakes found, right runs left alone."""
+"""The screen of window-replay: every window of a run judged, rare mistakes found, right runs left alone."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.sweep import ridge as ridge_module
-from sstep_verify.bounds.sweep import svm as svm_module
-from sstep_verify.bounds.sweep import swept
+from sstep_verify.bounds.screen import ridge as ridge_module
+from sstep_verify.bounds.screen import screened
+from sstep_verify.bounds.screen import svm as svm_module
 from sstep_verify.bounds.window.svm_state import HIGH
 from sstep_verify.checks import window_replay as check
-from sstep_verify.checks.window import sweep as sweeping
+from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.scenarios.draws import draw_scenario
@@ -77,7 +77,7 @@ def test_every_window_of_a_right_run_is_judged(loss, block):
         assert verdict.status is Status.PASS, verdict.reason
         assert verdict.executed == verdict.planned == -(-150 // s)
         assert f"{verdict.planned} of {verdict.planned} windows judged." in verdict.reason
-        assert 0 < verdict.evidence["sweep"]["largest ratio"] <= 1
+        assert 0 < verdict.evidence["screen"]["largest ratio"] <= 1
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
@@ -104,9 +104,9 @@ def test_a_mistake_in_windows_that_are_not_recorded_is_found():
         assert "what the solver computes depends on what is recorded" in verdict.reason
 
 
-def test_a_run_too_long_to_be_recorded_is_swept_in_stretches(monkeypatch):
+def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
     case, solver = small_case(Hinge(0.5), solver=Spoiled(), iterations=150, s_values=(1,))
-    monkeypatch.setattr(sweeping, "WORDS", 60 * case.problem.samples)
+    monkeypatch.setattr(screening, "WORDS", 60 * case.problem.samples)
     verdict = judged(case, solver)[1]
     assert verdict.status is Status.PASS
     assert verdict.executed < verdict.planned == 150
@@ -122,7 +122,7 @@ def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():
         assert not check.continued(other, runs)
 
 
-def test_a_solver_of_its_final_a_is_swept_by_prefixes():
+def test_a_solver_of_its_final_a_is_screened_by_prefixes():
     asked = []
 
     def solve(problem, blocks, s, a0):
@@ -136,15 +136,15 @@ def test_a_solver_of_its_final_a_is_swept_by_prefixes():
     plain = {key: solver.run(request) for key, request in check.runs(case).items()}
     before = sum(asked)
     [(key, request)] = check.continued(case, plain).items()
-    swept = solver.run(request)
-    assert sum(asked) - before <= (sweeping.PREFIXES + 1) * 75
-    verdict = check.judge(case, {**plain, key: swept}, Oracle(case.problem))[0]
+    screened = solver.run(request)
+    assert sum(asked) - before <= (screening.PREFIXES + 1) * 75
+    verdict = check.judge(case, {**plain, key: screened}, Oracle(case.problem))[0]
     assert verdict.status is Status.PASS
     assert 5 < verdict.executed < verdict.planned
 
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
-def test_correct_runs_stay_within_the_sweeps_bound(task):
+def test_correct_runs_stay_within_the_screens_bound(task):
     """Both precisions, both forms, drawn problems; as windows and as one long stretch."""
     generator, ratios = np.random.Generator(np.random.PCG64(8)), []
     for place in range(40):
@@ -160,7 +160,7 @@ def test_correct_runs_stay_within_the_sweeps_bound(task):
         rows = np.arange(problem.samples)
         entries = kernel_entries(problem, solver.declaration, rows)
         draws = stream.blocks(0, length)
-        compare = svm_module.sweep_svm if problem.is_svm else ridge_module.sweep_ridge
+        compare = svm_module.screen_svm if problem.is_svm else ridge_module.screen_ridge
         draws = draws.ravel() if problem.is_svm else draws
         for alphas, stretch in ((run.alphas, 0), (run.alphas[[0, -1]], length)):
             found = compare(problem, solver.declaration, entries, rows, alphas, draws, s, stretch)
@@ -170,15 +170,15 @@ def test_correct_runs_stay_within_the_sweeps_bound(task):
     assert max(ratios) > 1e-4
 
 
-def test_the_sweep_says_what_happens_in_a_window():
+def test_the_screen_says_what_happens_in_a_window():
     case, solver = small_case(Hinge(0.05), RBFKernel(0.5), solver=Spoiled(), iterations=40, s_values=(8,))
     run = solver.run(RunRequest(case.problem, case.stream, 8, 40, record=tuple(range(8, 40, 8))))
     rows = np.arange(12)
     entries = kernel_entries(case.problem, case.declaration, rows)
     draws = case.stream.blocks(0, 40).ravel()
-    found = svm_module.sweep_svm(case.problem, case.declaration, entries, rows, run.alphas, draws, 8)
+    found = svm_module.screen_svm(case.problem, case.declaration, entries, rows, run.alphas, draws, 8)
     for place, events in enumerate(found.events.tolist()):
         counts = np.bincount(draws[place * 8 : place * 8 + 8])
-        assert bool(events & swept.TWICE) == (counts.max() >= 2)
-        assert bool(events & swept.THRICE) == (counts.max() >= 3)
+        assert bool(events & screened.TWICE) == (counts.max() >= 2)
+        assert bool(events & screened.THRICE) == (counts.max() >= 3)
     assert (found.events & HIGH).any()

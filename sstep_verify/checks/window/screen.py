@@ -1,4 +1,4 @@
-"""Sweeps a run: all its windows, or whole stretches of it, in float64 against the judge's own steps.
+"""Screens a run: all its windows, or whole stretches of it, in float64 against the judge's own steps.
 
 A run is made as a user's run is made, recorded in a few places. From there it is made again, recorded at
 the end of every window: whole where that fits into memory, else in stretches between recorded states,
@@ -18,9 +18,9 @@ from itertools import pairwise
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.sweep.ridge import sweep_ridge
-from sstep_verify.bounds.sweep.svm import sweep_svm
-from sstep_verify.bounds.sweep.swept import THRICE, TWICE, Swept
+from sstep_verify.bounds.screen.ridge import screen_ridge
+from sstep_verify.bounds.screen.screened import THRICE, TWICE, Screened
+from sstep_verify.bounds.screen.svm import screen_svm
 from sstep_verify.bounds.window.svm_state import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
@@ -29,7 +29,7 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 
 WORDS = 1 << 24
-"""Numbers of a (m per window end) that the runs of one s may record for their sweep: 128 MiB."""
+"""Numbers of a (m per window end) that the runs of one s may record for their screen: 128 MiB."""
 
 ENTRIES = 1 << 22
 """Kernel entries held at a time."""
@@ -41,20 +41,20 @@ PREFIXES = 4
 """Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
 for, over those of the run."""
 
-SWEPT = "the sweep"
+SCREEN = "the screen"
 """Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
 
 EVENTS = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "drawn thrice"}
 
 
-def sweepable(case: Case) -> bool:
-    """Whether the windows of a case can be swept: every step of a solver that logs is judged elsewhere.
+def screenable(case: Case) -> bool:
+    """Whether the windows of a case can be screened: every step of a solver that logs is judged elsewhere.
 
     A longdouble's digits do not fit into float64, and a window that begins with a carried state is compared
     from that state alone.
     """
     declared = case.declaration
-    added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is swept
+    added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
     unfit = loggable(case) or declared.state or declared.precision == "longdouble"
     return not (unfit or added)
 
@@ -88,9 +88,9 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
 
 
 def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The runs to sweep, by key."""
+    """The runs to screen, by key."""
     found = {}
-    for s in case.s_values if sweepable(case) else ():
+    for s in case.s_values if screenable(case) else ():
         plain = trajectories[run_key(s)]
         for begin, end in stretches(case, s, plain):
             found[stretch_key(s, begin, end)] = RunRequest(
@@ -106,8 +106,8 @@ def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Ru
 
 
 @dataclass
-class Sweep:
-    """What was swept of one run.
+class Screen:
+    """What was screened of one run.
 
     Attributes
     ----------
@@ -136,8 +136,8 @@ class Sweep:
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
-        swept = [one for one, _, _ in self.flagged] + [one for one in (self.within,) if one]
-        worst = max(swept, key=lambda one: one.ratio, default=None)
+        screened = [one for one, _, _ in self.flagged] + [one for one in (self.within,) if one]
+        worst = max(screened, key=lambda one: one.ratio, default=None)
         return {
             "windows": len(self.judged) + len(self.flagged),
             "largest ratio": worst.ratio if worst else 0.0,
@@ -148,7 +148,7 @@ class Sweep:
         }
 
 
-def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Sweep:
+def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Screen:
     """Compare every window of the runs that `requests` asked for and that were made.
 
     Parameters
@@ -162,8 +162,8 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
     trajectories : mapping of str to Trajectory
         All runs, by key.
     """
-    found, events = Sweep(), set[int]()
-    for begin, end in stretches(case, s, plain) if sweepable(case) else ():
+    found, events = Screen(), set[int]()
+    for begin, end in stretches(case, s, plain) if screenable(case) else ():
         run = trajectories.get(stretch_key(s, begin, end))
         if run is None:
             continue
@@ -171,13 +171,13 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
         unlike = part is not None
         if part is not None and not found.unlike:
             found.unlike = f"made again, it had another a after iteration {part[1]}"
-            swept = _bridge(case, plain, *part)
-            if swept is not None:
-                found.bridge = _compared(swept, 0, Window(*part, ("unlike the run made again",)))
-        for first, swept in _parts(case, run):
-            for place in range(swept.ratio.size):
+            screened = _bridge(case, plain, *part)
+            if screened is not None:
+                found.bridge = _compared(screened, 0, Window(*part, ("unlike the run made again",)))
+        for first, screened in _parts(case, run):
+            for place in range(screened.ratio.size):
                 window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
-                compared = _compared(swept, place, window)
+                compared = _compared(screened, place, window)
                 if compared.ratio > 1.0:
                     found.flagged.append((compared, run, begin))
                 elif np.isfinite(compared.bound):
@@ -185,7 +185,7 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
                     if found.within is None or compared.ratio > found.within.ratio:
                         placed = Window(begin + window.begin, begin + window.end)
                         found.within = replace(compared, window=placed)
-                new = {event for event in EVENTS if swept.events[place] & event} - events
+                new = {event for event in EVENTS if screened.events[place] & event} - events
                 if new:
                     events |= new
                     found.notable.append((run, begin, window))
@@ -193,11 +193,11 @@ def sweep(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Traj
     return found
 
 
-def _compared(swept: Swept, place: int, window: Window) -> Finding:
-    """A swept window; what is beyond a bound that decides nothing may be right all the same."""
-    distance, bound = float(swept.distance[place]), float(swept.bound[place])
-    lower = 0.0 if swept.ratio[place] > 1.0 else distance
-    return Finding("", lower, distance, bound, window, source=SWEPT)
+def _compared(screened: Screened, place: int, window: Window) -> Finding:
+    """A screened window; what is beyond a bound that decides nothing may be right all the same."""
+    distance, bound = float(screened.distance[place]), float(screened.bound[place])
+    lower = 0.0 if screened.ratio[place] > 1.0 else distance
+    return Finding("", lower, distance, bound, window, source=SCREEN)
 
 
 def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
@@ -209,7 +209,7 @@ def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, 
     return None
 
 
-def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Swept | None:
+def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Screened | None:
     """A recorded part of the plain run against the judge's own steps, all in one."""
     problem, length = case.problem, end - begin
     draws = case.stream.blocks(plain.start + begin, plain.start + end)
@@ -218,17 +218,17 @@ def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Swept | None
         return None
     alphas = np.array([plain.at(begin), plain.at(end)])
     entries = kernel_entries(problem, case.declaration, rows)
-    compare, drawn = (sweep_svm, draws.ravel()) if problem.is_svm else (sweep_ridge, draws)
+    compare, drawn = (screen_svm, draws.ravel()) if problem.is_svm else (screen_ridge, draws)
     return compare(problem, case.declaration, entries, rows, alphas, drawn, plain.s, length)
 
 
-def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Swept]]:
+def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
     """Groups of windows whose kernel rows fit into memory: number of the first, and what was found."""
     problem, declaration, s = case.problem, case.declaration, run.s
     ends = run.iterations.tolist()
     count = next((n for n in range(1, len(ends)) if ends[n] != min(n * s, run.length)), len(ends)) - 1
     draws = case.stream.blocks(run.start, run.start + run.length)
-    compare = sweep_svm if problem.is_svm else sweep_ridge
+    compare = screen_svm if problem.is_svm else screen_ridge
     most = max(ENTRIES // problem.samples, 1)
     first = 0
     while first < count:
