@@ -119,10 +119,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is refused with the most similar name."""
+        """Find the command; an unknown one is refused with the most similar name, or as a campaign."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            known = ", ".join(sorted(COMMANDS))
-            ctx.fail(f"no such command {args[0]!r}{closest(args[0], COMMANDS)}; known: {known}")
+            from sstep_verify.campaign.shipped import shipped
+
+            name, known = args[0], ", ".join(sorted(COMMANDS))
+            meant = f" (did you mean 'run {name}'?)" if name in shipped() else closest(name, COMMANDS)
+            ctx.fail(f"no such command {name!r}{meant}; known: {known}")
         return super().resolve_command(ctx, args)
 
     def make_context(

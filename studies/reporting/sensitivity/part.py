@@ -21,8 +21,8 @@ from studies.reporting.sensitivity.limits import RivalRow as RivalLimit
 RECORD = Sensitivity
 
 OUTCOMES = {
-    0: ("MEASURED", "Every mistake was found, and nothing that is right was failed"),
-    1: ("FAIL", "A mistake was not found, or something that is right was failed"),
+    0: ("MEASURED", "Of what is counted above, no mistake was missed and nothing that is right was failed"),
+    1: ("FAIL", "Of what is counted above, a mistake was missed or something that is right was failed"),
     3: ("INCOMPLETE", "Pieces of a study are missing"),
 }
 

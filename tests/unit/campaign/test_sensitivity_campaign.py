@@ -82,6 +82,8 @@ def test_two_solvers_judged_reported_and_read_back(tmp_path):
     assert load(written / "results.json") == results
     page = (written / "index.html").read_text("utf-8")
     assert "SigmaHalved" in page
+    assert "Of what is counted above, no mistake was missed" in page
+    assert "Every mistake" not in page
     assert "Beside what people use instead" in page
     assert "SigmaHalved" in (written / "tables" / "corpus.csv").read_text("utf-8")
     partial.close()

@@ -18,6 +18,13 @@ def test_an_unknown_command_is_answered_with_the_most_similar_one():
     assert f"no such command 'slove' (did you mean 'solve'?); known: {known}" in made.output
 
 
+@pytest.mark.parametrize("campaign", ["embedded", "sensitivity"])
+def test_the_name_of_a_campaign_is_answered_with_run(campaign):
+    made = CliRunner().invoke(cli, [campaign])
+    assert made.exit_code == 2
+    assert f"no such command '{campaign}' (did you mean 'run {campaign}'?); known: " in made.output
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
