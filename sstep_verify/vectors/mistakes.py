@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sstep_reference import Kernel
 
-from sstep_verify.quantities import QUANTITIES
+from sstep_verify.quantities import KERNEL, QUANTITIES, SAME
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, Mutation, left_out
@@ -30,24 +30,6 @@ EFFECTS: dict[str, str] = {
     "store": "a part of what was computed does not arrive in a: iterates depend on s, or nothing moves",
 }
 """What becomes of a solver, by the type of its mistake."""
-
-_OF_TYPE: dict[str, tuple[str, ...]] = {
-    "correction": (
-        "overlap-dropped", "stale-alpha", "correction-dropped", "kernel-correction-left-out",
-        "same-coordinate-left-out",
-    ),
-    "step": (
-        "omega-dropped", "curvature-halved", "label-lost", "off-diagonal-dropped", "stale-product-left-out",
-        "curvature-left-out",
-    ),
-    "box": ("upper-end-lost", "upper-end-halved", "lower-end-lost"),
-    "parameter": ("m-doubled", "lambda-doubled"),
-    "stream": ("tail-lost", "draws-off-by-one"),
-    "store": ("assigned-once", "boundary-off-by-one", "write-back-lost"),
-}  # fmt: skip
-
-BUG_TYPES: dict[str, str] = {name: kind for kind, names in _OF_TYPE.items() for name in names}
-"""Type of each mistake; one of the catalogue that is not named here is a step's."""
 
 LEFT_OUT = "-left-out"
 """Ends the name of the mistake that a quantity of a step is left out."""
@@ -80,15 +62,15 @@ class Mistake:
 
 def _mistakes() -> tuple[Mistake, ...]:
     found = [
-        Mistake(one.name, BUG_TYPES.get(one.name, "step"), one.meaning, one.tasks, one.mutation)
-        for one in CATALOGUE
+        Mistake(defect.name, defect.bug_type, defect.meaning, defect.tasks, defect.mutation)
+        for defect in CATALOGUE
     ]
     known = {replace(one.mutation, name="") for one in found}
     for quantity in QUANTITIES:
         mutation = left_out(quantity.name)
         if quantity.name in TERMS and replace(mutation, name="") not in known:
             name = f"{quantity.name}{LEFT_OUT}"
-            kind = BUG_TYPES.get(name, "step")
+            kind = "correction" if quantity.name in (KERNEL, SAME) else "step"
             found.append(Mistake(name, kind, quantity.meaning, quantity.tasks, mutation))
     return tuple(found)
 
