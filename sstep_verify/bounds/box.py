@@ -96,12 +96,12 @@ def box_bounds(
             factor = gamma(4, unit_roundoff(precision))
             return 0.0, (factor / (1 - factor) * largest + rounding) * OUTWARD
         case "frozen":
-            landing = landing_error(largest, times, unit_roundoff(precision))
+            accumulation = accumulation_error(largest, times, unit_roundoff(precision))
         case _:
             assert_never(declaration.update)
-    if loss.shift and not stays_within(problem, declaration, s, iterations, largest, landing):
+    if loss.shift and not stays_within(problem, declaration, s, iterations, largest, accumulation):
         return np.inf, np.inf
-    return landing, (landing + rounding) * OUTWARD
+    return accumulation, (accumulation + rounding) * OUTWARD
 
 
 def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations: int) -> bool:
@@ -131,14 +131,14 @@ def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations:
     return False
 
 
-def landing_error(largest: float, times: int, u: float) -> float:
+def accumulation_error(largest: float, times: int, u: float) -> float:
     """Solve ``b = gamma_{2k+2} (k + 1) (A + b)``."""
     factor = gamma(2 * times + 2, u) * (times + 1)
     return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
 
 
 def stays_within(
-    problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, landing: float
+    problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, accumulation: float
 ) -> bool:
     """Whether the rounding errors of an L2 run gain at most 3 m C while |a| <= `largest`."""
     samples, shift = problem.samples, problem.hinge.shift
@@ -146,10 +146,10 @@ def stays_within(
     off = 0.0
     for begin in range(0, samples, ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, samples))
-        off = max(off, float(kernel_entries(problem, declaration, rows).solver.max()))
+        off = max(off, float(kernel_entries(problem, declaration, rows).solver_error.max()))
     root, made = np.sqrt(samples), min(s, iterations)
     size = 1.0 + shift * largest + root * largest * entry + 2 * (made + 1) * (entry + shift) * largest
     factor = gamma(2 * samples + 2 * s + 16, unit_roundoff(declaration.precision))
     slope = factor * size + (root + 2 * made + 2) * largest * off
-    gain = 2 * largest * slope + (size + (entry + shift) * landing) * landing
+    gain = 2 * largest * slope + (size + (entry + shift) * accumulation) * accumulation
     return bool(iterations * gain * OUTWARD <= 3 * samples * problem.hinge.C)

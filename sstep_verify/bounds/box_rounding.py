@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.solver import Declaration
 
 
@@ -26,7 +26,7 @@ def box_errors(upper: float, shift: float, declaration: Declaration) -> tuple[fl
         return 0.0, 0.0
     error = 0.0 if np.isinf(upper) else abs(float(stored(upper, precision)) - upper)
     # C = 1/(2 omega) is rounded by u C, or by half the smallest number where it is subnormal.
-    relative = (unit_roundoff(precision) + smallest(precision) * shift) * OUTWARD
+    relative = (unit_roundoff(precision) + smallest_subnormal(precision) * shift) * OUTWARD
     if not relative < 1.0:
         return error, np.inf
     return error * OUTWARD, shift * relative / (1.0 - relative) * OUTWARD

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest, stored, sum_roundings
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest_subnormal, stored, sum_roundings
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -70,7 +70,7 @@ class CarriedSamples:
     def __init__(self, problem: Problem, declaration: Declaration, places: np.ndarray):
         rows, precision = problem.dense[places], declaration.precision
         used = stored(rows, precision) if declaration.data_rounding else rows
-        self.sizes, self._tiny = np.maximum(np.abs(rows), np.abs(used)), smallest(precision)
+        self.sizes, self._subnormal = np.maximum(np.abs(rows), np.abs(used)), smallest_subnormal(precision)
         with np.errstate(over="ignore", invalid="ignore"):
             self.errors, self._lengths = np.abs(used - rows), self.sizes.sum(axis=1)
         self._roundings = sum_roundings(problem.features, declaration.summation)
@@ -84,8 +84,8 @@ class CarriedSamples:
     def error(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> np.ndarray:
         """What ``<x_i, w>`` is off by besides its own rounding, shape (c,); arguments as for `terms`."""
         with np.errstate(over="ignore", invalid="ignore"):
-            lost = self._tiny * (weights.size + drawn * self._lengths)
-            return (self.errors @ weights + self.sizes @ drift + lost) * OUTWARD
+            underflow = self._subnormal * (weights.size + drawn * self._lengths)
+            return (self.errors @ weights + self.sizes @ drift + underflow) * OUTWARD
 
     def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
         """First gradients of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.carried import CarriedSamples, CarriedTerms
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -44,7 +44,7 @@ class StateMap:
 
     Parameters
     ----------
-    least, sizes, errors, terms : ndarray, shape (k, m)
+    lower, sizes, errors, terms : ndarray, shape (k, m)
         Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by; on the
         sizes of the terms that an entry's product with a number is summed from.
     constant, constant_error : ndarray, shape (k,)
@@ -55,7 +55,7 @@ class StateMap:
         Precision of the solver.
     """
 
-    least: np.ndarray
+    lower: np.ndarray
     sizes: np.ndarray
     errors: np.ndarray
     terms: np.ndarray
@@ -67,11 +67,11 @@ class StateMap:
 
     def formed(self, sizes: np.ndarray) -> np.ndarray:
         """Drift of a state formed from an a of |a| <= `sizes`, shape (m,)."""
-        lost = sizes.size * smallest(self.precision) * sizes.any()
+        underflow = sizes.size * smallest_subnormal(self.precision) * sizes.any()
         with np.errstate(over="ignore", invalid="ignore"):
             formed = self.terms @ sizes + self.constant
             rounded = gamma(sizes.size + self.forming, unit_roundoff(self.precision)) * formed
-            drift = rounded + self.errors @ sizes + self.constant_error + lost
+            drift = rounded + self.errors @ sizes + self.constant_error + underflow
         return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
 
     def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
@@ -83,7 +83,9 @@ class StateMap:
         updates = draws + self.updating
         with np.errstate(over="ignore", invalid="ignore"):
             drift = gamma(updates, unit_roundoff(self.precision)) * (state + self.terms @ moved)
-            drift += self.errors @ moved + self.sizes @ rounded + updates * smallest(self.precision)
+            drift += (
+                self.errors @ moved + self.sizes @ rounded + updates * smallest_subnormal(self.precision)
+            )
             return drift * OUTWARD
 
 
@@ -91,8 +93,8 @@ def weights_map(problem: Problem, declaration: Declaration) -> StateMap:
     """Of the weights ``w = A'(y a)`` or ``A'a``, k = n."""
     samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
     sizes, errors, nothing = samples.sizes.T, samples.errors.T, np.zeros(problem.features)
-    least = np.maximum(sizes - 2 * errors, 0.0) / OUTWARD
-    return StateMap(least, sizes, errors, sizes, nothing, nothing, 2, 3, declaration.precision)
+    lower = np.maximum(sizes - 2 * errors, 0.0) / OUTWARD
+    return StateMap(lower, sizes, errors, sizes, nothing, nothing, 2, 3, declaration.precision)
 
 
 class CarriedWeights:

@@ -46,7 +46,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size
-from sstep_verify.bounds.box import landing_error, stays_within
+from sstep_verify.bounds.box import accumulation_error, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.problems import Problem
@@ -151,8 +151,10 @@ def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
     rise += (entry + 3 * loss.shift) * square / 2
     root = np.sqrt(samples) * (1 + outside * entry)
     largest = (root + np.sqrt(root**2 + 3 * samples + 2 * loss.shift * rise)) / loss.shift * OUTWARD
-    landing = landing_error(largest, min(s, max(iterations, 1)), unit_roundoff(declaration.precision))
-    return largest if stays_within(problem, declaration, s, iterations, largest, landing) else np.inf
+    accumulation = accumulation_error(
+        largest, min(s, max(iterations, 1)), unit_roundoff(declaration.precision)
+    )
+    return largest if stays_within(problem, declaration, s, iterations, largest, accumulation) else np.inf
 
 
 def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float:
@@ -195,5 +197,5 @@ def _entry_error(problem: Problem, declaration: Declaration) -> float:
     largest = 0.0
     for begin in range(0, problem.samples, ROWS_AT_ONCE):
         rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
-        largest = max(largest, float(kernel_entries(problem, declaration, rows).solver.max()))
+        largest = max(largest, float(kernel_entries(problem, declaration, rows).solver_error.max()))
     return largest

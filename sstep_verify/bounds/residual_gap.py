@@ -76,10 +76,10 @@ def gradient_map(problem: Problem, declaration: Declaration, inputs: RidgeInputs
     diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         sizes, errors, terms = quotients(rows, inputs)
-        least = (np.abs(rows.values) - rows.own) / inputs.penalty - errors
+        lower = (np.abs(rows.values) - rows.judge_error) / inputs.penalty - errors
         # A gradient's constant is 1, as large as a label.
         return StateMap(
-            np.maximum(least, 0.0) / OUTWARD + diagonal / OUTWARD,
+            np.maximum(lower, 0.0) / OUTWARD + diagonal / OUTWARD,
             sizes + diagonal,
             errors,
             terms + diagonal,
@@ -123,7 +123,7 @@ class DriftBound:
         inputs = NO_QUOTIENT
         if not problem.is_svm:
             inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
-        self._least, self._samples = inputs.least, None
+        self._penalty_lower, self._samples = inputs.lower, None
         self._slopes = self._map = gradient_map(problem, declaration, inputs)
         if name == "weights":
             self._samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
@@ -165,7 +165,7 @@ class DriftBound:
         effect, bound : float
             Lower bound on the change of one entry, and the limit for that entry.
         """
-        change = self._map.least * np.abs(end - segment.begin)
+        change = self._map.lower * np.abs(end - segment.begin)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(change > 0, change / limit[:, None], 0.0)
         entry, coordinate = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
@@ -191,9 +191,13 @@ class DriftBound:
         drift, state, size = self._drift(segment, counts, theta)
         if self._samples is None:
             return drift
-        error = self._samples.error(state + drift, drift, 0) / self._least
+        error = self._samples.error(state + drift, drift, 0) / self._penalty_lower
         shift = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
-        used = self._samples.sizes @ (state + drift) / self._least + self._slopes.constant + shift * size
+        used = (
+            self._samples.sizes @ (state + drift) / self._penalty_lower
+            + self._slopes.constant
+            + shift * size
+        )
         # As where a state is formed: n products and sums, and at most 6 roundings of what is added to them.
         rounded = gamma(self._problem.features + 8, self._u) * used
         return error + rounded + self._slopes.errors @ size
@@ -209,23 +213,23 @@ class DriftBound:
         gap = max(values.gap.upper, 0.0) if exact_box else np.inf
         drawn = counts > 0
         diagonal, off = np.diagonal(self._slopes.sizes), np.diagonal(self._slopes.errors)
-        least = np.min(np.diagonal(self._slopes.least)[drawn], initial=np.inf)
+        lower = np.min(np.diagonal(self._slopes.lower)[drawn], initial=np.inf)
         start = np.abs(values.slopes) + values.slope_errors + loss.shift * np.abs(segment.begin)
 
         def trial(theta: float) -> float:
-            if not least > 0.0 or not gap < np.inf:
+            if not lower > 0.0 or not gap < np.inf:
                 return cap
             rho = self._slope_error(segment, counts, theta)
             slope = start + self._slopes.sizes @ (counts * theta) + rho
             # Of the curvature (omega and the sum) and the quotient; the subtraction follows below.
-            relative = gamma(4, u) + off / least
+            relative = gamma(4, u) + off / lower
             if not np.max(relative[drawn]) < 1.0:
                 return cap
             relative = relative / (1 - relative)
             size = np.minimum(np.abs(segment.begin) + counts * theta, cap)
             folded = float(np.max((rho + slope * (relative + 2 * u) + u * diagonal * size)[drawn]))
-            inside = folded * folded + 2 * least * (gap + segment.draws.shape[0] * folded * theta)
-            return min(float((folded + np.sqrt(inside)) / least) * OUTWARD, cap)
+            inside = folded * folded + 2 * lower * (gap + segment.draws.shape[0] * folded * theta)
+            return min(float((folded + np.sqrt(inside)) / lower) * OUTWARD, cap)
 
         return trial
 
@@ -246,7 +250,7 @@ class DriftBound:
             off_norm = min(norm(rho), float(np.sqrt(block) * np.max(rho, initial=0.0)))
             folded = (off_norm + solve * theta) / root
             rounding = self._u * (np.abs(segment.begin) + counts * theta) * drawn
-            lost = largest_energy(self._slopes.sizes, rounding)
-            return float((start + steps * (folded + lost) + folded) / root * OUTWARD)
+            storing = largest_energy(self._slopes.sizes, rounding)
+            return float((start + steps * (folded + storing) + folded) / root * OUTWARD)
 
         return trial

@@ -73,10 +73,13 @@ def right_hand_sides(
     counts the coordinates drawn in the window; `carried` says what the first right-hand sides are made of,
     for a solver that carries a state.
     """
-    samples, least = sizes.size, inputs.least
+    samples, lower = sizes.size, inputs.lower
     entries, errors, terms = quotients(rows, inputs)
     products = samples + drawn + 16
-    lost = rounded_up(rows.lost(samples + drawn, declaration.precision) / least + products * inputs.tiny)
+    underflow = rounded_up(
+        rows.underflow_error(samples + drawn, declaration.precision) / lower
+        + products * inputs.underflow_error
+    )
     among, weights = terms[:, places], 0.0
     if carried is None:
         size, error = rounded_up(terms @ sizes, products), rounded_up(errors @ sizes, products)
@@ -86,11 +89,13 @@ def right_hand_sides(
     else:
         size, error, roundings = carried.size, carried.error, carried.roundings
         if carried.products is not None:
-            size = size / least * OUTWARD
-            error = (error / least + inputs.change * size) * OUTWARD
-            among = np.maximum(rounded_up(carried.products / least), among)
+            size = size / lower * OUTWARD
+            error = (error / lower + inputs.change * size) * OUTWARD
+            among = np.maximum(rounded_up(carried.products / lower), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
-    return RightHandSides(size, error + lost, roundings, weights, rows.heights[places], *square, largest)
+    return RightHandSides(
+        size, error + underflow, roundings, weights, rows.heights[places], *square, largest
+    )
 
 
 def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -99,6 +104,6 @@ def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.
     The terms are those that an entry's product with a number is summed from, which are larger than the
     entry where products may be formed from the samples.
     """
-    sizes = rounded_up(rows.magnitude / inputs.least)
-    errors = rounded_up(rows.solver / inputs.least + inputs.change * sizes + inputs.tiny)
-    return sizes, errors, rounded_up(rows.term_sizes / inputs.least)
+    sizes = rounded_up(rows.magnitude / inputs.lower)
+    errors = rounded_up(rows.solver_error / inputs.lower + inputs.change * sizes + inputs.underflow_error)
+    return sizes, errors, rounded_up(rows.term_sizes / inputs.lower)

@@ -178,7 +178,10 @@ def _beyond(case: Case, alpha: np.ndarray, coordinate: int) -> float:
         labels[coordinate] * float(row.values[0] @ (labels * alpha)) - 1 + loss.shift * alpha[coordinate]
     )
     size = float(row.magnitude[0] @ np.abs(alpha)) + 1.0 + loss.shift * abs(alpha[coordinate])
-    error = float(row.own[0] @ np.abs(alpha)) + gamma(problem.samples + 8, unit_roundoff("float64")) * size
+    error = (
+        float(row.judge_error[0] @ np.abs(alpha))
+        + gamma(problem.samples + 8, unit_roundoff("float64")) * size
+    )
     step = (abs(slope) - error * OUTWARD) / (curvature * OUTWARD)
     room = alpha[coordinate] if slope > 0 else loss.upper - alpha[coordinate]
     return max(step - max(room, 0.0), 0.0) / OUTWARD

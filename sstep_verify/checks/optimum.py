@@ -32,7 +32,7 @@ from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.shared.several import executed
 from sstep_verify.diagnosis.hints import Explained
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, norm, rounded_up, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -192,7 +192,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
     size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
-    stored = length((trajectory.final - alpha).astype(np.float64))
+    stored = norm_upper((trajectory.final - alpha).astype(np.float64))
     slack = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
     lower, upper = max(distance - slack, 0.0), (distance + slack) * OUTWARD
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
@@ -205,8 +205,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     if "residual" in case.claims:
         claimed = case.claims["residual"] / m
     # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
-    attainable = values.residual.solver / m + gamma(m + 8, u) * distance + optimum.error
-    written = length(written_with(trajectory))
+    attainable = values.residual.solver_error / m + gamma(m + 8, u) * distance + optimum.error
+    written = norm_upper(written_with(trajectory))
     bound = (claimed + attainable + written) * OUTWARD
     upper = min(upper, farthest + stored)
     over = relative_to(
@@ -223,7 +223,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     hints = explanations(case, trajectory, optimum.alpha, finding, over[0], size)
     start, limit = max(size / OUTWARD - optimum.error, 0.0), bound
     if (first := _start(trajectory)).any():
-        solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver
+        solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver_error
         away = norm(first - optimum.alpha)
         start = max(
             away / OUTWARD - rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error), 0.0

@@ -94,7 +94,10 @@ def _moved(right: KernelEntries, values: np.ndarray, declaration: Declaration) -
     """Rows to whose entries one number was added, in float64 here and in the solver's precision there."""
     here, there = (unit_roundoff(one) * np.abs(values) for one in ("float64", declaration.precision))
     return replace(
-        right, values=values, own=(right.own + here) * OUTWARD, solver=(right.solver + there) * OUTWARD
+        right,
+        values=values,
+        judge_error=(right.judge_error + here) * OUTWARD,
+        solver_error=(right.solver_error + there) * OUTWARD,
     )
 
 
@@ -115,9 +118,9 @@ def mistaken(problem: Problem) -> dict[str, list[Problem]]:
 def shown(right: KernelEntries, mutant: KernelEntries) -> np.ndarray:
     """What a defect changes for certain in each entry, over the bound on that entry, shape (c, m)."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        effect = np.abs(mutant.values - right.values) - mutant.own - right.own
+        effect = np.abs(mutant.values - right.values) - mutant.judge_error - right.judge_error
         effect = np.nan_to_num(np.maximum(effect, 0.0), nan=0.0, posinf=np.inf)
-        return np.where(effect > 0, effect / right.solver, 0.0)
+        return np.where(effect > 0, effect / right.solver_error, 0.0)
 
 
 def differs(problem: Problem, name: str, rows: np.ndarray, oracle: Oracle) -> bool:
@@ -189,8 +192,8 @@ def _sum(one: KernelEntries, other: KernelEntries) -> KernelEntries:
         rounding = unit_roundoff("float64") * np.abs(values)
         return KernelEntries(
             values,
-            (one.own + other.own + rounding) * OUTWARD,
-            (one.solver + other.solver + rounding) * OUTWARD,
+            (one.judge_error + other.judge_error + rounding) * OUTWARD,
+            (one.solver_error + other.solver_error + rounding) * OUTWARD,
         )
 
 

@@ -10,7 +10,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.bounds.optimum.written import EXACT, written_gap
 from sstep_verify.diagnosis.reading import Reading
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.numerics.rounding import OUTWARD, least_length, length
+from sstep_verify.numerics.rounding import OUTWARD, norm_lower, norm_upper
 from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
 
@@ -93,14 +93,14 @@ def _ridge(reading: Reading) -> tuple[float, float]:
     """Upper bound on the distance from the optimum over its norm; what rounding adds."""
     problem, vector = reading.problem, reading.vector
     rough = _float_solution(problem)
-    size = length(rough)
-    if not length(vector - rough) <= (NEAR + FAR) * size:
+    size = norm_upper(rough)
+    if not norm_upper(vector - rough) <= (NEAR + FAR) * size:
         return math.inf, 0.0
     known = ridge_optimum(problem)[problem.ridge.penalty]
-    norm = least_length(known.alpha) - known.error
+    norm = norm_lower(known.alpha) - known.error
     if not norm > 0:
         return math.inf, 0.0
-    distance = length(vector - known.alpha) * OUTWARD + known.error
+    distance = norm_upper(vector - known.alpha) * OUTWARD + known.error
     return distance / norm * OUTWARD, reading.rounding * math.sqrt(problem.samples) / norm
 
 

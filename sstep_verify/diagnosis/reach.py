@@ -44,7 +44,10 @@ def mistaken_reach(
     with np.errstate(over="ignore", invalid="ignore"):
         summed = np.abs(entries.values) @ largest + shift * largest[places] + 1.0
         eta = entries.values[np.arange(places.size), places] + shift
-        error = gamma(problem.samples + problem.features + 2 * s + 8, u) * summed + entries.solver @ largest
+        error = (
+            gamma(problem.samples + problem.features + 2 * s + 8, u) * summed
+            + entries.solver_error @ largest
+        )
         local = np.divide(error, eta, out=np.zeros(places.size), where=eta > 0) + u * largest[places]
         reach = steps * local
     return np.where(np.isfinite(reach), reach, 0.0)

@@ -35,31 +35,31 @@ def unit_roundoff(precision: str) -> float:
     return float(np.finfo(TYPES[precision]).eps) / 2
 
 
-def smallest(precision: str) -> float:
+def smallest_subnormal(precision: str) -> float:
     """Smallest positive number of a type: the largest error of a product or quotient that underflows.
 
     For longdouble the float64 value is returned, which is larger and so still a bound. Larger by far while
-    `numbers_lost` holds.
+    `flushed_to_zero` holds.
     """
     kind = "float32" if precision == "float32" else "float64"
-    return float(np.finfo(TYPES[kind]).smallest_subnormal) * _lost.get(kind, 1.0)
+    return float(np.finfo(TYPES[kind]).smallest_subnormal) * _enlarged.get(kind, 1.0)
 
 
-_lost: dict[str, float] = {}
+_enlarged: dict[str, float] = {}
 
 
 @contextlib.contextmanager
-def numbers_lost() -> Iterator[None]:
+def flushed_to_zero() -> Iterator[None]:
     """Bounds of an arithmetic that takes as 0 every number below 2**-102 (float32), 2**-822 (float64).
 
     These are the smallest normal numbers times 2**24 and 2**200: room for what later operations make of one
     that was lost below the smallest normal number itself.
     """
-    _lost.update(float32=2.0 ** (149 - 102), float64=2.0 ** (1074 - 822))
+    _enlarged.update(float32=2.0 ** (149 - 102), float64=2.0 ** (1074 - 822))
     try:
         yield
     finally:
-        _lost.clear()
+        _enlarged.clear()
 
 
 def largest_normal(precision: str) -> float:
@@ -79,7 +79,7 @@ def rounded_up(value: Any, roundings: int = 16) -> Any:
     Its relative error is covered by `OUTWARD`; each of its products and quotients may underflow besides, by
     half the smallest number. Sums of N products have N of these: `roundings` is to exceed their number.
     """
-    return value * OUTWARD + roundings * smallest("float64")
+    return value * OUTWARD + roundings * smallest_subnormal("float64")
 
 
 def norm(vector: np.ndarray) -> float:
@@ -96,18 +96,18 @@ def norm(vector: np.ndarray) -> float:
         return float(np.linalg.norm(np.asarray(vector) / largest) * largest)
 
 
-def length(vector: np.ndarray) -> float:
+def norm_upper(vector: np.ndarray) -> float:
     """Euclidean norm of a vector or matrix, at least: see `norm`; 0 where all entries are."""
     found = norm(vector)
     return float(rounded_up(found)) if found > 0.0 else 0.0
 
 
-def least_length(vector: np.ndarray) -> float:
+def norm_lower(vector: np.ndarray) -> float:
     """Euclidean norm of a vector or matrix, at most: see `norm`; 0 where an entry is no number."""
     if np.isnan(vector).any():
         return 0.0
     found = min(norm(vector), float(np.finfo(np.float64).max))
-    return max(found - smallest("float64"), 0.0) / OUTWARD
+    return max(found - smallest_subnormal("float64"), 0.0) / OUTWARD
 
 
 def magnitudes(vector: np.ndarray) -> np.ndarray:

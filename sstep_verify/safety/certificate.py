@@ -136,7 +136,7 @@ def _curve(
     else:
         found = ridge_values(problem, declaration, held)
         gap, gained = found.gap.upper, found.dual.lower
-        shown = found.residual.solver * found.residual.solver / (2 * problem.samples)
+        shown = found.residual.solver_error * found.residual.solver_error / (2 * problem.samples)
         loss = RidgeWindows(problem, declaration, held, gap, block).loss
     windows = None if sample is None else Windows(problem, held, precision, sample)
 

@@ -46,7 +46,7 @@ class LongKernel:
         entries = kernel_entries(problem, JUDGE, places)
         self.places = places
         self.rows = long_kernel(problem, places) * signs * signs[places, None]
-        self.magnitude, self.errors = entries.magnitude, entries.solver
+        self.magnitude, self.errors = entries.magnitude, entries.solver_error
 
 
 class LongRows:

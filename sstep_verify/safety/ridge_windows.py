@@ -32,7 +32,7 @@ import numpy as np
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
-from sstep_verify.numerics.rounding import OUTWARD, length, magnitudes, rounded_up
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, norm_upper, rounded_up
 from sstep_verify.problems import Problem
 from sstep_verify.safety.rows import RowSizes, least_diagonal, require_judged, row_sizes
 from sstep_verify.safety.svm_windows import ROUNDS
@@ -123,14 +123,14 @@ class RidgeWindows:
         entry = float(rows.largest.max())
         trace = block * (entry + samples) * OUTWARD
         whole = (block * entry + math.sqrt(block) * samples) * OUTWARD
-        if not (trace <= constants.sums.largest and inputs.least * constants.sums.largest >= 1.0):
+        if not (trace <= constants.sums.largest and inputs.lower * constants.sums.largest >= 1.0):
             return math.inf
         given = block * float(rows.entry_errors.max()) + constants.system * whole
         change = given + solve_error(constants, trace, given, block)
         increment = largest / math.sqrt(samples)
         rounding = constants.sums.u * math.sqrt(block) * float(own.max())
-        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
-        worst = length(np.partition(error, error.size - block)[-block:])
+        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * block
+        worst = norm_upper(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding + lost
         return float(rounded_up(left, 64)) if left < math.inf else math.inf
 
@@ -139,10 +139,10 @@ def _over(rows: RowSizes, inputs) -> RowSizes:
     """Sizes of the rows of K / lambda, lambda exact or as the solver holds it."""
 
     def size(values: np.ndarray) -> np.ndarray:
-        return np.asarray(rounded_up(values / inputs.least))
+        return np.asarray(rounded_up(values / inputs.lower))
 
     def error(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        return np.asarray(rounded_up(errors / inputs.least + inputs.change * (sizes / inputs.least)))
+        return np.asarray(rounded_up(errors / inputs.lower + inputs.change * (sizes / inputs.lower)))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return RowSizes(

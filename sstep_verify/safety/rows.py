@@ -14,7 +14,14 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    magnitudes,
+    rounded_up,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -72,9 +79,9 @@ def least_diagonal(problem: Problem) -> np.ndarray:
     data = problem.dense
     with np.errstate(over="ignore", under="ignore"):
         norms = (data * data).sum(axis=1) * (1.0 - gamma(problem.features + 1, unit_roundoff("float64")))
-        return problem.kernel.diagonal(np.maximum(norms - problem.features * smallest("float64"), 0.0)) / (
-            OUTWARD
-        )
+        return problem.kernel.diagonal(
+            np.maximum(norms - problem.features * smallest_subnormal("float64"), 0.0)
+        ) / (OUTWARD)
 
 
 def row_sizes(
@@ -107,7 +114,7 @@ def row_sizes(
         rows = np.arange(begin, min(begin + step, samples))
         entries = kernel_entries(problem, declaration, rows)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            sizes, errors = entries.magnitude, entries.solver
+            sizes, errors = entries.magnitude, entries.solver_error
             places = np.arange(rows.size)
             found[:, rows] = (
                 sizes @ absolute,
@@ -118,7 +125,7 @@ def row_sizes(
                 (sizes * absolute).max(axis=1),
                 errors.max(axis=1),
                 entries.values[places, rows],
-                (entries.own + errors)[places, rows],
+                (entries.judge_error + errors)[places, rows],
             )
     bounded = rounded_up(found, samples + 16)
     bounded[7] = found[7]

@@ -40,12 +40,19 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    magnitudes,
+    rounded_up,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.safety.rows import least_diagonal, require_judged, row_sizes
 from sstep_verify.solver import Declaration
 
-LEAST = smallest("float64")
+LEAST = smallest_subnormal("float64")
 
 ROUNDS = 60
 """Attempts to find a bound on the increments that confirms itself."""

@@ -59,7 +59,7 @@ def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> K
         kernel_entries(problem, Declaration("any", precision=precision, rbf=rbf, power=power), places)
         for rbf, power in forms
     ]
-    return replace(found[0], solver=np.max([one.solver for one in found], axis=0))
+    return replace(found[0], solver_error=np.max([one.solver_error for one in found], axis=0))
 
 
 def trajectory_bounds(

@@ -44,7 +44,9 @@ def parts_of_bound(case: Case, trajectory: Trajectory, oracle: Oracle) -> dict[s
     exact = Oracle(case.problem)
     entries = kept_entries(oracle, case.problem, case.declaration)
     nothing = np.zeros_like(entries.values)
-    exact.kept(entries_key(case.declaration), lambda: replace(entries, own=nothing, solver=nothing))
+    exact.kept(
+        entries_key(case.declaration), lambda: replace(entries, judge_error=nothing, solver_error=nothing)
+    )
     sums = size(StepJudge(case, exact, judge=False))
     return {
         JUDGE: 1.0 - solver / whole,

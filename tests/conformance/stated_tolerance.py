@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -38,15 +38,15 @@ def cholesky_distance(problem: Problem, alpha: np.ndarray) -> float:
     """
     m, penalty = problem.samples, problem.ridge.penalty
     entries = _entries(problem)
-    matrix = np.abs(entries.values) + entries.solver + entries.own
-    error = entries.solver.copy()
+    matrix = np.abs(entries.values) + entries.solver_error + entries.judge_error
+    error = entries.solver_error.copy()
     diagonal = np.einsum("ii->i", error)
     diagonal += (gamma(2, U) * (penalty * m) + U * np.einsum("ii->i", matrix)) * OUTWARD
     np.einsum("ii->i", matrix)[:] += penalty * m * (1 + gamma(2, U))
     # Of a symmetric non-negative matrix the largest row sum bounds the 2-norm.
     factor = m * gamma(3 * m + 1, U) / (1 - m * gamma(m + 1, U))
     perturbed = factor * matrix.sum(axis=1).max() + error.sum(axis=1).max()
-    size = length(alpha)
+    size = norm_upper(alpha)
     return float((perturbed / (penalty * m) + U) * size * (1 + gamma(m + 8, U)) * OUTWARD)
 
 
@@ -76,12 +76,14 @@ def box_qp_loss(
     """
     m = problem.samples
     entries = _entries(problem)
-    matrix = np.abs(entries.values) + entries.own
+    matrix = np.abs(entries.values) + entries.judge_error
     np.einsum("ii->i", matrix)[:] += problem.hinge.shift
     size, best = np.abs(alpha), np.abs(optimum)
     # Error of the entries, one rounding of the shifted diagonal, and m products and sums in every residual
     # and gap that the peer evaluates.
-    uncertain = (entries.solver + entries.own + gamma(m + 8, U) * matrix) @ size + gamma(m + 8, U)
+    uncertain = (entries.solver_error + entries.judge_error + gamma(m + 8, U) * matrix) @ size + gamma(
+        m + 8, U
+    )
     dual = stated["dual"] + float(uncertain.max())
     gap = stated["gap"] + float(size @ uncertain) * 2
     slope = float((matrix @ (size + stated["primal"])).sum()) + m

@@ -91,7 +91,9 @@ def bounded(kernel, inner, declaration):
         moved = argument * (1.0 + 2.0 * kernel.weight * (inner.absolute + argument))
         return (moved + gamma(4, kind[0]) * (largest + moved) + 4 * kind[1]) * OUTWARD
 
-    return KernelEntries(values, error(inner.own), error(inner.solver)), np.maximum(largest, inner.absolute)
+    return KernelEntries(values, error(inner.judge), error(inner.solver)), np.maximum(
+        largest, inner.absolute
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------

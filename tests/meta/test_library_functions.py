@@ -87,7 +87,7 @@ def test_the_judge_s_own_entries_are_those_of_any_library(monkeypatch):
     entries = kernel_entries(problem, Declaration("any"), places)
     off = np.abs(entries.values - exact)
     assert (off > 2 * U * exact).any()
-    assert (off <= entries.own + U * exact).all()
+    assert (off <= entries.judge_error + U * exact).all()
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel(0.5), PolynomialKernel(2, 0.0)], ids=lambda one: one.name)
@@ -95,5 +95,5 @@ def test_what_is_not_said_promises_no_more_than_libraries_keep_to(kernel):
     # Of one feature, a power of 2, all else in an entry is exact or rounds once or twice.
     problem = Problem("exact", np.array([[2.0], [2.0]]), np.array([1.0, -1.0]), kernel, Hinge(1.0))
     entries = kernel_entries(problem, Declaration("nothing said", rbf="difference"), np.arange(2))
-    assert (entries.solver >= 2 * LIBRARY_ULPS * U * entries.values).all()
+    assert (entries.solver_error >= 2 * LIBRARY_ULPS * U * entries.values).all()
     assert Declaration("nothing said").function_ulps == LIBRARY_ULPS >= 4.0

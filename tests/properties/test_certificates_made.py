@@ -147,7 +147,7 @@ def test_squares_that_underflow_in_objectives_are_counted(exponent):
     # A solver that squares a first.
     naive = a - flat.hinge.shift * (a * a) / 2
     off = abs(Fraction(naive) - exact_values(flat, np.array([a]))["dual"])
-    assert off <= Fraction(svm_values(flat, Declaration("any"), np.array([a])).dual.solver)
+    assert off <= Fraction(svm_values(flat, Declaration("any"), np.array([a])).dual.solver_error)
 
 
 def test_no_rational_is_made_of_what_is_too_small_for_one():

@@ -70,8 +70,8 @@ def test_production_kernel_entries_stay_within_their_bound():
         rows = np.arange(problem.samples)
         entries = kernel_entries(problem, ProductionSolver().declaration, rows)
         stored = replace(problem, data=sp.csr_array(problem.data)) if sparse else problem
-        ratios["solver"].append(largest_ratio(problem, production_panel(stored), entries.solver))
-        ratios["own"].append(largest_ratio(problem, entries.values, entries.own))
+        ratios["solver"].append(largest_ratio(problem, production_panel(stored), entries.solver_error))
+        ratios["own"].append(largest_ratio(problem, entries.values, entries.judge_error))
 
     holds()
     for name, found in ratios.items():
@@ -88,7 +88,7 @@ def test_declared_formulas_of_kernel_entries_stay_within_their_bound():
         entries = kernel_entries(problem, declaration, np.arange(problem.samples))
         with np.errstate(under="ignore"):
             panel = replace(variant, declaration=declaration).kernel_matrix(problem)
-        ratios.append(largest_ratio(problem, panel, entries.solver))
+        ratios.append(largest_ratio(problem, panel, entries.solver_error))
 
     holds()
     summary("kernel entries, other formulas", ratios, 60)
@@ -100,6 +100,6 @@ def test_a_kernel_entry_off_by_twice_its_bound_is_found(kernel):
     problem = Problem("small", data, np.ones(6), kernel, Ridge(1.0))
     entries = kernel_entries(problem, ProductionSolver().declaration, np.arange(6))
     panel = production_panel(problem).copy()
-    panel[2, 3] += 3 * entries.solver[2, 3]
+    panel[2, 3] += 3 * entries.solver_error[2, 3]
     with pytest.raises(AssertionError):
-        largest_ratio(problem, panel, entries.solver)
+        largest_ratio(problem, panel, entries.solver_error)

@@ -132,9 +132,9 @@ def test_no_correct_evaluation_exceeds_the_bound(drawn, precision, order):
         assert value.lower <= high
         assert low <= value.upper
         distance = max(low - float(computed[name]), float(computed[name]) - high, 0.0)
-        assert distance <= value.solver, (name, distance, value)
-        if value.solver:
-            worst = max(worst, distance / value.solver)
+        assert distance <= value.solver_error, (name, distance, value)
+        if value.solver_error:
+            worst = max(worst, distance / value.solver_error)
     event(f"ratio at most {10.0 ** np.ceil(np.log10(worst)) if worst else 0:g}")
 
 
@@ -181,7 +181,9 @@ def test_the_bound_of_a_larger_precision_is_exceeded_by_a_smaller_one():
     computed = _computed(problem, alpha, np.float32, "sequential", generator)
     bounds = _bounded(problem, Declaration("any"), alpha)
     exceeded = [
-        name for name, value in bounds.items() if abs(float(computed[name]) - exact[name][0]) > value.solver
+        name
+        for name, value in bounds.items()
+        if abs(float(computed[name]) - exact[name][0]) > value.solver_error
     ]
     assert exceeded == ["gap", "primal", "dual"]
 

@@ -130,11 +130,11 @@ def test_a_longdouble_panel_is_taken_exactly():
     entries = panel_entries(rows, np.array([0, 2, 4]))
     distance = np.abs(rows - entries.values)
     assert (distance > 0).any()
-    assert (distance <= entries.own).all()
-    assert (entries.own <= 2 * unit_roundoff("float64") * np.abs(entries.values)).all()
-    assert (entries.solver[:, [1, 3]] == 0).all()
-    assert (entries.solver[[0, 1, 2], [0, 2, 4]] == 0).all()
-    assert entries.solver[0, 2] >= abs(rows[0, 2] - rows[1, 0]) > 0
+    assert (distance <= entries.judge_error).all()
+    assert (entries.judge_error <= 2 * unit_roundoff("float64") * np.abs(entries.values)).all()
+    assert (entries.solver_error[:, [1, 3]] == 0).all()
+    assert (entries.solver_error[[0, 1, 2], [0, 2, 4]] == 0).all()
+    assert entries.solver_error[0, 2] >= abs(rows[0, 2] - rows[1, 0]) > 0
 
 
 def test_a_window_moved_by_more_than_its_bound_is_red():

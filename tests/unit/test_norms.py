@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sstep_verify
-from sstep_verify.numerics.rounding import gamma, least_length, length, norm
+from sstep_verify.numerics.rounding import gamma, norm, norm_lower, norm_upper
 
 ROOT = Path(sstep_verify.__file__).parent
 ALLOWED = {
@@ -30,17 +30,17 @@ def test_it_encloses_the_norm_of_drawn_vectors(seed):
             vector * 2.0 ** generator.integers(-1074, 1020) * 2.0 ** -generator.integers(0, 60, vector.size)
         )
         square = sum(Fraction(x) ** 2 for x in vector.tolist())
-        assert Fraction(least_length(vector)) ** 2 <= square <= Fraction(length(vector)) ** 2
+        assert Fraction(norm_lower(vector)) ** 2 <= square <= Fraction(norm_upper(vector)) ** 2
         error = Fraction(gamma(vector.size + 5, 2.0**-53)) * Fraction(norm(vector)) + Fraction(1, 2**1075)
         low = max(Fraction(norm(vector)) - error, Fraction(0))
         assert low**2 <= square <= (Fraction(norm(vector)) + error) ** 2
 
 
 def test_what_is_no_number_has_no_least_norm():
-    assert (norm(np.array([1.0, np.nan])), least_length(np.array([1.0, np.nan]))) == (np.inf, 0.0)
+    assert (norm(np.array([1.0, np.nan])), norm_lower(np.array([1.0, np.nan]))) == (np.inf, 0.0)
     largest = np.full(4, np.finfo(np.float64).max)
-    assert (length(largest), length(np.zeros(3)), length(np.zeros(0))) == (np.inf, 0.0, 0.0)
-    assert least_length(largest) <= np.finfo(np.float64).max
+    assert (norm_upper(largest), norm_upper(np.zeros(3)), norm_upper(np.zeros(0))) == (np.inf, 0.0, 0.0)
+    assert norm_lower(largest) <= np.finfo(np.float64).max
 
 
 def test_no_raw_norm_is_taken_elsewhere():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, rounded_up, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, rounded_up, unit_roundoff
 
 
 def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, known: float) -> float:
@@ -33,10 +33,10 @@ def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, kno
         np.linalg.cholesky(shifted)
     except np.linalg.LinAlgError:
         return known
-    slack = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
+    error_bound = gamma(block + 2, u) / (1 - gamma(block + 2, u)) * np.trace(np.abs(shifted))
     # The quotient, the mean and the sum with m round an entry once each; means are at most as long.
-    slack += length(error) + gamma(3, u) * (length(kernel) + samples * np.sqrt(block))
-    return max(known, float(target - slack * OUTWARD))
+    error_bound += norm_upper(error) + gamma(3, u) * (norm_upper(kernel) + samples * np.sqrt(block))
+    return max(known, float(target - error_bound * OUTWARD))
 
 
 def largest_energy(matrix: np.ndarray, sizes: np.ndarray) -> float:

@@ -57,12 +57,14 @@ from sstep_verify.numerics.rounding import (
     cholesky_error,
     gamma,
     rounded_up,
-    smallest,
+    smallest_subnormal,
     unit_roundoff,
 )
 
 
-def factorisation_error(system: np.ndarray, given: float, least: float, declaration: Declaration) -> float:
+def factorisation_error(
+    system: np.ndarray, given: float, modulus: float, declaration: Declaration
+) -> float:
     """Bound the norm of the backward error of one block solve.
 
     Parameters
@@ -71,7 +73,7 @@ def factorisation_error(system: np.ndarray, given: float, least: float, declarat
         Bounds on the absolute values of the entries of the exact system G, diagonal included.
     given : float
         Bound on the Frobenius norm of the difference between the system held and G (e).
-    least : float
+    modulus : float
         A number that no eigenvalue of G is below (m).
     declaration : Declaration
         Precision and factorisation.
@@ -84,21 +86,25 @@ def factorisation_error(system: np.ndarray, given: float, least: float, declarat
     """
     u, block = unit_roundoff(declaration.precision), system.shape[0]
     trace = float(np.trace(system))
-    lost = block**2 * (2 + factors_size(system, given, declaration)) * smallest(declaration.precision)
+    underflow = (
+        block**2
+        * (2 + factors_size(system, given, declaration))
+        * smallest_subnormal(declaration.precision)
+    )
     relative = relative_error(declaration.factorisation, block, u)
     if declaration.factorisation == "cholesky":
-        return relative * (trace + np.sqrt(block) * given) + lost
+        return relative * (trace + np.sqrt(block) * given) + underflow
     if block == 1:
         return relative * (trace + given)
     match declaration.factorisation:
         case "ldl":
-            moved = (given + elimination_error(block, u) * trace + lost) * OUTWARD
-            if not moved <= (least - moved) / (4 * np.sqrt(block)) / OUTWARD:
+            moved = (given + elimination_error(block, u) * trace + underflow) * OUTWARD
+            if not moved <= (modulus - moved) / (4 * np.sqrt(block)) / OUTWARD:
                 return np.inf
-            return (relative * trace + lost) * OUTWARD
+            return (relative * trace + underflow) * OUTWARD
         case "lu":
             size = factors_size(system, given, declaration)
-            return (relative * size + lost) * OUTWARD
+            return (relative * size + underflow) * OUTWARD
         case _:
             assert_never(declaration.factorisation)
 
@@ -139,7 +145,7 @@ def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> 
     return 2.0 * (float(np.trace(system)) + np.sqrt(block) * given)
 
 
-def solve_lost(system: np.ndarray, given: float, declaration: Declaration) -> float:
+def solve_underflow(system: np.ndarray, given: float, declaration: Declaration) -> float:
     """Bound on the norm of what underflow in one block solve adds to its right-hand side."""
     block, size = system.shape[0], factors_size(system, given, declaration)
-    return float(rounded_up(block**2 * (1 + 3 * block * size) * smallest(declaration.precision)))
+    return float(rounded_up(block**2 * (1 + 3 * block * size) * smallest_subnormal(declaration.precision)))

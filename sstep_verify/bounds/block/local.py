@@ -38,14 +38,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.block.energy import smallest_eigenvalue
-from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size, solve_lost
+from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size, solve_underflow
 from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.right_hand_side import right_hand_sides
 from sstep_verify.numerics.rounding import (
     gamma,
     largest_normal,
-    length,
     magnitudes,
+    norm_upper,
     rounded_up,
     unit_roundoff,
 )
@@ -94,14 +94,14 @@ class RidgeLocalErrors:
         inputs, drawn = ridge_inputs(penalty, targets, declaration), steps.draws.size
         targets_error = inputs.targets[places]
         usable = np.isfinite(entries.magnitude).all() and np.isfinite(targets_error).all()
-        usable = usable and 1.0 / limit <= inputs.least and penalty <= limit / 2
+        usable = usable and 1.0 / limit <= inputs.lower and penalty <= limit / 2
         self._limit = limit if usable else -np.inf  # then no step is within it
         # The division by lambda may come last.
         self._scale = max(1.0, 2 * penalty)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
             self._values = entries.values[:, places] / penalty
-            self._errors = rounded_up(entries.own[:, places] / penalty)
+            self._errors = rounded_up(entries.judge_error[:, places] / penalty)
         self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
         if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
             constant = np.abs(targets[places]) + targets_error
@@ -124,7 +124,7 @@ class RidgeLocalErrors:
     def spread(self, draws: np.ndarray, radius: np.ndarray) -> float:
         """Bound on the norm of ``(M e)_B`` for errors ``|e| <= radius`` on the window's coordinates."""
         spread = self._right.entries[draws] @ radius + self._samples * radius[draws]
-        return length(rounded_up(spread, radius.size + 16))
+        return norm_upper(rounded_up(spread, radius.size + 16))
 
     def advance(self, modulus: float, change: float) -> StepErrors | None:
         """Errors of the next step; None where its system may be singular or a number may overflow.
@@ -134,19 +134,19 @@ class RidgeLocalErrors:
         """
         draws, increment = self._steps.draws[self._step], self._steps.increments[self._step]
         system, errors = self.system(draws), self._right.errors[np.ix_(draws, draws)]
-        given = length(errors) + gamma(3, self._u) * length(system)
+        given = norm_upper(errors) + gamma(3, self._u) * norm_upper(system)
         solve = factorisation_error(system, given, modulus, self._declaration)
         shrink = 1.0 - (given + solve) / modulus
         if not shrink > 0.0:
             return None
         terms, error = self._residual(draws)
-        residual = rounded_up(error + solve_lost(system, given, self._declaration))
-        numerator = length(residual) + (given + solve) * (length(increment) + change)
+        residual = rounded_up(error + solve_underflow(system, given, self._declaration))
+        numerator = norm_upper(residual) + (given + solve) * (norm_upper(increment) + change)
         distance = float(rounded_up(numerator / (modulus * shrink)))
         size = rounded_up(np.abs(increment) + change + distance)
         factors = factors_size(system, given, self._declaration)
         # Entries of G and of its factors are numbers too, however small the right-hand side is.
-        numbers = 4.0 * draws.size**2 * factors * max(length(terms) + length(size), 1.0)
+        numbers = 4.0 * draws.size**2 * factors * max(norm_upper(terms) + norm_upper(size), 1.0)
         numbers = max(numbers, float(np.max(self._right.largest[draws])))
         weights = self._right.weights + float(self._right.heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
@@ -178,7 +178,7 @@ class RidgeLocalErrors:
         error = error + gamma(right.roundings + corrections + 8, self._u) * terms
         return terms, rounded_up(error, 3 * count + 32)
 
-    def landing(self) -> np.ndarray:
+    def accumulation_error(self) -> np.ndarray:
         """Rounding of a at the window's end where it was frozen, shape (c,); zeros otherwise."""
         if self._declaration.update != "frozen":
             return np.zeros(self._start.size)

@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.factored import FactoredProducts
 from sstep_verify.numerics.rounding import (
     OUTWARD,
-    smallest,
+    smallest_subnormal,
 )
 
 
@@ -21,33 +21,35 @@ class KernelEntries:
     ----------
     values : ndarray, shape (c, m)
         Kernel entries in float64, by formulas of bounds/kernel/entries.py.
-    own : ndarray, shape (c, m)
+    judge_error : ndarray, shape (c, m)
         Bound on ``|values - exact|``.
-    solver : ndarray, shape (c, m)
+    solver_error : ndarray, shape (c, m)
         Bound on ``|entry of the solver - exact|`` (delta_K) for the declared formulas.
     factored : FactoredProducts, optional
         Where products of these rows may be formed from the samples; None where from entries only.
     """
 
     values: np.ndarray
-    own: np.ndarray
-    solver: np.ndarray
+    judge_error: np.ndarray
+    solver_error: np.ndarray
     factored: FactoredProducts | None = None
 
     @property
     def magnitude(self) -> np.ndarray:
         """Bound on the absolute value of both the exact and the solver's entries, shape (c, m)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return (np.abs(self.values) + self.own + self.solver) * OUTWARD
+            return (np.abs(self.values) + self.judge_error + self.solver_error) * OUTWARD
 
     def at(self, rows) -> KernelEntries:
         """The same for some of the rows."""
         factored = None if self.factored is None else self.factored.at(rows)
-        return KernelEntries(self.values[rows], self.own[rows], self.solver[rows], factored)
+        return KernelEntries(self.values[rows], self.judge_error[rows], self.solver_error[rows], factored)
 
     def among(self, columns: np.ndarray) -> KernelEntries:
         """The same rows at some columns only, for entries alone."""
-        return KernelEntries(self.values[:, columns], self.own[:, columns], self.solver[:, columns])
+        return KernelEntries(
+            self.values[:, columns], self.judge_error[:, columns], self.solver_error[:, columns]
+        )
 
     @property
     def term_sizes(self) -> np.ndarray:
@@ -64,7 +66,7 @@ class KernelEntries:
         """What an entry of A'v grows by at most for a number that multiplies each sample, shape (m,)."""
         return np.zeros(self.values.shape[1]) if self.factored is None else self.factored.heights
 
-    def lost(self, products: int, precision: str) -> np.ndarray | float:
+    def underflow_error(self, products: int, precision: str) -> np.ndarray | float:
         """Bound on what underflow costs a sum of products of entries with numbers, shape (c,).
 
         Parameters
@@ -75,7 +77,7 @@ class KernelEntries:
             Precision of the solver.
         """
         if self.factored is None:
-            return products * smallest(precision)
+            return products * smallest_subnormal(precision)
         return (products * self.factored.lengths + products + self.factored.features) * (
-            smallest(precision) * OUTWARD
+            smallest_subnormal(precision) * OUTWARD
         )

@@ -39,7 +39,7 @@ from sstep_verify.numerics.rounding import (
     gamma,
     largest_normal,
     rounded_up,
-    smallest,
+    smallest_subnormal,
     stored,
     sum_roundings,
     unit_roundoff,
@@ -78,12 +78,13 @@ def _unscaled_entries(problem: Problem, declaration: Declaration, rows: np.ndarr
     if not declaration.data_rounding or (rounded_kernel == kernel and np.array_equal(rounded, data)):
         return entries
     if rounded_kernel is None or not np.isfinite(rounded).all():
-        return replace(entries, solver=np.full_like(entries.values, np.inf))
+        return replace(entries, solver_error=np.full_like(entries.values, np.inf))
     used = _entries(rounded, rounded_kernel, declaration, rows)
     with np.errstate(over="ignore", invalid="ignore"):
-        moved = np.abs(used.values - entries.values) + used.own + entries.own
+        moved = np.abs(used.values - entries.values) + used.judge_error + entries.judge_error
         return replace(
-            entries, solver=np.nan_to_num((used.solver + moved) * OUTWARD, nan=np.inf, posinf=np.inf)
+            entries,
+            solver_error=np.nan_to_num((used.solver_error + moved) * OUTWARD, nan=np.inf, posinf=np.inf),
         )
 
 
@@ -105,14 +106,14 @@ class Inner(NamedTuple):
     ----------
     products, absolute : ndarray, shape (c, m)
         Inner products as computed here, and upper bounds on those of the absolute values.
-    own, solver : (float, ndarray of shape (c, m), int)
+    judge, solver : (float, ndarray of shape (c, m), int)
         Of this computation and of the solver's: unit roundoff, what may underflow, and roundings of a
         term (n, or fewer where the solver declares an order).
     """
 
     products: np.ndarray
     absolute: np.ndarray
-    own: tuple[float, np.ndarray, int]
+    judge: tuple[float, np.ndarray, int]
     solver: tuple[float, np.ndarray, int]
 
 
@@ -130,7 +131,7 @@ def _(kernel: LinearKernel, inner, declaration):
     def error(kind: tuple[float, np.ndarray, int]) -> np.ndarray:
         return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * OUTWARD
 
-    return KernelEntries(inner.products, error(inner.own), error(inner.solver)), inner.absolute
+    return KernelEntries(inner.products, error(inner.judge), error(inner.solver)), inner.absolute
 
 
 def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
@@ -139,7 +140,10 @@ def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: n
     depth = sum_roundings(features, declaration.summation)
     u = unit_roundoff(declaration.precision)
     u64 = unit_roundoff("float64")
-    tiny, tiny64 = features * smallest(declaration.precision), features * smallest("float64")
+    subnormal, subnormal64 = (
+        features * smallest_subnormal(declaration.precision),
+        features * smallest_subnormal("float64"),
+    )
     # Powers or products beyond the float64 range make a bound infinite, which a check reports.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if isinstance(kernel, RBFKernel):
@@ -147,15 +151,15 @@ def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: n
         # Where two samples share no feature, every product is an exact zero and nothing underflows.
         shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
         absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
-        own, solver = (u64, tiny64 * shared, features), (u, tiny * shared, depth)
-        inner = Inner(data[rows] @ data.T, absolute, own, solver)
+        judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, depth)
+        inner = Inner(data[rows] @ data.T, absolute, judge, solver)
         return _within_range(*entries_of(kernel, inner, declaration), declaration)
 
 
 def _within_range(entries: KernelEntries, reached: np.ndarray, declaration: Declaration) -> KernelEntries:
     """Entries with an infinite bound where a number on the way to them, `reached`, may overflow."""
     within = reached <= largest_normal(declaration.precision)
-    return replace(entries, solver=np.where(within, entries.solver, np.inf))
+    return replace(entries, solver_error=np.where(within, entries.solver_error, np.inf))
 
 
 @entries_of.register
@@ -167,19 +171,19 @@ def _(kernel: PolynomialKernel, inner, declaration):
     underflows is below 1, and so are the factors it meets: a product or pow adds no more than its own ulps
     of the smallest number.
     """
-    products, absolute, own, solver = inner
+    products, absolute, judge, solver = inner
     degree = kernel.degree
     base = absolute + kernel.offset
-    own_argument = gamma(own[2] + 1, own[0]) * base + own[1]
-    size = np.abs(products + kernel.offset) + own_argument
+    judge_argument = gamma(judge[2] + 1, judge[0]) * base + judge[1]
+    size = np.abs(products + kernel.offset) + judge_argument
 
-    def error(argument: np.ndarray, relative: float, lost: float) -> np.ndarray:
+    def error(argument: np.ndarray, relative: float, underflow: float) -> np.ndarray:
         reach = size + argument
         bound = degree * argument * reach ** (degree - 1) + relative * reach**degree
         # An entry of (0 + 0)**d is an exact 0; in all others the bound itself may underflow as well.
-        return np.where(base > 0, rounded_up(bound + lost, 2 * degree + 16), 0.0)
+        return np.where(base > 0, rounded_up(bound + underflow, 2 * degree + 16), 0.0)
 
-    tiny, tiny64 = smallest(declaration.precision), smallest("float64")
+    subnormal, subnormal64 = smallest_subnormal(declaration.precision), smallest_subnormal("float64")
     relative, ulps = gamma(degree - 1, solver[0]), 1.0
     if declaration.power == "pow":
         relative = max(relative, 2 * declaration.function_ulps * solver[0])
@@ -191,8 +195,8 @@ def _(kernel: PolynomialKernel, inner, declaration):
     argument = gamma(solver[2] + 1, solver[0]) * base + solver[1]
     entries = KernelEntries(
         power,
-        error(own_argument, gamma(degree - 1, own[0]), degree * tiny64),
-        error(argument, relative, degree * ulps * tiny),
+        error(judge_argument, gamma(degree - 1, judge[0]), degree * subnormal64),
+        error(argument, relative, degree * ulps * subnormal),
     )
     reach = np.maximum(size + argument, base)
     return entries, np.maximum(reach, reach**degree) * OUTWARD

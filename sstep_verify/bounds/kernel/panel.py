@@ -28,12 +28,12 @@ def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:
     Returns
     -------
     KernelEntries
-        `own` is the rounding of a longdouble panel to float64, `solver` the asymmetry.
+        `judge_error` is the rounding of a longdouble panel to float64, `solver_error` the asymmetry.
     """
     exact = rows if rows.dtype == np.longdouble else rows.astype(np.float64)
     values = exact.astype(np.float64)
-    solver = np.zeros(values.shape)
+    solver_error = np.zeros(values.shape)
     with np.errstate(over="ignore"):
         between = exact[:, places]
-        solver[:, places] = magnitudes(between - between.T) * OUTWARD
-    return KernelEntries(values, magnitudes(exact - values), solver)
+        solver_error[:, places] = magnitudes(between - between.T) * OUTWARD
+    return KernelEntries(values, magnitudes(exact - values), solver_error)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -25,16 +25,16 @@ class KernelProducts:
         The products.
     magnitude : ndarray, shape (m,)
         Bound on ``sum_j |K_ij| |v_j|``, for the exact and the solver's entries.
-    own : ndarray, shape (m,)
+    judge_error : ndarray, shape (m,)
         Bound on ``|values - exact|``.
-    solver : ndarray, shape (m,)
+    solver_error : ndarray, shape (m,)
         Bound on ``|product formed by the solver, in any order - exact|``.
     """
 
     values: np.ndarray
     magnitude: np.ndarray
-    own: np.ndarray
-    solver: np.ndarray
+    judge_error: np.ndarray
+    solver_error: np.ndarray
 
 
 def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarray) -> KernelProducts:
@@ -54,19 +54,25 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
         with np.errstate(over="ignore", invalid="ignore"):
             parts[0, rows] = entries.values @ vector
             parts[1, rows] = entries.magnitude @ absolute
-            parts[2, rows] = entries.own @ absolute
-            parts[3, rows] = entries.solver @ absolute
-    values, magnitude, own, solver = parts
+            parts[2, rows] = entries.judge_error @ absolute
+            parts[3, rows] = entries.solver_error @ absolute
+    values, magnitude, judge_error, solver_error = parts
     u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
     with np.errstate(over="ignore", invalid="ignore"):
-        own = own + gamma(samples, u64) * magnitude + samples * smallest("float64")
-        formed = solver + gamma(samples, u) * magnitude + samples * smallest(declaration.precision)
-        solver = np.maximum(formed, solver + _factored(problem, declaration, absolute))
+        judge_error = (
+            judge_error + gamma(samples, u64) * magnitude + samples * smallest_subnormal("float64")
+        )
+        formed = (
+            solver_error
+            + gamma(samples, u) * magnitude
+            + samples * smallest_subnormal(declaration.precision)
+        )
+        solver_error = np.maximum(formed, solver_error + _factored(problem, declaration, absolute))
     return KernelProducts(
         values,
         np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
-        np.nan_to_num(own * OUTWARD, nan=np.inf, posinf=np.inf),
-        np.nan_to_num(solver * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(judge_error * OUTWARD, nan=np.inf, posinf=np.inf),
+        np.nan_to_num(solver_error * OUTWARD, nan=np.inf, posinf=np.inf),
     )
 
 
@@ -78,9 +84,9 @@ def _factored(problem: Problem, declaration: Declaration, absolute: np.ndarray) 
     data = np.abs(problem.dense)
     if declaration.data_rounding:
         data = np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))
-    tiny = smallest(declaration.precision)
-    lost = tiny * (samples * data.sum(axis=1) + features)
+    subnormal = smallest_subnormal(declaration.precision)
+    underflow = subnormal * (samples * data.sum(axis=1) + features)
     return (
         gamma(samples + features, unit_roundoff(declaration.precision)) * (data @ (data.T @ absolute))
-        + lost
+        + underflow
     )

@@ -9,7 +9,7 @@ from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
-    smallest,
+    smallest_subnormal,
     sum_roundings,
 )
 
@@ -39,43 +39,45 @@ def rbf_entries(data, rows, sigma, declaration, u, u64) -> tuple[KernelEntries, 
     features = data.shape[1]
     depth = sum_roundings(features, declaration.summation)
     distances = _squared_distances(data, rows)
-    tiny64 = smallest("float64")
-    lost64 = sigma * tiny64 * features + tiny64
-    own_exponent = (sigma * gamma(features + 6, u64) * distances + lost64) * OUTWARD
+    subnormal64 = smallest_subnormal("float64")
+    underflow64 = sigma * subnormal64 * features + subnormal64
+    judge_exponent = (sigma * gamma(features + 6, u64) * distances + underflow64) * OUTWARD
     values = np.exp(-sigma * distances)
     # The largest value the exact entry can have, from below the true exponent and above exp's error; the
     # error is taken off the exponent, since far apart exp alone is 0 times infinity.
     # n + 2 roundings of the distance, the product, and up to 5 in forming this factor; NumPy's exp errs by
     # `LIBRARY_ULPS` (2 u each), forming the product with this factor by no more than the 6 u that are left.
-    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - lost64
+    least_exponent = sigma * distances * (1.0 - gamma(features + 8, u64)) - underflow64
     off = 1 + (2 * LIBRARY_ULPS + 6) * u64
-    largest = np.minimum(np.exp(-least_exponent) * off + LIBRARY_ULPS * smallest("float64"), 1.0)
+    largest = np.minimum(np.exp(-least_exponent) * off + LIBRARY_ULPS * smallest_subnormal("float64"), 1.0)
 
     def error(exponent: np.ndarray, precision: str, u: float, ulps: float, capped: bool) -> np.ndarray:
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
         bound = largest * relative
         # Where the error of the exponent is large, neither entry exceeds exp of the largest it can be.
         most = exponent - least_exponent + 4 * u64 * (exponent + least_exponent)
-        bound = np.fmin(bound, np.exp(most) * (1 + 2 * ulps * u) + tiny64)
+        bound = np.fmin(bound, np.exp(most) * (1 + 2 * ulps * u) + subnormal64)
         if capped:
             bound = np.minimum(bound, 1 + 2 * ulps * u)
         # The error of a subnormal result is so many smallest numbers, half of one if correctly rounded.
-        return bound * OUTWARD + max(ulps, 1.0) * smallest(precision)
+        return bound * OUTWARD + max(ulps, 1.0) * smallest_subnormal(precision)
 
-    tiny = smallest(declaration.precision)
+    subnormal = smallest_subnormal(declaration.precision)
     if declaration.rbf == "difference":
         # The distances of this module, which the bound is relative to, may have lost as much themselves.
-        lost = sigma * tiny * features + tiny + lost64
-        exponent = (sigma * gamma(depth + 6, u) * distances + lost) * OUTWARD
+        underflow = sigma * subnormal * features + subnormal + underflow64
+        exponent = (sigma * gamma(depth + 6, u) * distances + underflow) * OUTWARD
         reach = distances * OUTWARD
     else:
         norms = np.einsum("ij,ij->i", data, data)
         reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
-        exponent = (sigma * gamma(depth + 6, u) * reach + sigma * tiny * 4 * features + tiny) * OUTWARD
+        exponent = (
+            sigma * gamma(depth + 6, u) * reach + sigma * subnormal * 4 * features + subnormal
+        ) * OUTWARD
     capped = declaration.rbf == "difference" or declaration.clamped
     entries = KernelEntries(
         values,
-        error(own_exponent, "float64", u64, LIBRARY_ULPS, True),
+        error(judge_exponent, "float64", u64, LIBRARY_ULPS, True),
         error(exponent, declaration.precision, u, declaration.function_ulps, capped),
     )
     return entries, reach

@@ -47,8 +47,8 @@ def scaled_entries(
         Of the solver.
     """
     factor = gamma(ROUNDINGS, unit_roundoff(precision))
-    own = problem.hinge.shift if problem.is_svm else problem.samples * problem.ridge.penalty
+    diagonal = problem.hinge.shift if problem.is_svm else problem.samples * problem.ridge.penalty
     with np.errstate(over="ignore", invalid="ignore"):
         more = factor * entries.term_sizes
-        more[np.arange(rows.size), rows] += factor * own
-        return replace(entries, solver=(entries.solver + more) * OUTWARD)
+        more[np.arange(rows.size), rows] += factor * diagonal
+        return replace(entries, solver_error=(entries.solver_error + more) * OUTWARD)

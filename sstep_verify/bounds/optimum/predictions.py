@@ -25,11 +25,13 @@ from sstep_verify.solver import Declaration
 def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> list[Evaluated]:
     """Values of the training samples at a dual vector, shape (m,), with error bounds."""
     products = kernel_products(problem, declaration, problem.signs * alpha)
-    values, own, solver = products.values, products.own, products.solver
+    values, judge_error, solver_error = products.values, products.judge_error, products.solver_error
     if not problem.is_svm:
         inputs = used_inputs(problem, declaration)
-        size, values = products.magnitude / inputs.least, values / inputs.penalty
-        own = (own / inputs.penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
-        solver = (solver / inputs.least + gamma(2, unit_roundoff(declaration.precision)) * size) * OUTWARD
-    rows = zip(values.tolist(), own.tolist(), solver.tolist(), strict=True)
+        size, values = products.magnitude / inputs.lower, values / inputs.penalty
+        judge_error = (judge_error / inputs.penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
+        solver_error = (
+            solver_error / inputs.lower + gamma(2, unit_roundoff(declaration.precision)) * size
+        ) * OUTWARD
+    rows = zip(values.tolist(), judge_error.tolist(), solver_error.tolist(), strict=True)
     return [Evaluated(*row) for row in rows]

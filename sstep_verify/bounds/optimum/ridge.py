@@ -37,10 +37,10 @@ from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
-    length,
     norm,
+    norm_upper,
     rounded_up,
-    smallest,
+    smallest_subnormal,
     unit_roundoff,
 )
 from sstep_verify.problems import Problem
@@ -93,20 +93,25 @@ def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) 
     products, penalty = kernel_products(problem, declaration, alpha), problem.ridge.penalty
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         entries = problem.targets - products.values / penalty - problem.samples * alpha
-        (own, *judge), (solver, *others) = (
-            _errors(problem, evaluated, alpha, products, lost)
-            for evaluated, lost in ((FLOAT64, products.own), (declaration, products.solver))
+        (judge_error, *judge), (solver, *others) = (
+            _errors(problem, evaluated, alpha, products, products_error)
+            for evaluated, products_error in (
+                (FLOAT64, products.judge_error),
+                (declaration, products.solver_error),
+            )
         )
-        residual = _norm(entries, own, solver, declaration.precision)
+        residual = _norm(entries, judge_error, solver, declaration.precision)
         values = (f(problem, products.values, alpha) for f in (primal_value, dual_value))
         primal, dual = (Evaluated(*row) for row in zip(values, judge, others, strict=True))
     gap = _gap(residual, problem.samples, declaration.precision)
     # A gap formed as the difference of the objectives carries their errors.
-    errors = primal.own + primal.solver + dual.own + dual.solver
+    errors = primal.judge_error + primal.solver_error + dual.judge_error + dual.solver_error
     size = abs(primal.value) + abs(dual.value) + errors
-    difference = (primal.solver + dual.solver + unit_roundoff(declaration.precision) * size) * OUTWARD
-    gap = replace(gap, solver=max(gap.solver, difference))
-    return RidgeValues(residual, gap, primal, dual, entries, own)
+    difference = (
+        primal.solver_error + dual.solver_error + unit_roundoff(declaration.precision) * size
+    ) * OUTWARD
+    gap = replace(gap, solver_error=max(gap.solver_error, difference))
+    return RidgeValues(residual, gap, primal, dual, entries, judge_error)
 
 
 def distance_bound(problem: Problem, residual: float) -> float:
@@ -119,12 +124,14 @@ def used_inputs(problem: Problem, declaration: Declaration) -> RidgeInputs:
     return ridge_inputs(problem.ridge.penalty, problem.targets, replace(declaration, data_rounding=True))
 
 
-def _norm(entries: np.ndarray, own: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
+def _norm(entries: np.ndarray, judge_error: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
     value, k = norm(entries), entries.size + 8
-    error = length(own) + gamma(k, unit_roundoff("float64")) * value + smallest("float64")
-    other = length(solver) + gamma(k, unit_roundoff(precision)) * (value + error + length(solver))
-    other += float(np.sqrt(entries.size * smallest(precision)))  # of squares that underflow
-    return Evaluated(value, error * OUTWARD, rounded_up(other + k * smallest(precision)))
+    error = (
+        norm_upper(judge_error) + gamma(k, unit_roundoff("float64")) * value + smallest_subnormal("float64")
+    )
+    other = norm_upper(solver) + gamma(k, unit_roundoff(precision)) * (value + error + norm_upper(solver))
+    other += float(np.sqrt(entries.size * smallest_subnormal(precision)))  # of squares that underflow
+    return Evaluated(value, error * OUTWARD, rounded_up(other + k * smallest_subnormal(precision)))
 
 
 def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
@@ -132,10 +139,10 @@ def _gap(residual: Evaluated, samples: int, precision: str) -> Evaluated:
     length, errors = np.float64(residual.value), []
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(length**2 / (2 * samples))
-        for error, name in ((residual.own, "float64"), (residual.solver, precision)):
-            reach = length + residual.own + error
+        for error, name in ((residual.judge_error, "float64"), (residual.solver_error, precision)):
+            reach = length + residual.judge_error + error
             square = (2 * reach + error) * error + gamma(3, unit_roundoff(name)) * (reach + error) ** 2
-            square += 2 * samples * smallest(name)
+            square += 2 * samples * smallest_subnormal(name)
             errors.append(outward(square / (2 * samples)))
     return Evaluated(value, *errors)
 
@@ -145,28 +152,30 @@ def _errors(
     evaluated: Declaration,
     alpha: np.ndarray,
     products: KernelProducts,
-    lost: np.ndarray,
+    products_error: np.ndarray,
 ) -> tuple[np.ndarray, float, float]:
-    """Errors of residual, shape (m,), primal and dual value in a precision, products erring by `lost`."""
+    """Errors of residual, shape (m,), primal and dual value in a precision, of products that are off."""
     samples, absolute, targets = problem.samples, np.abs(alpha), np.abs(problem.targets)
     inputs, u = used_inputs(problem, evaluated), unit_roundoff(evaluated.precision)
-    size, k = products.magnitude / inputs.least, gamma(samples + 10, u)
-    residual = lost / inputs.least + gamma(8, u) * (targets + samples * absolute + size)
+    size, k = products.magnitude / inputs.lower, gamma(samples + 10, u)
+    residual = products_error / inputs.lower + gamma(8, u) * (targets + samples * absolute + size)
     # A float32 solver that rounds its input subtracts other targets.
-    residual += inputs.targets + 8 * inputs.tiny
+    residual += inputs.targets + 8 * inputs.underflow_error
     if not inputs.change <= 2 * u:
         # Lambda over- or underflows in the solver's precision: nothing can be promised.
         residual[:] = np.inf
-    lost = (lost + inputs.change * products.magnitude) / inputs.least
+    products_error = (products_error + inputs.change * products.magnitude) / inputs.lower
     # What underflows, in products that are then multiplied by a, 1/lambda or m.
-    times = samples + 4 + 1 / inputs.least + float(absolute.sum())
-    half = float(absolute @ (lost + k * size)) / 2 + inputs.tiny * (samples + 8) * times
+    times = samples + 4 + 1 / inputs.lower + float(absolute.sum())
+    half = (
+        float(absolute @ (products_error + k * size)) / 2 + inputs.underflow_error * (samples + 8) * times
+    )
     square = samples / 2 * float(alpha @ alpha)
     dual = half + float(inputs.targets @ absolute) + k * (float(targets @ absolute) + square)
-    off = lost + inputs.targets + gamma(4, u) * (targets + size)
+    off = products_error + inputs.targets + gamma(4, u) * (targets + size)
     # The misfit at hand is itself off by what float64 lost.
     misfit = np.abs(problem.targets - products.values / inputs.penalty)
-    float64 = products.own / inputs.penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
+    float64 = products.judge_error / inputs.penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
     reach = misfit + off + float64
     primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
     residual = np.nan_to_num(residual * OUTWARD, nan=np.inf, posinf=np.inf)

@@ -39,7 +39,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -52,25 +52,33 @@ class Evaluated:
     ----------
     value : float
         The value.
-    own : float
+    judge_error : float
         Bound on ``|value - exact|``.
-    solver : float
+    solver_error : float
         Bound on ``|value by any correct evaluation in the declared precision - exact|``.
     """
 
     value: float
-    own: float
-    solver: float
+    judge_error: float
+    solver_error: float
 
     @property
     def lower(self) -> float:
         """Lower end of the enclosure of the exact value."""
-        return self.value - self.own * OUTWARD if np.isfinite(self.value + self.own) else -np.inf
+        return (
+            self.value - self.judge_error * OUTWARD
+            if np.isfinite(self.value + self.judge_error)
+            else -np.inf
+        )
 
     @property
     def upper(self) -> float:
         """Upper end of the enclosure of the exact value."""
-        return self.value + self.own * OUTWARD if np.isfinite(self.value + self.own) else np.inf
+        return (
+            self.value + self.judge_error * OUTWARD
+            if np.isfinite(self.value + self.judge_error)
+            else np.inf
+        )
 
 
 @dataclass(frozen=True)
@@ -117,26 +125,37 @@ def svm_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) ->
     products = kernel_products(problem, declaration, labels * alpha)
     margins = labels * products.values
     with np.errstate(over="ignore", invalid="ignore"):
-        own = _errors(problem, alpha, margins, products.magnitude, products.own, products.own, "float64")
-        solver = _errors(
+        judge_error = _errors(
             problem,
             alpha,
             margins,
             products.magnitude,
-            products.own,
-            products.solver,
+            products.judge_error,
+            products.judge_error,
+            "float64",
+        )
+        solver_error = _errors(
+            problem,
+            alpha,
+            margins,
+            products.magnitude,
+            products.judge_error,
+            products.solver_error,
             declaration.precision,
         )
         values = [f(problem, margins, alpha) for f in (duality_gap, primal_value, dual_value)]
     gap, primal, dual = (
-        Evaluated(float(value), one, other) for value, one, other in zip(values, own, solver, strict=True)
+        Evaluated(float(value), one, other)
+        for value, one, other in zip(values, judge_error, solver_error, strict=True)
     )
     plateau = problem.hinge.C * unit_roundoff(declaration.precision) * float(products.magnitude.sum())
-    slope_errors = (products.own + unit_roundoff("float64") * (1.0 + products.magnitude)) * OUTWARD
-    return SvmValues(gap, primal, dual, (gap.solver + plateau) * OUTWARD, margins - 1.0, slope_errors)
+    slope_errors = (products.judge_error + unit_roundoff("float64") * (1.0 + products.magnitude)) * OUTWARD
+    return SvmValues(gap, primal, dual, (gap.solver_error + plateau) * OUTWARD, margins - 1.0, slope_errors)
 
 
-def _errors(problem, alpha, margins, magnitude, own, products, precision) -> tuple[float, float, float]:
+def _errors(
+    problem, alpha, margins, magnitude, judge_error, products, precision
+) -> tuple[float, float, float]:
     """Bounds on the errors of gap, primal and dual evaluated in a precision, products erring as given."""
     loss, u = problem.hinge, unit_roundoff(precision)
     if not abs(float(stored(loss.C, precision)) - loss.C) <= u * loss.C:
@@ -145,7 +164,7 @@ def _errors(problem, alpha, margins, magnitude, own, products, precision) -> tup
     power, k = loss.power, gamma(2 * problem.samples + 16, u)
     absolute = np.abs(alpha)
     error = products + u * (1.0 + magnitude)
-    short = np.maximum(1.0 - margins, 0.0) + own + u * (1.0 + magnitude) + error
+    short = np.maximum(1.0 - margins, 0.0) + judge_error + u * (1.0 + magnitude) + error
     half = float(absolute @ products) / 2
     square = float(absolute @ magnitude) / 2
     losses = loss.C * float((short**power).sum())
@@ -154,9 +173,9 @@ def _errors(problem, alpha, margins, magnitude, own, products, precision) -> tup
     dual = half + k * (float(absolute.sum()) + square + own_square)
     # What underflows, in products that are then multiplied by a, C or omega.
     times = 4.0 + float(absolute.sum()) + (loss.C + loss.shift if power == 2 else 0.0)
-    lost = smallest(precision) * (problem.samples + 8) * times
+    underflow = smallest_subnormal(precision) * (problem.samples + 8) * times
     gap = primal + dual + u * (square * 2 + losses + float(absolute.sum()) + own_square)
-    return outward(gap + 2 * lost), outward(primal + lost), outward(dual + lost)
+    return outward(gap + 2 * underflow), outward(primal + underflow), outward(dual + underflow)
 
 
 def outward(error: float) -> float:
@@ -201,11 +220,11 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     if size == 0:
         return "unique: every coordinate is held by its gradient"
     entries = kernel_entries(problem, exact, undecided)
-    matrix, own = entries.values[:, undecided], entries.own[:, undecided]
+    matrix, judge_error = entries.values[:, undecided], entries.judge_error[:, undecided]
     factor = gamma(size + 3, unit_roundoff("float64"))
     trace = float(np.trace(matrix))
-    underflow = 2 * size**2 * (1 + trace) * smallest("float64")
-    shift = (factor / (1 - factor) * trace + norm(own) + underflow) * OUTWARD
+    underflow = 2 * size**2 * (1 + trace) * smallest_subnormal("float64")
+    shift = (factor / (1 - factor) * trace + norm(judge_error) + underflow) * OUTWARD
     # Twice: the second covers the rounding of the subtraction, at most u trace < gamma_{k+3} trace.
     try:
         np.linalg.cholesky(matrix - 2 * shift * np.eye(size))
@@ -222,5 +241,5 @@ def largest_curvatures(problem: Problem) -> np.ndarray:
     with np.errstate(over="ignore"):
         norms = (data * data).sum(axis=1)
         factor = 1 + gamma(problem.features + 1, unit_roundoff("float64"))
-        norms = (norms * factor + problem.features * smallest("float64")) * OUTWARD
+        norms = (norms * factor + problem.features * smallest_subnormal("float64")) * OUTWARD
         return kernel.diagonal(norms) * OUTWARD

@@ -60,7 +60,7 @@ def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, value
             reach - short**loss.power, short**loss.power - np.maximum(short - moved, 0.0) ** loss.power
         )
         # The margins at hand are themselves off by `error`, and so is each loss by q (h + e)^{q-1} of it.
-        lost = 2 * loss.power * (short + moved + error) ** (loss.power - 1) * error
-        found = smooth + loss.C * float((np.maximum(change, 0.0) + lost).sum())
+        evaluation_error = 2 * loss.power * (short + moved + error) ** (loss.power - 1) * error
+        found = smooth + loss.C * float((np.maximum(change, 0.0) + evaluation_error).sum())
         found *= (1 + gamma(4 * problem.samples + 32, u)) * OUTWARD
     return found if found < np.inf else np.inf

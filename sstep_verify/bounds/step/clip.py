@@ -47,7 +47,7 @@ from sstep_verify.bounds.step.sums import (
     sum_constants,
 )
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.solver import Declaration
 
 
@@ -64,7 +64,7 @@ class ClipConstants(NamedTuple):
         Diagonal shift (omega) and upper end of the box (nu).
     shift_error, upper_error : float
         Their errors from rounding C.
-    tiny : float
+    underflow_error : float
         Smallest number of the solver's type.
     sharp : bool
         Whether the bound holds the judge's own error, which decides what is certainly clipped.
@@ -77,7 +77,7 @@ class ClipConstants(NamedTuple):
     upper: float
     shift_error: float
     upper_error: float
-    tiny: float
+    underflow_error: float
     sharp: bool
 
 
@@ -123,7 +123,7 @@ def clip_constants(
         upper=upper,
         shift_error=shift_error,
         upper_error=upper_error,
-        tiny=smallest(precision) + smallest("float64"),
+        underflow_error=smallest_subnormal(precision) + smallest_subnormal("float64"),
         sharp=judge,
     )
 
@@ -139,7 +139,7 @@ def entry_errors(entries: KernelEntries, *, judge: bool = True) -> tuple[np.ndar
         Whether the judge's own errors are part of them; False where the kernel is exact.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        errors = entries.solver + (entries.own if judge else 0.0)
+        errors = entries.solver_error + (entries.judge_error if judge else 0.0)
         sizes, errors = entries.term_sizes * OUTWARD, errors * OUTWARD
         return np.nan_to_num(sizes, nan=np.inf, posinf=np.inf), np.nan_to_num(
             errors, nan=np.inf, posinf=np.inf
@@ -154,13 +154,15 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
     kernel entry in it off by `curvature_error`; `value` the one before the step, `new` the unclipped one.
     """
     off = curvature_error + constants.curvature * curvature + constants.shift_error
-    least, largest = curvature - off, constants.sums.largest
-    if not (least > 0.0 and curvature + off <= largest):
+    lower, largest = curvature - off, constants.sums.largest
+    if not (lower > 0.0 and curvature + off <= largest):
         return np.inf
     if not gradient_error <= constants.sums.longest * largest:
         return np.inf  # a sum of the gradient's terms may overflow
     quotient = abs(value - new)
-    error = (gradient_error + quotient * off + constants.tiny) / least + constants.tiny
+    error = (
+        gradient_error + quotient * off + constants.underflow_error
+    ) / lower + constants.underflow_error
     error += constants.quotient * (quotient + error) + constants.quotient * (abs(new) + error)
     if not quotient + abs(new) + error < largest:
         return np.inf

@@ -27,7 +27,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.sums import ADDED, FROZEN, IN_PLACE
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -61,7 +61,7 @@ class WeightsDrift:
         self._labels = problem.signs
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
-        self._tiny = (problem.features + problem.samples + 4) * smallest(precision)
+        self._underflow_error = (problem.features + problem.samples + 4) * smallest_subnormal(precision)
         self._every = declaration.recompute
         self._windows, self._width = start // width, width
         self._either = self._every > 0 and start % (width * self._every) > 0
@@ -77,7 +77,7 @@ class WeightsDrift:
         samples = self._alpha.size
         reach = np.abs(self._alpha)
         self._weights[:] = (self._labels * self._alpha) @ self._data
-        formed = (gamma(samples + 2, self._u) * (reach @ self._size) + self._tiny) * OUTWARD
+        formed = (gamma(samples + 2, self._u) * (reach @ self._size) + self._underflow_error) * OUTWARD
         if self._wrong.any():
             formed += reach @ self._wrong * OUTWARD
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
@@ -103,8 +103,8 @@ class WeightsDrift:
             part = slice(begin, begin + self._width)
             _window(
                 self._data, self._size, self._labels, self._alpha, self._weights, self._error, draws[part],
-                log[part], found[part], product, self._u, self._tiny, self._moved, self._solver_u,
-                self._form_of,
+                log[part], found[part], product, self._u, self._underflow_error, self._moved,
+                self._solver_u, self._form_of,
             )  # fmt: skip
             self._windows += 1
             if self._every and (self._either or self._windows % self._every == 0):
@@ -114,7 +114,21 @@ class WeightsDrift:
 
 @compiled
 def _window(
-    data, size, labels, alpha, weights, error, draws, log, found, product, u, tiny, moved, solver_u, form
+    data,
+    size,
+    labels,
+    alpha,
+    weights,
+    error,
+    draws,
+    log,
+    found,
+    product,
+    u,
+    underflow_error,
+    moved,
+    solver_u,
+    form,
 ):
     """Errors of the stale products of one window, then the drift of its updates."""
     reach = np.abs(weights) + error
@@ -122,24 +136,24 @@ def _window(
         total = 0.0
         for place in range(draws.shape[1]):
             row = size[draws[step, place]]
-            wrong = np.dot(row, error) + product * np.dot(row, reach) + tiny
+            wrong = np.dot(row, error) + product * np.dot(row, reach) + underflow_error
             total += wrong * wrong
         found[step] = np.sqrt(total)
     changes = 0
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
             i = draws[step, place]
-            change, slack = log[step, place] - alpha[i], 0.0
+            change, increment_error = log[step, place] - alpha[i], 0.0
             if form == FROZEN:
                 if moved[i] == 0.0:
                     moved[i] = abs(alpha[i])
                 moved[i] += abs(change)
                 k = (draws.shape[0] + 2) * solver_u
-                slack = 2.0 * k / (1.0 - k) * moved[i]
+                increment_error = 2.0 * k / (1.0 - k) * moved[i]
             elif form == ADDED:
-                slack = solver_u * (abs(log[step, place]) + abs(change))
-            error += size[i] * slack
-            reach += size[i] * slack
+                increment_error = solver_u * (abs(log[step, place]) + abs(change))
+            error += size[i] * increment_error
+            reach += size[i] * increment_error
             changes += form != IN_PLACE or change != 0.0
             if change != 0.0:
                 weights += labels[i] * change * data[i]
@@ -149,4 +163,4 @@ def _window(
         for place in range(draws.shape[1]):
             moved[draws[step, place]] = 0.0
     k = (changes + 3) * u
-    error += (k / (1.0 - k) * reach + changes * tiny) * OUTWARD
+    error += (k / (1.0 - k) * reach + changes * underflow_error) * OUTWARD

@@ -56,7 +56,7 @@ from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
 from sstep_verify.bounds.step.sums import IN_PLACE, accumulation_error
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, length, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, smallest_subnormal, unit_roundoff
 
 OWN = unit_roundoff("float64")
 """Unit roundoff of the judge (u64)."""
@@ -75,7 +75,7 @@ def clip_curvature_bounds(curvature: np.ndarray, error: np.ndarray, constants: C
     """
     with np.errstate(invalid="ignore", over="ignore"):
         off = error + constants.curvature * np.abs(curvature) + constants.shift_error
-        off = (off + constants.tiny * (constants.shift > 0.0)) * OUTWARD
+        off = (off + constants.underflow_error * (constants.shift > 0.0)) * OUTWARD
         return np.where(curvature + off <= constants.sums.largest, off, np.inf)
 
 
@@ -98,9 +98,9 @@ def system_bounds(
     with np.errstate(all="ignore"):
         roundings = gamma(3, unit_roundoff(precision)) + gamma(3, OWN)
         bound = error + roundings * (np.abs(systems) + error)
-        bound = (bound + 4.0 * smallest(precision)) * OUTWARD
+        bound = (bound + 4.0 * smallest_subnormal(precision)) * OUTWARD
         promised = np.trace(np.abs(systems) + bound, axis1=1, axis2=2) <= largest
-        promised &= inputs.least * largest >= 1.0
+        promised &= inputs.lower * largest >= 1.0
         return np.where(np.isnan(bound) | ~promised[:, None, None], np.inf, bound)
 
 
@@ -174,12 +174,14 @@ def solve_increment(
         trace = float(np.trace(size)) * OUTWARD
         if not (np.isfinite(right).all() and trace <= constants.sums.largest and given < np.inf):
             return 0.0, np.inf
-        change = solve_error(constants, trace, given, block) + length(system - system.T)
-        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * block
+        change = solve_error(constants, trace, given, block) + norm_upper(system - system.T)
+        underflow = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * block
         room = constants.modulus - change - given
-        most = 2.0 * (length(right) + lost) / room * OUTWARD if room > 0.0 else np.inf
-        long = length(increment) if np.isfinite(increment).all() else np.inf
-        numbers = solve_numbers(constants, trace, given, block, length(right) + lost + min(most, long))
+        most = 2.0 * (norm_upper(right) + underflow) / room * OUTWARD if room > 0.0 else np.inf
+        long = norm_upper(increment) if np.isfinite(increment).all() else np.inf
+        numbers = solve_numbers(
+            constants, trace, given, block, norm_upper(right) + underflow + min(most, long)
+        )
         if not numbers <= constants.sums.largest or not change < np.inf:
             return 0.0, np.inf
         if most < constants.sums.largest and not long <= most:
@@ -187,6 +189,6 @@ def solve_increment(
         reach = np.abs(right) + size @ np.abs(increment)
         if not reach.max() < constants.sums.largest:
             return 0.0, np.inf
-        rounded = (2.0 * constants.sums.u + gamma(block + 2, OWN)) * length(reach)
-        bound = (change * long + rounded + lost) * OUTWARD
-        return length(right - system @ increment), bound
+        rounded = (2.0 * constants.sums.u + gamma(block + 2, OWN)) * norm_upper(reach)
+        bound = (change * long + rounded + underflow) * OUTWARD
+        return norm_upper(right - system @ increment), bound

@@ -167,10 +167,12 @@ def ridge_errors(
     it counts.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        some = entries.term_sizes + entries.solver > 0.0
-        size = rounded_up(entries.term_sizes / inputs.least)
-        solver = rounded_up(entries.solver / inputs.least + inputs.change * size + inputs.tiny)
-        errors = rounded_up(solver + entries.own / inputs.penalty) if judge else solver
+        some = entries.term_sizes + entries.solver_error > 0.0
+        size = rounded_up(entries.term_sizes / inputs.lower)
+        solver = rounded_up(
+            entries.solver_error / inputs.lower + inputs.change * size + inputs.underflow_error
+        )
+        errors = rounded_up(solver + entries.judge_error / inputs.penalty) if judge else solver
         found = np.where(some, np.stack((size, errors, solver)), 0.0)
         sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
         return sizes, errors, solvers

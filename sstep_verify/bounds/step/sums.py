@@ -50,7 +50,7 @@ from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
     largest_normal,
-    smallest,
+    smallest_subnormal,
     stale_roundings,
     unit_roundoff,
 )
@@ -186,7 +186,7 @@ def sum_constants(
         ordered=factored == NOT_FACTORED and not judge,
         u=u,
         judge_u=judge_u,
-        underflow=operations * (smallest(precision) + smallest("float64")),
+        underflow=operations * (smallest_subnormal(precision) + smallest_subnormal("float64")),
         largest=largest_normal(precision),
         form=form,
         summed=declaration.increments == "summed",

@@ -16,9 +16,9 @@ def energy_norm(
 ) -> tuple[float, float]:
     """Float64 interval that contains ``||d||_M``, ``||d||_M^2 = d'Kd/lambda + m d'd``.
 
-    K is off by `entries.own`, every entry of d by up to 4u, and the quadratic form of c coordinates by
-    gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact K is positive
-    semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation.
+    K is off by `entries.judge_error`, every entry of d by up to 4u, and the quadratic form of c coordinates
+    by gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact K is
+    positive semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation.
 
     Parameters
     ----------
@@ -45,21 +45,21 @@ def energy_norm(
         return math.inf, math.inf
     # Scaled so that no square underflows; entries lost to underflow are far below the largest, which is 1.
     d = difference / scale
-    values, own = entries.values[:, places], entries.own[:, places]
+    values, judge_error = entries.values[:, places], entries.judge_error[:, places]
     absolute = np.abs(d)
     with np.errstate(over="ignore", invalid="ignore"):
         identity = samples * float(d @ d)
         square = float(d @ (values @ d)) / penalty + identity
         size = float(absolute @ (np.abs(values) @ absolute)) / penalty + identity
-        off = float(absolute @ (own @ absolute)) / penalty
+        off = float(absolute @ (judge_error @ absolute)) / penalty
         factor = gamma(2 * d.size + 16, unit_roundoff("float64"))
-        slack = (off + factor * size) * OUTWARD
-        low = max(square - slack, identity * (1.0 - 2 * factor)) / OUTWARD
-        high = (square + slack) * OUTWARD
+        error_bound = (off + factor * size) * OUTWARD
+        low = max(square - error_bound, identity * (1.0 - 2 * factor)) / OUTWARD
+        high = (square + error_bound) * OUTWARD
     if not high < math.inf:
         return 0.0, math.inf
-    least = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
-    return least, float(rounded_up(math.sqrt(high) * scale))
+    lower = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
+    return lower, float(rounded_up(math.sqrt(high) * scale))
 
 
 def energy_reach(
@@ -77,7 +77,7 @@ def energy_reach(
         Largest size of each entry, >= 0; the difference is 0 on all other coordinates.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        kernel = np.abs(entries.values[:, places]) + entries.own[:, places]
+        kernel = np.abs(entries.values[:, places]) + entries.judge_error[:, places]
         return largest_energy(rounded_up(kernel / penalty) + samples * np.eye(places.size), sizes)
 
 

@@ -54,13 +54,13 @@ class RidgeWindowErrors:
         Bound on ``||computed - exact||_M``; infinite where nothing can be promised.
     steps : list of StepErrors
         One per block step; shorter than the window if `norm` is infinite.
-    landing : ndarray, shape (c,)
+    accumulation_error : ndarray, shape (c,)
         Rounding of a at the window's end where it was frozen; zeros otherwise.
     """
 
     norm: float
     steps: list[StepErrors]
-    landing: np.ndarray
+    accumulation_error: np.ndarray
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -107,7 +107,7 @@ def ridge_window_errors(
     """
     arguments = (places, start, targets, steps, penalty)
     solver = RidgeLocalErrors(entries, *arguments, declaration, carried)
-    exact = replace(entries, solver=entries.own, factored=None)
+    exact = replace(entries, solver_error=entries.judge_error, factored=None)
     judge = RidgeLocalErrors(exact, *arguments, JUDGE) if judged else None
     total, errors, samples = 0.0, list[StepErrors](), float(start.size)
     for draws in steps.draws:
@@ -120,9 +120,9 @@ def ridge_window_errors(
         stored = largest_energy(solver.system(draws), rounding + step.rounding)
         total = rounded_up(total + root * (length + step.length) + stored)
         errors.append(step)
-    landing = solver.landing()
-    total += windows * largest_energy(solver.system(np.arange(places.size)), landing)
-    return RidgeWindowErrors(float(total * OUTWARD), errors, landing)
+    accumulation_error = solver.accumulation_error()
+    total += windows * largest_energy(solver.system(np.arange(places.size)), accumulation_error)
+    return RidgeWindowErrors(float(total * OUTWARD), errors, accumulation_error)
 
 
 def _judge_errors(judge: RidgeLocalErrors | None, modulus: float) -> tuple[float, np.ndarray | float]:

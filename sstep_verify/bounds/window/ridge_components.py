@@ -27,7 +27,14 @@ from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, rounded_up, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    OUTWARD,
+    gamma,
+    norm,
+    rounded_up,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -64,7 +71,7 @@ def ridge_component_bound(
     with np.errstate(over="ignore", invalid="ignore"):
         for step in errors.steps:
             state.advance(step)
-    return (state.radius + errors.landing) * OUTWARD if np.isfinite(state.radius).all() else None
+    return (state.radius + errors.accumulation_error) * OUTWARD if np.isfinite(state.radius).all() else None
 
 
 def ridge_panel_bound(
@@ -102,7 +109,7 @@ def ridge_panel_bound(
             if step is None:
                 return np.full(places.size, np.inf)
             propagation.advance(step)
-        radius = (propagation.radius + local.landing()) * OUTWARD
+        radius = (propagation.radius + local.accumulation_error()) * OUTWARD
     return radius if np.isfinite(radius).all() else np.full(places.size, np.inf)
 
 
@@ -118,7 +125,9 @@ class RidgePropagation:
         with np.errstate(over="ignore", invalid="ignore"):
             self._values = entries.values[:, places] / penalty
             # The quotient by lambda rounds once more.
-            self._errors = rounded_up(entries.own[:, places] / penalty + self._u * np.abs(self._values))
+            self._errors = rounded_up(
+                entries.judge_error[:, places] / penalty + self._u * np.abs(self._values)
+            )
         self._coefficients, self._symbols = np.zeros((places.size, 0)), np.zeros(0)
         self.radius = np.zeros(places.size)
 
@@ -141,19 +150,19 @@ class RidgePropagation:
         # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
         # the two products before them are the 4.
         pushed = np.abs(coupling) @ rest
-        lost = gamma(rest.size + used + block + 4, u) * (np.abs(inverse) @ pushed)
-        lost += spread * pushed.sum() + inverse_size @ (self._errors[draws] @ rest)
+        rounding_error = gamma(rest.size + used + block + 4, u) * (np.abs(inverse) @ pushed)
+        rounding_error += spread * pushed.sum() + inverse_size @ (self._errors[draws] @ rest)
         sources = step.residual + step.entries @ step.size + step.solve * norm(step.size)
-        lost += spread * sources.sum() + step.rounding
-        underflow = (rest.size * inverse_size.sum() + block + 1) * smallest("float64")
-        lost += underflow * (self._symbols.sum() + sources.sum())
+        rounding_error += spread * sources.sum() + step.rounding
+        underflow = (rest.size * inverse_size.sum() + block + 1) * smallest_subnormal("float64")
+        rounding_error += underflow * (self._symbols.sum() + sources.sum())
         # The block's combinations; its 2 b new symbols are the sources and what was lost.
         new = np.hstack([-inverse @ (coupling @ self._coefficients), inverse, np.eye(block)])
         self._symbols = np.concatenate(
             [
                 self._symbols,
                 rounded_up(sources, block + 16),
-                rounded_up(lost, 4 * rest.size + 2 * used + 32),
+                rounded_up(rounding_error, 4 * rest.size + 2 * used + 32),
             ]
         )
         self._coefficients = np.hstack([self._coefficients, np.zeros((rest.size, 2 * block))])

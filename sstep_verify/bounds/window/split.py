@@ -34,7 +34,7 @@ CHANGE = 2.0**-20
 KERNEL = "kernel entries (delta_K)"
 STALE = "product of the kernel rows with a (Qa)"
 CORRECTIONS = "correction sums"
-LANDING = "sums of increments (a frozen over the window)"
+ACCUMULATION = "sums of increments (a frozen over the window)"
 REST_SVM = "constant, shift, curvature, division, subtraction, storing"
 RESIDUAL = "right-hand side: product with a, corrections, targets"
 SYSTEM = "entries of the block systems"
@@ -42,7 +42,7 @@ SOLVE = "factorisation and solve of the block systems"
 STORING = "storing a"
 REST_RIDGE = "errors of the bound's own evaluation"
 
-FACTOR = {STALE: "stale", CORRECTIONS: "corrections", LANDING: "landing"}
+FACTOR = {STALE: "stale", CORRECTIONS: "corrections", ACCUMULATION: "accumulation"}
 """Sources that can be made larger."""
 
 
@@ -73,14 +73,14 @@ def svm_window_split(
     if not np.isfinite(whole).all():
         return {}
     recurrence = radius("", exact)
-    named = [STALE, CORRECTIONS, *([LANDING] if declaration.update == "frozen" else [])]
+    named = [STALE, CORRECTIONS, *([ACCUMULATION] if declaration.update == "frozen" else [])]
     parts = {source: (radius(source, exact) - recurrence) / CHANGE for source in named}
     rest = recurrence - np.sum(list(parts.values()), axis=0)
     return {KERNEL: whole - recurrence, **parts, REST_SVM: rest}
 
 
 def _with_exact_entries(entries: KernelEntries) -> KernelEntries:
-    return replace(entries, solver=np.zeros_like(entries.solver))
+    return replace(entries, solver_error=np.zeros_like(entries.solver_error))
 
 
 def ridge_window_split(
@@ -141,6 +141,6 @@ def _component_split(
         RESIDUAL: contribution(lambda step: {"residual": step.residual * more}),
         SYSTEM: contribution(lambda step: {"entries": step.entries * more}),
         SOLVE: contribution(lambda step: {"solve": step.solve * more}),
-        STORING: contribution(lambda step: {"rounding": step.rounding * more}) + errors.landing,
+        STORING: contribution(lambda step: {"rounding": step.rounding * more}) + errors.accumulation_error,
     }
     return {**parts, REST_RIDGE: whole - np.sum(list(parts.values()), axis=0)}

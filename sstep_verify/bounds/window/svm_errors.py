@@ -65,8 +65,8 @@ def carry(rows, solver, exact, alpha, draws, state):
     for step in range(draws.size):
         i = draws[step]
         row, j, sums = state.row[i], state.sample[i], _sums(rows, solver, state, draws[step])
-        pivot = _pivot(solver, rows.values[row, j], rows.judge[row, j], rows.solver[row, j])
-        if not max(sums.terms, state.totals[WEIGHT], pivot.largest) <= solver.limit:
+        pivot = _pivot(solver, rows.values[row, j], rows.judge_error[row, j], rows.solver_error[row, j])
+        if not max(sums.terms, state.totals[WEIGHT], pivot.upper) <= solver.limit:
             return False
         if exact.shape[1] == 0:
             point = _judge_step(rows, solver, state, i, sums, pivot)
@@ -85,16 +85,16 @@ def _pivot(solver, entry, judge, given):
     """A curvature, made from an entry; the solver's is a sum of two, one a quotient: three roundings."""
     curvature = entry + solver.shift
     size = (abs(entry) + judge + given) * OUTWARD + solver.shift
-    slack = judge + gamma_of(2, max(solver.u, U)) * abs(curvature)
+    judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature)
     off = given + solver.shift_error
-    least = curvature - slack - off - gamma_of(3, solver.u) * curvature
-    return Pivot(curvature, judge, slack, off, size, least, curvature + slack + off)
+    lower = curvature - judge_error - off - gamma_of(3, solver.u) * curvature
+    return Pivot(curvature, judge, judge_error, off, size, lower, curvature + judge_error + off)
 
 
 @compiled_borrowing
 def _sums(rows, solver, state, i):
     """Sums of a step. A carried gradient holds the constant, and the shift's product with a."""
-    row, lost = state.row[i], (state.reach.size + 16) * solver.tiny
+    row, underflow = state.row[i], (state.reach.size + 16) * solver.float64_subnormal
     product = judge_terms = judge_error = error = spread = inexact = 0.0
     # An entry that may be infinite spoils the sum where a is 0 as well.
     terms = 0.0 if rows.terms[row, 0] < np.inf else np.inf
@@ -103,16 +103,16 @@ def _sums(rows, solver, state, i):
         if a != 0.0:
             product += rows.values[row, j] * state.now[j]
             judge_terms += abs(rows.values[row, j]) * a
-            judge_error += rows.judge[row, j] * a
+            judge_error += rows.judge_error[row, j] * a
             terms += rows.terms[row, j] * a
-            error += rows.solver[row, j] * a
+            error += rows.solver_error[row, j] * a
     judge_terms += judge_error + error
     for other in range(state.radius.size):
         j, radius = state.sample[other], state.radius[other]
-        own = rows.judge[row, j]
-        size = (abs(rows.values[row, j]) + own + rows.solver[row, j]) * OUTWARD
+        entry_error = rows.judge_error[row, j]
+        size = (abs(rows.values[row, j]) + entry_error + rows.solver_error[row, j]) * OUTWARD
         spread += size * radius if other != i else 0.0
-        inexact += own * radius
+        inexact += entry_error * radius
         error += size * state.rounded[other]
     whole, shift = solver.source == GRADIENT, solver.shift * (1.0 + solver.u)
     moved = state.moved[i] * solver.emphasis.corrections
@@ -121,8 +121,8 @@ def _sums(rows, solver, state, i):
     constant = (shift + solver.shift_error) * moved
     constant += 0.0 if whole else 1.0 + (shift + solver.shift_error) * state.start[i]
     return Sums(
-        product, (judge_terms + constant) * OUTWARD + lost, judge_error * OUTWARD + lost,
-        (terms + state.carried_size[i] + constant) * OUTWARD + lost, error * OUTWARD + lost,
+        product, (judge_terms + constant) * OUTWARD + underflow, judge_error * OUTWARD + underflow,
+        (terms + state.carried_size[i] + constant) * OUTWARD + underflow, error * OUTWARD + underflow,
         spread * OUTWARD, inexact,
     )  # fmt: skip
 
@@ -134,14 +134,14 @@ def _judge_step(rows, solver, state, i, sums, pivot):
     """
     j = state.sample[i]
     label, value, unclipped, error = rows.labels[j], rows.labels[j] * state.now[j], solver.upper, 0.0
-    if pivot.least > 0.0:
+    if pivot.lower > 0.0:
         gradient = label * sums.product - 1.0 + solver.shift * value
         unclipped = value - gradient / pivot.curvature
         quotient, new = abs(value) + abs(unclipped), abs(unclipped)
         roundings = state.counts[SUPPORT] + state.counts[MADE] + 6
-        off = gamma_of(roundings, U) * sums.judge_terms + sums.judge_error + solver.lost
-        off += quotient * (pivot.entry + gamma_of(3, U) * pivot.size)
-        error = _quotient_error(solver, U, off / pivot.least, quotient, new)
+        off = gamma_of(roundings, U) * sums.judge_terms + sums.judge_error + solver.judge_underflow
+        off += quotient * (pivot.entry_error + gamma_of(3, U) * pivot.size)
+        error = _quotient_error(solver, U, off / pivot.lower, quotient, new)
     updated = min(max(unclipped, 0.0), solver.upper)
     state.counts[EVENTS] |= LOW if unclipped < 0.0 else (HIGH if unclipped > solver.upper else 0)
     state.now[j] = label * updated
@@ -157,34 +157,36 @@ def _quotient_error(solver, u, error, quotient, new):
     """
     if solver.upper == np.inf and not quotient + error <= solver.limit:
         return np.inf
-    return (error + gamma_of(2, u) * (quotient + new + 2.0 * error)) * OUTWARD + 32 * solver.tiny
+    return (
+        error + gamma_of(2, u) * (quotient + new + 2.0 * error)
+    ) * OUTWARD + 32 * solver.float64_subnormal
 
 
 @compiled_borrowing
 def _local_error(rows, solver, state, i, sums, pivot, point):
     """Error of the unclipped new value made in this step; infinite where the curvature may be 0."""
-    if not pivot.least > 0.0:
+    if not pivot.lower > 0.0:
         return np.inf
     u, made, used, count = solver.u, state.counts[MADE], state.counts[USED], state.radius.size
-    spread = sums.spread / pivot.least * OUTWARD
+    spread = sums.spread / pivot.lower * OUTWARD
     # The solver errs from the exact step at its own iterate, which is within the other's error and spread.
     value, _, lower, upper, error = point
     new = max(abs(lower), abs(upper)) + error + spread
     quotient = abs(value) + new + state.radius[i]
     roundings = min(state.counts[SUPPORT], solver.tree) + solver.others + made + 6
     roundings += made + state.drawn[i] if solver.source != FROM_A else 0
-    off = gamma_of(roundings, u) * sums.terms + sums.error + rows.lost[state.row[i]]
-    off += quotient * (pivot.solver + gamma_of(3, u) * pivot.size)
-    local = error + _quotient_error(solver, u, off / pivot.least, quotient, new) + solver.smallest
+    off = gamma_of(roundings, u) * sums.terms + sums.error + rows.underflow[state.row[i]]
+    off += quotient * (pivot.solver_error + gamma_of(3, u) * pivot.size)
+    local = error + _quotient_error(solver, u, off / pivot.lower, quotient, new) + solver.smallest_subnormal
     # The signed row is itself rounded, and its entries and the curvature are off. Sums over c coordinates
     # and over the symbols in use; quotient, sign, product and sum are the 4.
-    local += (sums.inexact + pivot.slack * spread) / pivot.least
+    local += (sums.inexact + pivot.judge_error * spread) / pivot.lower
     local += gamma_of(count + used + 4, max(u, U)) * spread
     # A coefficient that underflows is off by c smallest numbers, times the symbol's size.
     size = 0.0
     for symbol in range(used):
         size += state.symbols[symbol]
-    return local * OUTWARD + (3 * count + used + 48 + (count + 2) * size) * solver.tiny
+    return local * OUTWARD + (3 * count + used + 48 + (count + 2) * size) * solver.float64_subnormal
 
 
 @compiled_borrowing
@@ -236,7 +238,9 @@ def _settle(rows, solver, state, i, point, clipped):
     share, size, at_zero = clipped
     before, fresh = state.radius[i], share
     if solver.form == FROZEN:
-        fresh += solver.landings * _landing(solver, state.drawn[i], state.start[i] + state.moved[i])
+        fresh += solver.accumulations * _accumulation_error(
+            solver, state.drawn[i], state.start[i] + state.moved[i]
+        )
     change = abs(increment) + before + 2 * (fresh + size)
     if solver.form == FROZEN:
         fresh += solver.u * change * OUTWARD
@@ -259,9 +263,9 @@ def _settle(rows, solver, state, i, point, clipped):
 
 
 @compiled_borrowing
-def _landing(solver, draws, size):
+def _accumulation_error(solver, draws, size):
     """Error of ``a + sum of increments``, which a frozen value is, of some size together."""
-    return gamma_of(draws + 2, solver.u) * size * OUTWARD * solver.emphasis.landing
+    return gamma_of(draws + 2, solver.u) * size * OUTWARD * solver.emphasis.accumulation
 
 
 @compiled_borrowing
@@ -270,7 +274,7 @@ def _add(solver, state, i, fresh):
     used = state.counts[USED]
     if fresh > 0.0:
         # What is lost where the radius, a sum of so many products, underflows.
-        state.symbols[used] = fresh + (used + 16) * solver.tiny
+        state.symbols[used] = fresh + (used + 16) * solver.float64_subnormal
         state.coefficients[i, used] = 1.0
         state.radius[i] += state.symbols[used]
         state.counts[USED] += 1
@@ -284,4 +288,4 @@ def _store(solver, state):
         if solver.form == FROZEN and state.drawn[i] > 0:
             held = state.start[i] + state.moved[i]
             rounding = gamma_of(1, solver.u) * (held + state.radius[i])
-            _add(solver, state, i, (rounding + _landing(solver, state.drawn[i], held)) * OUTWARD)
+            _add(solver, state, i, (rounding + _accumulation_error(solver, state.drawn[i], held)) * OUTWARD)

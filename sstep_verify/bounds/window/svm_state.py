@@ -10,7 +10,12 @@ from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.sums import FORMS
-from sstep_verify.numerics.rounding import largest_normal, smallest, stale_roundings, unit_roundoff
+from sstep_verify.numerics.rounding import (
+    largest_normal,
+    smallest_subnormal,
+    stale_roundings,
+    unit_roundoff,
+)
 from sstep_verify.solver import Declaration
 
 FROM_A, WEIGHTS, GRADIENT = 0, 1, 2
@@ -28,36 +33,69 @@ WEIGHT, AMPLIFICATION = 0, 1
 
 
 class Rows(NamedTuple):
-    """Rows of K: entries, errors of the judge's and of the solver's, sizes of what the solver's products
-    with them are summed from, (r, m); what products of a row that underflow cost a gradient, (r,); what a
-    number that multiplies a sample adds to A'v at most, and labels of the samples, (m,).
+    """Rows of K, of the samples that are drawn.
+
+    Parameters
+    ----------
+    values, judge_error, solver_error, terms : ndarray, shape (r, m)
+        Entries in float64; what these and what the solver's are off by; sizes of the terms that the
+        solver's products with them are summed from.
+    underflow : ndarray, shape (r,)
+        What products of a row that underflow cost a gradient of the solver.
+    heights : ndarray, shape (m,)
+        What an entry of A'v grows by at most for a number that multiplies a sample.
+    labels : ndarray, shape (m,)
+        Labels (y) where the judge makes the steps; ones elsewhere.
     """
 
     values: np.ndarray
-    judge: np.ndarray
-    solver: np.ndarray
+    judge_error: np.ndarray
+    solver_error: np.ndarray
     terms: np.ndarray
-    lost: np.ndarray
+    underflow: np.ndarray
     heights: np.ndarray
     labels: np.ndarray
 
 
 class Emphasis(NamedTuple):
-    """Factors of the sizes of products with a and with increments, and of landings; see split.py beside."""
+    """Factors by which sizes are made larger: of products with a, of corrections, of summed increments.
+
+    See bounds/window/split.py.
+    """
 
     stale: float = 1.0
     corrections: float = 1.0
-    landing: float = 1.0
+    accumulation: float = 1.0
 
 
 NO_EMPHASIS = Emphasis()
 
 
 class Arithmetic(NamedTuple):
-    """Of the solver: unit roundoff, size that no number may exceed; shift and upper end, what its own are
-    off by; form of the update; roundings of a product with a by the order of its sum, and besides; what
-    first gradients are made from; how often a frozen value may land before it is used; smallest number. Of
-    float64: smallest number, what products of a gradient lose to underflow.
+    """The arithmetic of a solver in a window.
+
+    Parameters
+    ----------
+    u, limit : float
+        Unit roundoff; size that no number may exceed (`largest_normal`).
+    shift, upper : float
+        Diagonal shift (omega) and upper end of the box (nu).
+    upper_error, shift_error : float
+        What the solver's are off by (bounds/box_rounding.py).
+    form : int
+        Form of the update, of bounds/step/sums.py.
+    tree, others : int
+        Roundings of a term of a product with a: at most, by the declared order of its sum; besides.
+    source : int
+        What first gradients are made from: `FROM_A`, `WEIGHTS` or `GRADIENT`.
+    accumulations : int
+        How often a frozen value is rounded as a sum of increments before a step is made from it.
+    smallest_subnormal, float64_subnormal : float
+        Smallest number of the solver's type and of float64.
+    judge_underflow : float
+        What products of a gradient of the judge lose to underflow.
+    emphasis : Emphasis
+        Sources of error that are made larger.
     """
 
     u: float
@@ -70,20 +108,38 @@ class Arithmetic(NamedTuple):
     tree: int
     others: int
     source: int
-    landings: int
-    smallest: float
-    tiny: float
-    lost: float
+    accumulations: int
+    smallest_subnormal: float
+    float64_subnormal: float
+    judge_underflow: float
     emphasis: Emphasis
 
 
 class State(NamedTuple):
-    """What goes on from step to step.
+    """What goes on from step to step, m samples and c distinct coordinates of the windows.
 
-    Per sample, (m,): y a of the judge; sizes of a and its increments that gradients are made from. Per
-    coordinate, (c,): its sample, its row; radius; |a| at the window's start, and since then sizes of
-    increments, roundings of stored sums, draws; size and error of a first gradient that is carried.
-    Coefficients, (c, k), of the k symbols, and their sizes. Counts and totals.
+    Parameters
+    ----------
+    now, reach : ndarray, shape (m,)
+        ``y a`` of the judge; sizes of a at the window's start, and of the increments since, that gradients
+        are made from.
+    sample, row : ndarray of int, shape (c,)
+        The sample that each coordinate is, and its row in `Rows`.
+    radius : ndarray, shape (c,)
+        Bound on the error of each coordinate: ``|coefficients| @ symbols``.
+    start, moved, rounded, drawn : ndarray, shape (c,)
+        |a| at the window's start; since then, sums of the sizes of the increments and of the roundings of
+        stored sums, and how often it was drawn (r).
+    carried_size, carried_error : ndarray, shape (c,)
+        Size and error of a first gradient that is carried (bounds/carried.py).
+    coefficients : ndarray, shape (c, k)
+        Of each coordinate's error, as a signed combination of error symbols.
+    symbols : ndarray, shape (k,)
+        Sizes of the error symbols: the local errors made so far.
+    counts : ndarray of int, shape (5,)
+        By `SUPPORT`, `MADE`, `USED`, `UNDECIDED`, `EVENTS`.
+    totals : ndarray, shape (2,)
+        By `WEIGHT`, `AMPLIFICATION`.
     """
 
     now: np.ndarray
@@ -104,23 +160,46 @@ class State(NamedTuple):
 
 
 class Pivot(NamedTuple):
-    """Curvature as computed here; errors of its entry, and of all of it; error of the solver's entry and
-    shift; size of its terms; what no curvature is below, nor above.
+    """The curvature ``eta = K_ii + omega`` of a step.
+
+    Parameters
+    ----------
+    curvature : float
+        As computed here.
+    entry_error, judge_error : float
+        What the entry in it is off by, and what all of it is.
+    solver_error : float
+        What the solver's entry and shift are off by together.
+    size : float
+        Sum of the sizes of its two terms, the solver's and the judge's.
+    lower, upper : float
+        What neither the exact nor the solver's curvature is below, nor above.
     """
 
     curvature: float
-    entry: float
-    slack: float
-    solver: float
+    entry_error: float
+    judge_error: float
+    solver_error: float
     size: float
-    least: float
-    largest: float
+    lower: float
+    upper: float
 
 
 class Sums(NamedTuple):
-    """Sums for a step. The judge's product with a, sizes and errors of its terms; sizes and errors of the
-    terms of the solver's gradient; what the radii of others spread, and make of errors of entries, before
-    the division by the curvature.
+    """Sums that a step on coordinate i makes.
+
+    Parameters
+    ----------
+    product : float
+        The judge's ``sum_l K_il y_l a_l``.
+    judge_terms, judge_error : float
+        Sizes of the terms of the judge's gradient, and what these are off by.
+    terms, error : float
+        The same of the solver's gradient, roundings of its sum left out.
+    spread : float
+        ``sum_{l != i} |K_il| radius_l``: what errors of others make of the gradient.
+    inexact : float
+        ``sum_l (error of K_il) radius_l``: what errors of the entries here make of that.
     """
 
     product: float
@@ -149,12 +228,14 @@ def svm_rows(entries: KernelEntries, precision: str, width: int, labels: np.ndar
     A product for each entry of a, two for each step (correction and its own shift), and at most 6 in the
     constant, the shift and the curvature may underflow.
     """
-    lost = entries.lost(entries.values.shape[1] + width, precision) + (width + 6) * smallest(precision)
+    underflow = entries.underflow_error(entries.values.shape[1] + width, precision) + (
+        width + 6
+    ) * smallest_subnormal(precision)
     terms = entries.term_sizes
     usable = np.isfinite(terms).all(axis=1)
     terms[~usable] = np.inf
-    rows = entries.values, entries.own, entries.solver, terms
-    parts = (*rows, np.full(usable.shape, lost), entries.heights, labels)
+    rows = entries.values, entries.judge_error, entries.solver_error, terms
+    parts = (*rows, np.full(usable.shape, underflow), entries.heights, labels)
     return Rows(*(np.ascontiguousarray(part, dtype=np.float64) for part in parts))
 
 
@@ -169,7 +250,8 @@ def svm_arithmetic(
     emphasis: Emphasis = NO_EMPHASIS,
 ) -> Arithmetic:
     """A solver's arithmetic in a window of `width` steps; see `svm_window_bound` for the rest."""
-    precision, samples, tiny = declaration.precision, entries.values.shape[1], smallest("float64")
+    precision, samples = declaration.precision, entries.values.shape[1]
+    subnormal = smallest_subnormal("float64")
     source, others = FROM_A, entries.more_roundings
     tree = stale_roundings(samples, samples, width, declaration.summation)
     if carried is not None:
@@ -177,5 +259,6 @@ def svm_arithmetic(
     return Arithmetic(
         unit_roundoff(precision), largest_normal(precision), shift, upper,
         *box_errors(upper, shift, declaration), FORMS[declaration.update], tree, others, source,
-        min(windows, 2), smallest(precision), tiny, (samples + 2 * width + 6) * tiny, emphasis,
+        min(windows, 2), smallest_subnormal(precision), subnormal, (samples + 2 * width + 6) * subnormal,
+        emphasis,
     )  # fmt: skip

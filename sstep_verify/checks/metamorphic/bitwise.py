@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
-from sstep_verify.numerics.rounding import smallest, unit_roundoff
+from sstep_verify.numerics.rounding import smallest_subnormal, unit_roundoff
 from sstep_verify.trajectory import Trajectory
 
 ROWS_LOOKED_AT = 64
@@ -31,7 +31,7 @@ def compare_bits(
         difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
         place = int(np.argmax(difference))
         # A difference of longdouble numbers may be 0 as a float64, and is one all the same.
-        largest = max(largest, float(difference[place]) or smallest("float64"))
+        largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
         first = first or iteration
         note = note or (
             f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!s} "

@@ -71,7 +71,7 @@ def kernel_span(problem: Problem, declaration: Declaration, rows: np.ndarray) ->
     if rows.size * problem.samples > MOST_ENTRIES:
         return Span(fallback, high)
     entries = kernel_entries(problem, declaration, rows)
-    doubt = entries.own + entries.solver
+    doubt = entries.judge_error + entries.solver_error
     certain = np.abs(entries.values) - doubt
     low = span(np.maximum(certain, 0.0)).low if (certain > 0).any() else 0
     # An entry without any doubt is an exact zero; all others may be as small as the last bit.

@@ -41,8 +41,8 @@ class PanelRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(used - entries.values).astype(np.float64)
             # The difference is rounded once, relatively by u < OUTWARD - 1.
-            self._least = np.nan_to_num(distance / OUTWARD - entries.own, nan=np.inf, posinf=np.inf)
-            score = np.nan_to_num(distance / entries.solver, nan=0.0, posinf=np.inf)
+            self._least = np.nan_to_num(distance / OUTWARD - entries.judge_error, nan=np.inf, posinf=np.inf)
+            score = np.nan_to_num(distance / entries.solver_error, nan=0.0, posinf=np.inf)
         worst = int(self._screened[int(np.argmax(score.max(axis=1)))])
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
         place = np.searchsorted(self._screened, self.rows)
@@ -58,8 +58,10 @@ class PanelRows:
     def findings(self) -> list[Finding]:
         """The worst entry of every row in balls, and of the screen where float64 already decides."""
         found = [self._finding(row) for row in range(self.rows.size)]
-        row, column = np.unravel_index(int(np.argmax(self._least - self._all.solver)), self._least.shape)
-        least, bound = float(self._least[row, column]), float(self._all.solver[row, column])
+        row, column = np.unravel_index(
+            int(np.argmax(self._least - self._all.solver_error)), self._least.shape
+        )
+        least, bound = float(self._least[row, column]), float(self._all.solver_error[row, column])
         if least > bound:
             place = int(self._screened[row])
             found.append(Finding(self._what(place, int(column)), least, least, bound))
@@ -79,7 +81,7 @@ class PanelRows:
         return measured
 
     def _finding(self, row: int) -> Finding:
-        bound = self.entries.solver[row]
+        bound = self.entries.solver_error[row]
         findings = [
             Finding("", float(low), float(high), float(limit))
             for low, high, limit in zip(*self.measured[:, row], bound, strict=True)
@@ -109,7 +111,7 @@ class PanelRows:
         declared = candidate.declared(self.case.declaration)
         mutant = rows_of(candidate.problem, declared, self.columns, candidate.rows).among(self.among)
         with np.errstate(invalid="ignore", over="ignore"):
-            near = np.abs(self.used - mutant.values) <= mutant.solver + mutant.own
+            near = np.abs(self.used - mutant.values) <= mutant.solver_error + mutant.judge_error
             return bool((near | (self.used == mutant.values)).all())
 
     def evidence(self) -> dict[str, object]:
@@ -123,7 +125,7 @@ class PanelRows:
             "significant digits, relative to the largest entry": significant_digits(
                 self.entries.values,
                 self.measured[1],
-                self.entries.solver,
+                self.entries.solver_error,
                 self.case.declaration.precision,
             ),
         }
@@ -131,7 +133,9 @@ class PanelRows:
     def detection_limit(self) -> float:
         """Smallest relative error of a kernel value that one of the compared entries would have shown."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            relative = self.entries.solver / np.maximum(np.abs(self.entries.values) - self.entries.own, 0.0)
+            relative = self.entries.solver_error / np.maximum(
+                np.abs(self.entries.values) - self.entries.judge_error, 0.0
+            )
         return float(np.nanmin(relative, initial=np.inf))
 
     @cached_property

@@ -26,7 +26,7 @@ from sstep_verify.checks.probed.compared import (
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import ratios
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.numerics.rounding import OUTWARD, largest_normal, least_length, length
+from sstep_verify.numerics.rounding import OUTWARD, largest_normal, norm_lower, norm_upper
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as SYSTEM
 from sstep_verify.quantities import (
@@ -112,7 +112,7 @@ def _rows(run: ProbedRun) -> Compared:
     """The kernel rows, formed for a whole window when it begins."""
     entries, shape, steps = run.entries, (run.steps, -1), np.arange(run.steps)
     with np.errstate(over="ignore", invalid="ignore"):
-        bound = (entries.solver + entries.own).reshape(shape)
+        bound = (entries.solver_error + entries.judge_error).reshape(shape)
     values = run.probes.rows.reshape(shape), entries.values.reshape(shape)
     return compared(ROWS, steps - steps % run.width, *values, bound)
 
@@ -202,12 +202,12 @@ def _solved(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Comp
         r, system, increment = probes.gradient[step], probes.curvature[step], probes.increment[step]
         if not (np.abs(system - run.formed.curvature[step]) <= curvature_bound[step]).all():
             continue  # Of a wrong system nothing is promised.
-        given = length(curvature_bound[step])
+        given = norm_upper(curvature_bound[step])
         left[step], most[step] = solve_increment(r, system, increment, given, inputs, constants)
         other, bound = solve_increment(r, system, -increment, given, inputs, constants)
         explained[step] = other <= bound < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
-            turned[step] = 2.0 * least_length(system @ increment)
+            turned[step] = 2.0 * norm_lower(system @ increment)
     effects = {TURNED: np.nan_to_num(ratios(turned, most), nan=0.0, posinf=np.inf)}
     steps = np.arange(run.steps)
     return Compared(

@@ -133,7 +133,7 @@ class _True:
         if name not in self.floats or name not in self._start:
             return 0.0
         one, other = self.floats[name], self._start[name]
-        return max(abs(one.value - other.value) - one.own - other.own, 0.0)
+        return max(abs(one.value - other.value) - one.judge_error - other.judge_error, 0.0)
 
 
 def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Evaluated]:
@@ -148,11 +148,11 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
         ridge = ridge_values(case.problem, case.declaration, alpha)
         found = {"gap": ridge.gap, "primal": ridge.primal, "dual": ridge.dual, "residual": ridge.residual}
     dual = found["dual"]
-    found |= {"objective": Evaluated(-dual.value, dual.own, dual.solver)}
+    found |= {"objective": Evaluated(-dual.value, dual.judge_error, dual.solver_error)}
     samples = predictions(case.problem, case.declaration, alpha) if predicted else []
     found |= {PREDICTION.format(place): value for place, value in enumerate(samples)}
     if may_overflow(case.problem, case.declaration, alpha):
-        return {name: replace(value, solver=math.inf) for name, value in found.items()}
+        return {name: replace(value, solver_error=math.inf) for name, value in found.items()}
     return found
 
 
@@ -164,7 +164,7 @@ def _finding(
     if known is None:
         return unknown(f"{who}, of which nothing is known")
     low, high = true
-    bound = known.solver + claim.rounding
+    bound = known.solver_error + claim.rounding
     what = f"{who}, true is [{low!r}, {high!r}]; difference"
     if not math.isfinite(claim.value):
         return Finding(what, math.inf if bound < math.inf else 0.0, math.inf, bound)

@@ -20,7 +20,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.floating_point import SHORTENED, SUBNORMAL, restore, restore_told
-from sstep_verify.numerics.rounding import numbers_lost
+from sstep_verify.numerics.rounding import flushed_to_zero
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
 from sstep_verify.trajectory import Trajectory
@@ -142,5 +142,5 @@ def _may_explain(
         return False  # counts of messages; an arithmetic that the run does not use
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True
-    with numbers_lost():
+    with flushed_to_zero():
         return all(one.status is not Status.FAIL for one in check.judge(case, runs, oracle))

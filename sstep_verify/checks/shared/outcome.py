@@ -218,9 +218,9 @@ def _shares(case: Case) -> Iterator[tuple[str, float]]:
     if not changes:
         return
     rows = np.unique(case.stream.blocks(0, min(ROWS, case.stream.length)))[:ROWS]
-    whole = kernel_entries(case.problem, declared, rows).solver
+    whole = kernel_entries(case.problem, declared, rows).solver_error
     for told, change in changes.items():
-        without = kernel_entries(case.problem, replace(declared, **change), rows).solver  # type: ignore[arg-type]
+        without = kernel_entries(case.problem, replace(declared, **change), rows).solver_error  # type: ignore[arg-type]
         finite = np.isfinite(whole) & np.isfinite(without)
         total = float(whole[finite].sum())
         yield told, 1.0 - float(without[finite].sum()) / total if total else 0.0

@@ -61,7 +61,7 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
     trace, given, doubt = _block_system(block, constants)
     for place in range(drawn.size):
         block.left[place] = np.inf
-    if not (known and trace <= largest and inputs.least * largest >= 1.0):
+    if not (known and trace <= largest and inputs.lower * largest >= 1.0):
         return np.inf, 0.0, False
     count, spread = drawn.size, 0.0
     for place in range(count):
@@ -70,7 +70,7 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
         block.increment[place] = logged[place] - state.alpha[i]
     backward = solve_error(constants, trace, given, count)
     change = given + backward
-    lost = constants.sums.underflow * (1.0 + 1.0 / inputs.least + constants.growth * trace) * count
+    lost = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * count
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
     most, right = np.inf, norm(block.right) + norm(block.error) + lost + drift
@@ -91,7 +91,7 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
 def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progress):
     """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
     scale, samples, sums = 1.0 / inputs.penalty, constants.modulus, constants.sums
-    lost_each = sums.underflow * (1.0 + 1.0 / inputs.least)
+    lost_each = sums.underflow * (1.0 + 1.0 / inputs.lower)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
     known = True
@@ -111,7 +111,7 @@ def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progre
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
-        if known and inputs.least * sums.largest >= 1.0:
+        if known and inputs.lower * sums.largest >= 1.0:
             block.right_bound[place] = (block.error[place] + lost_each + drift) * OUTWARD
     return known
 

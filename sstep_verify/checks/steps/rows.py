@@ -126,7 +126,7 @@ class JudgeRows:
         diagonal, nothing = np.zeros(slot.size), np.zeros((0, 0))
         if self._inputs is not None:
             sizes, errors, system = ridge_errors(entries, self._inputs, judge=self._judge)
-            judge_error, largest = np.ascontiguousarray(entries.own), (sizes + errors).max(axis=1)
+            judge_error, largest = np.ascontiguousarray(entries.judge_error), (sizes + errors).max(axis=1)
             table = side_by_side(entries.values, sizes, errors)
             return Rows(table, diagonal, system, judge_error, largest, slot)
         sizes, errors = entry_errors(entries, judge=self._judge)

@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import least_length, rounded_up
+from sstep_verify.numerics.rounding import norm_lower, rounded_up
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.certificate.certify_svm import search_point
@@ -51,7 +51,7 @@ class RidgeOptimum:
         """Bound on the error over the norm of `alpha`; infinite if `alpha` is 0 and a* may not be."""
         if self.error == 0:
             return 0.0
-        norm = least_length(self.alpha)
+        norm = norm_lower(self.alpha)
         return float(rounded_up(self.error / norm)) if norm > 0 else np.inf
 
 

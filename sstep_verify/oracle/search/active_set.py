@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from flint import arb_mat
 
-from sstep_verify.numerics.rounding import length
+from sstep_verify.numerics.rounding import norm_upper
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.search.interior_point import Interior
 
@@ -77,7 +77,7 @@ class Polisher:
             with dual.arithmetic.working():
                 slopes = dual.gradient(alpha)
                 residual = [-slopes[i].mid() for i in places]
-            norm = length(np.array([float(value) for value in residual]))
+            norm = norm_upper(np.array([float(value) for value in residual]))
             if norm < previous:
                 self._alpha = list(alpha)
             if norm <= max(SOLVED**dual.arithmetic.bits, NEGLIGIBLE):

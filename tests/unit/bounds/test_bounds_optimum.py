@@ -43,9 +43,9 @@ def test_gap_and_objectives_by_hand():
     assert (squared.primal.value, squared.dual.value) == (0.25 + 2 * 0.25, 0.5 - own)
     for values in (hinge, squared):
         for value in (values.gap, values.primal, values.dual):
-            assert 0 < value.own <= value.solver
+            assert 0 < value.judge_error <= value.solver_error
             assert value.lower < value.value < value.upper
-        assert values.attainable > values.gap.solver
+        assert values.attainable > values.gap.solver_error
 
 
 def test_residual_and_gap_by_hand():
@@ -53,15 +53,19 @@ def test_residual_and_gap_by_hand():
     values = optimum_ridge.ridge_values(_svm(Ridge(2.0)), FLOAT64, np.array([1.0, 0.0]))
     np.testing.assert_array_equal(values.entries, [-3.0, -1.0])
     assert values.residual.value == np.sqrt(10.0)
-    assert abs(values.gap.value - 2.5) <= values.gap.own
+    assert abs(values.gap.value - 2.5) <= values.gap.judge_error
     assert optimum_ridge.distance_bound(_svm(Ridge(2.0)), 3.0) == 1.5 * OUTWARD
 
 
 def test_the_error_of_float32_is_half_a_billion_times_larger():
     alpha = np.array([0.25, 0.5])
     wide, narrow = (optimum_svm.svm_values(_svm(Hinge(2.0)), d, alpha) for d in (FLOAT64, FLOAT32))
-    assert 2.0**29 < narrow.gap.solver / wide.gap.solver < 2.0**29 * 1.001  # gamma_k is a little above k u
-    assert narrow.gap.own < 2 * wide.gap.own  # the error of the value at hand is float64's in both
+    assert (
+        2.0**29 < narrow.gap.solver_error / wide.gap.solver_error < 2.0**29 * 1.001
+    )  # gamma_k is a little above k u
+    assert (
+        narrow.gap.judge_error < 2 * wide.gap.judge_error
+    )  # the error of the value at hand is float64's in both
 
 
 def test_a_gap_bounds_the_distance_where_the_dual_is_strongly_convex():
@@ -100,16 +104,16 @@ def test_the_largest_curvature_is_at_least_the_diagonal(kernel):
 def test_entries_beyond_the_float64_range_promise_nothing():
     problem = _svm(Hinge(1.0), PolynomialKernel(3), data=DATA * 1e150)
     values = optimum_svm.svm_values(problem, FLOAT64, np.array([0.5, 0.5]))
-    assert values.gap.own == values.gap.solver == values.attainable == np.inf
+    assert values.gap.judge_error == values.gap.solver_error == values.attainable == np.inf
     ridge = Problem("large", DATA * 1e150, LABELS, PolynomialKernel(3), Ridge(1.0))
-    assert optimum_ridge.ridge_values(ridge, FLOAT64, np.array([0.5, 0.5])).residual.own == np.inf
+    assert optimum_ridge.ridge_values(ridge, FLOAT64, np.array([0.5, 0.5])).residual.judge_error == np.inf
 
 
 def test_a_parameter_that_float32_loses_promises_nothing():
-    assert optimum_svm.svm_values(_svm(Hinge(1e-60)), FLOAT32, np.zeros(2)).gap.solver == np.inf
+    assert optimum_svm.svm_values(_svm(Hinge(1e-60)), FLOAT32, np.zeros(2)).gap.solver_error == np.inf
     for penalty in (1e-60, 1e60):
         values = optimum_ridge.ridge_values(_svm(Ridge(penalty)), FLOAT32, np.ones(2))
-        assert values.residual.solver == np.inf > values.residual.own
+        assert values.residual.solver_error == np.inf > values.residual.judge_error
     lost = DriftBound(_svm(Ridge(1e-60)), FLOAT32, "residual")
     segment = Segment(np.zeros(2), LABELS, np.zeros(2), np.zeros((3, 1), dtype=np.int64))
     assert not np.isfinite(lost.after(segment)).any()
@@ -122,8 +126,8 @@ def test_products_in_row_blocks_are_those_of_the_whole(monkeypatch):
     whole = kernel_products(problem, FLOAT64, vector)
     monkeypatch.setattr("sstep_verify.bounds.kernel.products.ENTRIES_AT_ONCE", 14)
     parts = kernel_products(problem, FLOAT64, vector)
-    assert (np.abs(whole.values - parts.values) <= whole.own + parts.own).all()
-    assert (parts.own > 0).all()
+    assert (np.abs(whole.values - parts.values) <= whole.judge_error + parts.judge_error).all()
+    assert (parts.judge_error > 0).all()
 
 
 def test_drift_grows_with_the_steps_and_not_without_them():

@@ -78,5 +78,5 @@ def test_kernel_entries_of_a_declared_order_are_known_better(kernel, rbf):
     loose = kernel_entries(problem, Declaration("any", rbf=rbf), rows)
     sharp = kernel_entries(problem, Declaration("pairs", rbf=rbf, summation="pairwise"), rows)
     between = ~np.eye(6, dtype=bool)
-    assert (sharp.solver[between] < loose.solver[between]).all()
-    assert (sharp.own == loose.own).all()
+    assert (sharp.solver_error[between] < loose.solver_error[between]).all()
+    assert (sharp.judge_error == loose.judge_error).all()

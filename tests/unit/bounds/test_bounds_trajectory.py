@@ -133,7 +133,7 @@ def test_a_kernel_error_that_is_not_finite_leaves_no_promise(loss):
     problem = problem_of(loss)
     draws = draws_of(problem)
     entries = kernel_entries(problem, IN_PLACE, truth_of(problem, draws).places)
-    entries = replace(entries, solver=np.full_like(entries.solver, np.inf))
+    entries = replace(entries, solver_error=np.full_like(entries.solver_error, np.inf))
     bounds = bounds_of(problem, draws, 4, [8, LENGTH], entries=entries)
     assert all(np.isinf(bound.radius).all() for bound in bounds.values())
 

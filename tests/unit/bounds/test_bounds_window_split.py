@@ -12,9 +12,9 @@ from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.split import (
+    ACCUMULATION,
     CORRECTIONS,
     KERNEL,
-    LANDING,
     REST_RIDGE,
     STALE,
     ridge_window_split,
@@ -46,7 +46,7 @@ def window(task: str, update: str, start: str = "mixed"):
 
 
 def without_kernel_errors(entries: KernelEntries) -> KernelEntries:
-    return replace(entries, solver=np.zeros_like(entries.solver))
+    return replace(entries, solver_error=np.zeros_like(entries.solver_error))
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
@@ -54,7 +54,7 @@ def without_kernel_errors(entries: KernelEntries) -> KernelEntries:
 def test_the_sources_of_a_svm_bound_are_what_they_say(task, update):
     arguments = window(task, update)
     parts, bound = svm_window_split(*arguments), svm_window_bound(*arguments).radius
-    assert (LANDING in parts) == (update == "frozen")
+    assert (ACCUMULATION in parts) == (update == "frozen")
     assert all((part >= -len(parts) * LOST * bound).all() for part in parts.values())
     assert all(part.max() > 0 for part in parts.values())
     total = np.sum(list(parts.values()), axis=0)
@@ -93,8 +93,8 @@ def test_the_sources_of_a_ridge_bound_are_what_they_say(update):
 
 def test_an_infinite_bound_has_no_parts():
     entries, *rest = window("svm-l1", "frozen")
-    unbounded = replace(entries, solver=np.full_like(entries.solver, np.inf))
+    unbounded = replace(entries, solver_error=np.full_like(entries.solver_error, np.inf))
     assert svm_window_split(unbounded, *rest) == {}
     entries, *rest = window("krr", "frozen")
-    unbounded = replace(entries, solver=np.full_like(entries.solver, np.inf))
+    unbounded = replace(entries, solver_error=np.full_like(entries.solver_error, np.inf))
     assert ridge_window_split(unbounded, *rest) == ({}, {})

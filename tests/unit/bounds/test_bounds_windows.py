@@ -13,7 +13,7 @@ from sstep_verify.bounds.screen.svm import screen_svm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
@@ -43,8 +43,8 @@ def svm_bound(matrix, draws, value, unclipped, upper=1.0, shift=0.0, declaration
 def test_unit_roundoffs_and_gamma():
     assert unit_roundoff("float64") == 2.0**-53
     assert unit_roundoff("float32") == 2.0**-24
-    assert smallest("float32") == 2.0**-149
-    assert smallest("longdouble") == smallest("float64") == 2.0**-1074
+    assert smallest_subnormal("float32") == 2.0**-149
+    assert smallest_subnormal("longdouble") == smallest_subnormal("float64") == 2.0**-1074
     assert gamma(2, 0.25) == 1.0
     assert gamma(4, 0.25) == gamma(5, 0.25) == np.inf
     with pytest.raises(InputError, match=r"'half' is unknown; known: float32, float64, longdouble"):
@@ -187,36 +187,38 @@ def test_entries_that_share_no_feature_are_exact():
     data = np.array([[1e-200, 0.0], [0.0, 1e-200]])
     problem = Problem("apart", data, np.ones(2), LinearKernel(), Ridge(1.0))
     entries = kernel_entries(problem, IN_PLACE, np.arange(2))
-    assert entries.solver[0, 1] == 0.0
-    assert entries.solver[0, 0] > 0.0  # the square underflows
+    assert entries.solver_error[0, 1] == 0.0
+    assert entries.solver_error[0, 0] > 0.0  # the square underflows
 
 
 @pytest.mark.parametrize("form", ["norm-expansion", "difference"])
 def test_rbf_entry_bounds_are_finite_far_apart(form):
     problem = small_problem(RBFKernel(1.0), 1e20)
     entries = kernel_entries(problem, Declaration("far", rbf=form, clamped=True), ALL)
-    for values in (entries.values, entries.own, entries.solver, entries.magnitude):
+    for values in (entries.values, entries.judge_error, entries.solver_error, entries.magnitude):
         assert np.isfinite(values).all()
     if form == "norm-expansion":
         # Of a sample's distance to itself all digits may cancel, so that any value in [0, 1] may come out.
-        assert entries.solver[0, 0] >= 1.0
-        assert entries.solver[0, 1] < np.finfo(float).smallest_normal  # far beyond what may cancel
+        assert entries.solver_error[0, 0] >= 1.0
+        assert entries.solver_error[0, 1] < np.finfo(float).smallest_normal  # far beyond what may cancel
 
 
 def test_difference_form_is_sharper_where_norms_cancel():
     data = np.array([[1e6, 1e6], [1e6 + 1, 1e6]])
     problem = Problem("offset", data, np.ones(2), RBFKernel(1.0), Ridge(1.0))
-    expansion = kernel_entries(problem, Declaration("one"), np.arange(2)).solver[0, 1]
-    difference = kernel_entries(problem, Declaration("two", rbf="difference"), np.arange(2)).solver[0, 1]
+    expansion = kernel_entries(problem, Declaration("one"), np.arange(2)).solver_error[0, 1]
+    difference = kernel_entries(problem, Declaration("two", rbf="difference"), np.arange(2)).solver_error[
+        0, 1
+    ]
     assert difference < 64 * U
     assert expansion > 1e6 * difference
 
 
 def test_pow_is_bounded_by_its_ulps_and_no_less_than_multiplication():
     problem = small_problem(PolynomialKernel(9, 1.0))
-    multiplied = kernel_entries(problem, Declaration("product", power="multiplication"), ALL).solver
-    precise = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=1.0), ALL).solver
-    coarse = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=64.0), ALL).solver
+    multiplied = kernel_entries(problem, Declaration("product", power="multiplication"), ALL).solver_error
+    precise = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=1.0), ALL).solver_error
+    coarse = kernel_entries(problem, Declaration("pow", power="pow", function_ulps=64.0), ALL).solver_error
     assert np.array_equal(precise, multiplied)
     assert (multiplied < coarse).all()
 
@@ -225,5 +227,5 @@ def test_entries_at_some_rows():
     entries = kernel_entries(small_problem(LinearKernel()), IN_PLACE, ALL)
     part = entries.at(np.array([2, 0]))
     assert np.array_equal(part.values, entries.values[[2, 0]])
-    assert np.array_equal(part.solver, entries.solver[[2, 0]])
+    assert np.array_equal(part.solver_error, entries.solver_error[[2, 0]])
     assert (part.magnitude >= np.abs(part.values)).all()

@@ -116,7 +116,9 @@ def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
 
     def smaller_entries(*arguments):
         made = derived(*arguments)
-        return replace(made, own=made.own / TOO_SMALL, solver=made.solver / TOO_SMALL)
+        return replace(
+            made, judge_error=made.judge_error / TOO_SMALL, solver_error=made.solver_error / TOO_SMALL
+        )
 
     monkeypatch.setattr(rows, "kept_entries", smaller_entries)
     alarms = study.run(AlarmUnit("steps", 3, 0, 40)).alarms

@@ -92,7 +92,7 @@ def test_no_declaration_has_a_wider_bound_than_the_one_stated(number):
     for values in itertools.product(*(KNOWN[name] for name in free)):
         declaration = Declaration("one", **dict(zip(free, values, strict=True)))
         entries = kernel_entries(request.problem, declaration, places)
-        assert (entries.solver <= any_entries(request.problem, "float64", places).solver).all()
+        assert (entries.solver_error <= any_entries(request.problem, "float64", places).solver_error).all()
         bounds = trajectory_bounds(request, proved.exact, declaration, entries)
         for point in expected.points[1:]:
             radius, stated = bounds[point.iteration].radius, point.float64
