@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError
-from sstep_verify.floating_point import restore_told
+from sstep_verify.runs.floating_point import restore_told
 
 if TYPE_CHECKING:
     from sstep_verify.problems import IndexStream, Problem
@@ -74,8 +74,8 @@ def judge(
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.made import make_run
     from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.runs.make import make_run
     from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
     from sstep_verify.verdict import Status
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
-from sstep_verify.records import convert, strict
+from sstep_verify.inputs.records import convert, strict
 
 FILE = "specification.toml"
 

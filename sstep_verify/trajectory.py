@@ -123,7 +123,7 @@ class Asked:
         Iteration at which the observer ended the run; None if it did not.
     changed : tuple of str
         Names of input arrays that the run changed, and of what all code of the process shares
-        (`sstep_verify.shared_state`).
+        (`sstep_verify.runs.shared_state`).
     """
 
     s: int
@@ -190,10 +190,11 @@ class Trajectory:
         What the run used in every step; asked for by ``RunRequest.probes``.
     altered : tuple of str
         What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
-        any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it made.
+        any of its ranks, in the words of `sstep_verify.runs.floating_point`; read again by whoever had it
+        made.
     asked, raised : Asked, Raised, optional
-        What the run was asked for, and the error that ended it, see `sstep_verify.made.make_run`; a solver
-        leaves both empty.
+        What the run was asked for, and the error that ended it, see `sstep_verify.runs.make.make_run`; a
+        solver leaves both empty.
     """
 
     s: int

@@ -27,8 +27,8 @@ from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form,
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular, read_whole
+from sstep_verify.inputs.records import convert, decode, one_line
 from sstep_verify.problems import IndexStream
-from sstep_verify.records import convert, decode, one_line
 from sstep_verify.reporting.plain import plain
 from sstep_verify.trajectory import Trajectory
 

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from sstep_verify.campaign.artefact_arrays import Arrays
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
+from sstep_verify.inputs.records import strict
 from sstep_verify.problems.kernels import KERNELS, Kernel
-from sstep_verify.records import strict
 from sstep_verify.reporting.plain import plain
 from sstep_verify.reporting.results import VERDICT, Stored
 from sstep_verify.trajectory import Trajectory

@@ -29,9 +29,9 @@ from sstep_verify.checks.shared.every_s import plain_runs
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.made import asked_of
 from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.runs.make import asked_of
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 from sstep_verify.verdict import Verdict

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.floating_point import restore_told
 from sstep_verify.launch.failures import LaunchError, MismatchError, RankError, RankState, dissenters
 from sstep_verify.launch.progress import CURRENT
+from sstep_verify.runs.floating_point import restore_told
 
 RETIRED = 500
 """Communicators kept after failed calls: a freed one's number, and its stray messages, would come again."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from sstep_verify.errors import InputError
-from sstep_verify.records import convert, strict
+from sstep_verify.inputs.records import convert, strict
 from sstep_verify.reporting.against_classical import AgainstClassical
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
 from sstep_verify.reporting.certified_document import Certified

@@ -15,7 +15,7 @@ import msgspec
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
-from sstep_verify.records import convert, decode, strict
+from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import SCHEMA, STUDIED, VERDICT, Results, Stored
 

@@ -12,9 +12,9 @@ import numpy as np
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.exchange import Exchanged
 from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.outputs import shortened
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
-from sstep_verify.records import convert, decode, strict
 from sstep_verify.solver import RunRequest
 
 MOST_BYTES, MOST_INDEX_BYTES = 1 << 20, 8 << 20

@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sstep_verify.records import convert, decode, strict
+from sstep_verify.inputs.records import convert, decode, strict
 
 VERSION: Literal[1] = 1
 

@@ -8,7 +8,7 @@ from importlib import resources
 
 import msgspec
 
-from sstep_verify.records import convert, decode
+from sstep_verify.inputs.records import convert, decode
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import worst
 from studies.adversary.measures import (

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.records import convert, decode
+from sstep_verify.inputs.records import convert, decode
 from sstep_verify.verdict import Status, worst
 from studies import search_path
 from studies.alarms.comparisons import Judged

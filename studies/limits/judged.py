@@ -14,9 +14,9 @@ from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.declaration import Precision
-from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

@@ -100,7 +100,7 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.definition import read_definition
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
-    from sstep_verify.made import make_run
+    from sstep_verify.runs.make import make_run
     from sstep_verify.solvers.adapters import distributed, training
     from sstep_verify.solvers.production import rank
     from sstep_verify.solvers.production.options import Options

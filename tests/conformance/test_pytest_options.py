@@ -12,9 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sstep_verify import pytest_cases, pytest_plugin
+from sstep_verify import pytest_plugin
 from sstep_verify.campaign.summary.expected import ExpectedFailure
 from sstep_verify.errors import FailedError, InputError
+from sstep_verify.pytest_plugin import cases as pytest_cases
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,8 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.family import Source
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.outputs import write_text
-from sstep_verify.records import convert, decode, strict
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.solvers.adapters.program.stored import StoredRun

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.errors import InputError
+from sstep_verify.inputs.records import convert
 from sstep_verify.provenance import collect
-from sstep_verify.records import convert
 from sstep_verify.reporting.write import ARTEFACTS
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from sstep_verify.campaign.loop.kept import (
     read_outcome,
 )
 from sstep_verify.errors import InputError
+from sstep_verify.inputs.records import convert
 from sstep_verify.outputs import Output, claim, write_text
-from sstep_verify.records import convert
 from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
 COPIED = ".artefacts"

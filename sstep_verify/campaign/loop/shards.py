@@ -17,8 +17,8 @@ from sstep_verify.campaign.kind import Unit
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.outputs import write_text
-from sstep_verify.records import convert, decode, strict
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.loop.run import Plan

@@ -11,7 +11,7 @@ import msgspec
 
 from sstep_verify.campaign.statement.record import SCHEMA, Statement
 from sstep_verify.errors import InputError
-from sstep_verify.records import convert, decode, strict
+from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.reporting.plain import plain
 
 MOST_BYTES = 16 << 20

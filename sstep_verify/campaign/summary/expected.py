@@ -13,7 +13,7 @@ from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
-from sstep_verify.records import convert, strict
+from sstep_verify.inputs.records import convert, strict
 from sstep_verify.reporting.results import Case, Results
 from sstep_verify.verdict import Status, Verdict
 

@@ -19,11 +19,11 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.made import asked_of, make_run, unmade
 from sstep_verify.measures.error import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import NOTHING_RUN
+from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
 from sstep_verify.solvers.adapters.program.draws import seconds_of_a_start

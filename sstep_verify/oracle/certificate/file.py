@@ -12,6 +12,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import decode as strict_json
 from sstep_verify.oracle.verify.record import (
     MATRICES,
     STATUSES,
@@ -23,7 +24,6 @@ from sstep_verify.oracle.verify.record import (
     SvmCertificate,
 )
 from sstep_verify.problems import PolynomialKernel, Problem
-from sstep_verify.records import decode as strict_json
 
 SCHEMA, VERSION = "sstep-verify/certificate", 1
 MOST_BYTES = 256 << 20

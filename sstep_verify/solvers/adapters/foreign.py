@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.floating_point import restore_told
+from sstep_verify.runs.floating_point import restore_told
 from sstep_verify.solver import Declaration, Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.floating_point import restore
 from sstep_verify.launch import in_place, run
 from sstep_verify.launch.interposer import (
     build_interposer,
@@ -26,6 +25,7 @@ from sstep_verify.launch.interposer import (
     is_interposed,
     reductions_after_others,
 )
+from sstep_verify.runs.floating_point import restore
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
 
 

@@ -20,7 +20,6 @@ from sstep_verify.errors import (
     NotBegunError,
     RunError,
 )
-from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -30,6 +29,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.runs.make import make_run
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver

@@ -15,7 +15,6 @@ from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -26,6 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.runs.make import make_run
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.rank import tuned_sequence

@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.campaign import artefact_values
 from sstep_verify.campaign.statement import form as statement
-from sstep_verify.records import json_schema
+from sstep_verify.inputs.records import json_schema
 from sstep_verify.reporting import schema
 from sstep_verify.reporting.results import SCHEMA
 from sstep_verify.vectors import record

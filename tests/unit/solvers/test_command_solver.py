@@ -15,7 +15,6 @@ from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.errors import RunError
-from sstep_verify.made import make_run
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -26,6 +25,7 @@ from sstep_verify.problems import (
     Ridge,
 )
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters import command
 from sstep_verify.solvers.adapters.command import CommandSolver, write_samples

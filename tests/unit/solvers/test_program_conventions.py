@@ -21,10 +21,10 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.asked import cases_to_judge
 from sstep_verify.errors import RefusedError
-from sstep_verify.made import make_run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.streams import distinct_length
+from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
 from sstep_verify.verdict import Status

@@ -10,7 +10,7 @@ from pathlib import Path
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
-from sstep_verify.records import convert, strict
+from sstep_verify.inputs.records import convert, strict
 from sstep_verify.solvers.adapters.program.conventions import Conventions
 from sstep_verify.solvers.adapters.program.description import Program
 from sstep_verify.solvers.adapters.program.draws import WAYS, Draws

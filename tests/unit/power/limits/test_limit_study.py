@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
-from sstep_verify.records import convert, strict
+from sstep_verify.inputs.records import convert, strict
 from studies.limits import study
 from studies.reporting.sensitivity.limit_outcomes import LimitOutcome, LimitUnit
 from studies.reporting.sensitivity.limits import LimitsDocument

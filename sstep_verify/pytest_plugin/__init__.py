@@ -16,7 +16,7 @@ import pytest
 
 ASKED = "sstep_verify_ranks"
 
-CASES = "sstep_verify.pytest_cases"
+CASES = "sstep_verify.pytest_plugin.cases"
 """Plugin that makes a test of every problem; by its name, since this one imports nothing that judges."""
 
 SOLVER_OPTIONS = (

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
-from sstep_verify.floating_point import restore, restore_told
 from sstep_verify.problems import Problem
-from sstep_verify.shared_state import SharedState
+from sstep_verify.runs.floating_point import restore, restore_told
+from sstep_verify.runs.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
 
@@ -74,9 +74,9 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     Notes
     -----
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
-    functions that all modules share and the recursion limit (`sstep_verify.shared_state`) are as before
-    afterwards, and while the observer is called. The floating-point environment
-    is that of IEEE arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
+    functions that all modules share and the recursion limit (`sstep_verify.runs.shared_state`) are as
+    before afterwards, and while the observer is called. The floating-point environment is that of IEEE
+    arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
     """
     foreign = getattr(solver, "foreign", False)
     asked = asked_of(request)
