@@ -45,8 +45,8 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term
 from sstep_verify.checks.shared.several import executed, record_of
-from sstep_verify.checks.window.bounded import WindowBounds
 from sstep_verify.checks.window.choose import choose_windows
+from sstep_verify.checks.window.compare import WindowBounds
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory

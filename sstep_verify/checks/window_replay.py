@@ -25,7 +25,7 @@ from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import screen
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.ends import causes_of
-from sstep_verify.checks.window.reasons import SOURCES, Coverage, reason
+from sstep_verify.checks.window.reasons import SOURCES, coverage, reason
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
@@ -85,14 +85,7 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Replay chosen windows of every plain run and compare.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Replays windows exactly.
+    Parameters are those of `Check.judge`; the oracle replays windows exactly.
 
     Returns
     -------
@@ -146,15 +139,15 @@ def _judge_run(
     told = [*findings, *((screened.within,) if screened.within and screened.judged else ())]
     largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
     planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
-    causes = causes_of(case, width, findings, between=between)
-    coverage = Coverage(planned, len(judged), screened.unlike, len(flagged), replayed)
+    causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
+    covered = coverage(planned, len(judged), screened, replayed)
     return verdict_on(
         CHECK,
         case,
         s,
         status,
         largest,
-        reason(case, width, status, findings, largest, terms, ratios, coverage, causes),
+        reason(case, width, status, findings, largest, terms, ratios, covered, causes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),

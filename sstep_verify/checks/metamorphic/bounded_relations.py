@@ -7,7 +7,7 @@ from functools import cached_property
 
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
 from sstep_verify.checks.shared.case import AGAIN, Case
-from sstep_verify.checks.window.bounded import WindowBounds
+from sstep_verify.checks.window.compare import WindowBounds
 from sstep_verify.errors import InputError
 from sstep_verify.problems.transforms import (
     Transformed,

@@ -12,8 +12,7 @@ from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.checks.metamorphic.bounded_relations import Relation
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.checks.window.bounded import Start, WindowBounds
-from sstep_verify.checks.window.compare import compare, moved_undrawn
+from sstep_verify.checks.window.compare import RunWindow, WindowBounds, compare, moved_undrawn
 from sstep_verify.numerics.rounding import OUTWARD, magnitudes
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
@@ -81,7 +80,7 @@ class ExactWindow:
         """What window-replay allows; a carried state is formed from `begin` unless it is given."""
         weights = carried_weights(case.problem, case.declaration, replay.places, begin, state)
         carried = weights.begin(np.abs(begin), self._draws.size) if weights else None
-        return bounds.of(replay, Start(begin, self._draws, None), None, carried)
+        return bounds.of(replay, RunWindow(self._window, begin, begin, self._draws), None, carried)
 
     def _planted(self) -> np.ndarray:
         """Lower bound on what lost contributions change: of samples not drawn, or of earlier steps."""

@@ -1,17 +1,37 @@
-"""Choice of windows to replay: first, last, a seeded sample, and one where each thing happens."""
+"""Choice of windows to replay: first, last, a seeded sample, and one where each thing happens.
+
+Where a step is free, what its coordinate was before cancels; where it is clipped, nothing that came before
+counts. So whether a window could show an error in a quantity cannot be read off its two ends; and what the
+solver's ends say of the box is the solver's word. A window of a K-SVM is therefore made again in float64.
+Nothing is judged by these numbers: they choose windows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import Any
+
 import numpy as np
+from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.finding import Window
-from sstep_verify.checks.window.in_float64 import EVENTS, FloatWindow
+from sstep_verify.numerics.kernel_matrix import kernel_rows
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.quantities import TAIL, quantities_of
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
+from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.trajectory import Trajectory
 
 WEIGHTY = 2.0**-20
-"""Weight of a quantity (`FloatWindow.weights`) with which the search for a window in which it acts ends."""
+"""Weight of a quantity (`FloatWindow.weight`) with which the search for a window in which it acts ends."""
+
+CHANGE = Fraction(1, 2**10)
+"""Relative change of a quantity whose effect at the window's end is looked at."""
+
+EVENTS = ("overlap", "clip low", "clip high", "free")
 
 
 def choose_windows(
@@ -52,71 +72,128 @@ def choose_windows(
     generator = np.random.Generator(np.random.PCG64(seed))
     for place in generator.choice(len(recorded), size=min(sampled, len(recorded)), replace=False).tolist():
         chosen.setdefault(place, []).append("sampled")
-    tails = [place for place, (begin, end) in enumerate(recorded) if end - begin < trajectory.s]
-    for place in tails:
-        chosen.setdefault(place, []).append("tail")
-    told = _Told(problem, stream, trajectory)
+    for place, (begin, end) in enumerate(recorded):
+        if end - begin < trajectory.s:
+            chosen.setdefault(place, []).append("tail")
+
+    @cache
+    def again(place: int) -> FloatWindow:
+        begin, end = recorded[place]
+        draws = stream.blocks(trajectory.start + begin, trajectory.start + end)
+        return FloatWindow(problem, trajectory.at(begin), draws)
+
     missing = set(EVENTS if problem.is_svm else EVENTS[:1])
     for place in [*chosen, *range(len(recorded))]:
         if not missing:
             break
-        events = told.events(place)
-        if events & missing:
+        if again(place).events & missing:
             chosen.setdefault(place, [])
-            missing -= events
+            missing -= again(place).events
     if problem.is_svm:
-        names = [one.name for one in quantities_of(problem.loss.task, update, trajectory.s, 1)]
-        wanted = [name for name in names if name != TAIL]
-        for name, place in _acting(told, wanted, [*chosen, *range(len(recorded))]).items():
+        quantities = quantities_of(problem.loss.task, update, trajectory.s, 1)
+        names = [quantity.name for quantity in quantities if quantity.name != TAIL]
+        for name, place in _acting(again, names, [*chosen, *range(len(recorded))]).items():
             chosen.setdefault(place, []).append(f"{name} acts")
     return [
-        Window(*recorded[place], (*tags, *sorted(told.events(place))))
+        Window(*recorded[place], (*tags, *sorted(again(place).events)))
         for place, tags in sorted(chosen.items())
     ]
 
 
-class _Told:
-    """What the judge's own float64 replay of each recorded window tells, made once."""
-
-    def __init__(self, problem: Problem, stream: IndexStream, trajectory: Trajectory):
-        self._problem, self._stream, self._trajectory = problem, stream, trajectory
-        self._recorded = trajectory.windows()
-        self._made: dict[int, FloatWindow] = {}
-
-    def _draws(self, place: int) -> np.ndarray:
-        begin, end = self._recorded[place]
-        return self._stream.blocks(self._trajectory.start + begin, self._trajectory.start + end)
-
-    def _window(self, place: int) -> FloatWindow:
-        if place not in self._made:
-            begin = self._trajectory.at(self._recorded[place][0])
-            self._made[place] = FloatWindow(self._problem, begin, self._draws(place).ravel())
-        return self._made[place]
-
-    def weights(self, place: int, names: list[str]) -> dict[str, tuple[float, float]]:
-        """See `FloatWindow.weights`."""
-        return self._window(place).weights(names)
-
-    def events(self, place: int) -> set[str]:
-        """See `FloatWindow.events`; of K-RR, whose steps are all free, only what the stream tells."""
-        if self._problem.is_svm:
-            return self._window(place).events()
-        draws = self._draws(place)
-        return {"overlap"} if np.unique(draws).size < draws.size else set()
-
-
-def _acting(told: _Told, wanted: list[str], places: list[int]) -> dict[str, int]:
-    """Per quantity the first window in which it acts with weight, or else the one where it acts most.
-
-    With weight means both if it is changed and if it is left out.
-    """
-    heaviest, found = dict.fromkeys(wanted, 0.0), {}
+def _acting(again: Callable[[int], FloatWindow], names: list[str], places: list[int]) -> dict[str, int]:
+    """Per quantity the first window in which it acts with weight, or else the one where it acts most."""
+    heaviest, acting = dict.fromkeys(names, 0.0), {}
     for place in dict.fromkeys(places):
-        open_ones = [name for name, weight in heaviest.items() if weight < WEIGHTY]
-        if not open_ones:
+        light = [name for name, weight in heaviest.items() if weight < WEIGHTY]
+        if not light:
             break
-        for name, weights in told.weights(place, open_ones).items():
-            weight = WEIGHTY if min(weights) >= WEIGHTY else min(max(weights), WEIGHTY / 2)
+        for name in light:
+            weight = again(place).weight(name)
             if weight > heaviest[name]:
-                heaviest[name], found[name] = weight, place
-    return found
+                heaviest[name], acting[name] = weight, place
+    return acting
+
+
+class _Double(Float):
+    """Float64 in which a number may be infinite, as a step on a kernel that overflows is."""
+
+    def number(self, x: Any) -> Any:
+        """Nearest float64."""
+        return np.float64(x)
+
+    def vector(self, values: Iterable[Any]) -> np.ndarray:
+        """Array of float64."""
+        return np.array(list(values), dtype=np.float64)
+
+
+DOUBLE = _Double()
+
+
+class FloatWindow:
+    """One window in float64 from the solver's own a, its steps made when they are first asked for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; of a K-RR, whose steps are all free, none is made.
+    begin : ndarray, shape (m,)
+        The dual vector at the window's start (a).
+    draws : ndarray of int, shape (s, b)
+        Coordinates drawn.
+    """
+
+    def __init__(self, problem: Problem, begin: np.ndarray, draws: np.ndarray):
+        self._problem, self._begin = problem, begin
+        self._places, self._order = np.unique(draws, return_inverse=True)
+
+    @cached_property
+    def _clip(self) -> Any:
+        return finisher_of(self._problem, DOUBLE)
+
+    @cached_property
+    def _window(self) -> LocalWindow:
+        labels, start, places = self._problem.targets, self._begin.astype(np.float64), self._places
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = kernel_rows(self._problem, places)
+            stale = list(rows @ (labels * start))
+        gram, draws = list(rows[:, places]), self._order.reshape(-1, 1).tolist()
+        return LocalWindow(places.tolist(), draws, gram, stale, start[places], labels[places])
+
+    @cached_property
+    def _made(self) -> tuple[np.ndarray, list[Step]]:
+        """The dual vector at the end, on the window's coordinates, and the steps."""
+        steps: list[Step] = []
+        return self._end(NONE, steps), steps
+
+    def _end(self, mutation: Mutation, steps: list[Step] | None = None) -> np.ndarray:
+        # A kernel that overflows gives steps that are not numbers, and no weight.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return mutable_window(DOUBLE, self._window, self._clip, mutation, steps)
+
+    def weight(self, name: str) -> float:
+        """How much a quantity of a K-SVM acts on a at the window's end, over the largest value there.
+
+        It acts with `WEIGHTY`, and no more is told, where the largest change of a coordinate is that much
+        both per unit relative change of the quantity and if it is left out.
+        """
+        end = self._made[0]
+        largest = float(np.abs(end).max(initial=0.0))
+        if not 0.0 < largest < np.inf:
+            return 0.0
+        off = off_by(name, CHANGE)
+        dropped = float(np.abs(self._end(left_out(name)) - end).max()) / largest
+        changed = float(np.abs(self._end(off) - end).max()) / largest / float(CHANGE) if off else dropped
+        return WEIGHTY if min(changed, dropped) >= WEIGHTY else min(max(changed, dropped), WEIGHTY / 2)
+
+    @cached_property
+    def events(self) -> set[str]:
+        """What happens in the window, some of `EVENTS`; of a K-RR, what the stream tells."""
+        events = {"overlap"} if self._places.size < self._order.size else set()
+        for step in self._made[1] if self._problem.is_svm else ():
+            if step.unclipped < 0:
+                events.add("clip low")
+            elif step.unclipped >= (np.inf if self._clip.upper is None else self._clip.upper):
+                events.add("clip high")
+            elif step.increment:
+                events.add("free")
+        return events

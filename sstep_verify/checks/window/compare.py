@@ -1,26 +1,131 @@
-"""Compares the replay of a window with its bound: status, ratio, what each quantity could have shown."""
+"""A window as its run recorded it, the bound of its replay, and how its end compares with that."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.bounds.carried import CarriedTerms, carried_terms
+from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.bounds.kernel.panel import panel_entries
+from sstep_verify.bounds.window.ridge import ridge_window_errors
+from sstep_verify.bounds.window.ridge_components import ridge_component_bound, ridge_panel_bound
+from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
+from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import SEEN
+
+WHOLE_MATRIX = 1024
+"""Samples up to which the float64 kernel rows of all samples are formed once for a case."""
 
 SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
 
-
 LEAST = unit_roundoff("float64")
-"""Least relative error that is told as a detection limit: no factor is off by less than a rounding."""
+"""Least relative error that is told as certain to show: no factor is off by less than a rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunWindow:
+    """A window of a run, or a stretch of several, with what the run recorded of it.
+
+    Parameters
+    ----------
+    window : Window
+        Where it is.
+    begin, end : ndarray, shape (m,)
+        The run's a at its two ends.
+    draws : ndarray of int, shape (k, b)
+        Blocks drawn.
+    carried : ndarray, shape (m,) or (n,), or None
+        The state carried beside a at its start, where steps are made from one.
+    s : int
+        Iterations per window of the run; 0 where the window is one of its own length.
+    """
+
+    window: Window
+    begin: np.ndarray
+    end: np.ndarray
+    draws: np.ndarray
+    carried: np.ndarray | None = None
+    s: int = 0
+
+    @property
+    def windows(self) -> int:
+        """How many windows of the run it is."""
+        return max(-(-self.draws.shape[0] // self.s), 1) if self.s else 1
+
+    @property
+    def tail(self) -> bool:
+        """Whether it is a short last window, which may not have been made at all."""
+        return self.draws.shape[0] < self.s
+
+
+class WindowBounds:
+    """Bounds of the windows of one case.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    """
+
+    def __init__(self, case: Case):
+        self._case = case
+        self._all: KernelEntries | None = None
+
+    def of(
+        self, replay: Replay, window: RunWindow, panel: Panel | None, carried: CarriedTerms | None = None
+    ) -> tuple[Replay, np.ndarray]:
+        """The replay with its bound, shape (k,); with the terms of a state that it does not start from.
+
+        K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
+        the coordinates where the window is small enough to propagate its errors one by one.
+        """
+        problem, declaration, places = self._case.problem, self._case.declaration, replay.places
+        rows = self._rows(places) if panel is None else panel_entries(_rows_of(panel, places), places)
+        if carried is None and window.carried is not None:
+            carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
+        start, steps, windows = window.begin, replay.steps, window.windows
+        if isinstance(steps, SvmSteps):
+            loss = problem.hinge
+            bound = svm_window_bound(
+                rows, places, start, steps, loss.shift, loss.upper, declaration, carried, windows=windows
+            )
+            return replay, bound.radius
+        penalty = problem.ridge.penalty
+        arguments = rows, places, start, problem.targets, steps, penalty, declaration, carried
+        if panel is not None:
+            return replay, ridge_panel_bound(*arguments)
+        errors = ridge_window_errors(*arguments, windows=windows)
+        stored = windows > 1 and declaration.update == "frozen"
+        components = None if stored else ridge_component_bound(rows, places, errors, penalty)
+        if components is None:
+            return replay, np.array([errors.norm])
+        return replay.with_components(), np.concatenate([[errors.norm], components])
+
+    def _rows(self, places: np.ndarray) -> KernelEntries:
+        """Float64 kernel rows with bounds; of a small problem all rows are formed once."""
+        problem, declaration = self._case.problem, self._case.declaration
+        if problem.samples > WHOLE_MATRIX:
+            return kernel_entries(problem, declaration, places)
+        if self._all is None:
+            self._all = kernel_entries(problem, declaration, np.arange(problem.samples))
+        return self._all.at(places)
+
+
+def _rows_of(panel: Panel, places: np.ndarray) -> np.ndarray:
+    order = np.argsort(panel.columns)
+    return panel.entries[order[np.searchsorted(panel.columns, places, sorter=order)]]
 
 
 def resolution(declaration: Declaration, replay: Replay, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -85,12 +190,14 @@ def compare(
         place = int(np.argmin(np.isfinite(bound)))
     else:
         place = int(np.argmax(low if low.max() > 1.0 else high))
-    names = [
-        name for name in (replay.effects if quantities is None else quantities) if name in replay.effects
-    ]
     visible = np.maximum(bound, resolved)
-    dropped = {name: float(ratios(replay.effects[name].dropped, bound).max()) for name in names}
-    effects = {name: float(ratios(replay.effects[name].relative, visible).max()) for name in names}
+    dropped, limits = {}, {}
+    for name in replay.effects if quantities is None else quantities:
+        if name in replay.effects:
+            effect = replay.effects[name]
+            dropped[name] = float(ratios(effect.dropped, bound).max())
+            shown = float(ratios(effect.relative, visible).max())
+            limits[name] = max(SEEN / shown, LEAST) if shown else math.inf
     return Finding(
         "",
         float(replay.lower[place]),
@@ -98,9 +205,7 @@ def compare(
         float(bound[place]),
         window,
         dropped=dropped,
-        detection_limit={
-            name: max(SEEN / effect, LEAST) if effect else math.inf for name, effect in effects.items()
-        },
+        detection_limit=limits,
         bits=replay.bits,
     )
 

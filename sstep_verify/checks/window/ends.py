@@ -12,7 +12,7 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.window.bounded import Start
+from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.reach import mistaken_reach
@@ -38,30 +38,24 @@ class WindowEnd:
     ----------
     replays : WindowReplays
         Replays windows of the case.
-    start : Start
-        What the window begins with.
-    end : ndarray, shape (m,)
-        The solver's a at its end.
+    window : RunWindow
+        The window as its run recorded it.
     panel : Panel or None
         The solver's own kernel rows, where it failed from these; None where from the data.
-    tail : bool
-        Whether it is a short last window, which may not have been made at all.
     alone : bool
         Whether the window failed from the panel alone.
     """
 
     replays: WindowReplays
-    start: Start
-    end: np.ndarray
+    window: RunWindow
     panel: Panel | None
-    tail: bool
     alone: bool = False
 
     def work(self, candidate: Candidate) -> int:
         """Products of the steps, and of the kernel's entries where these are others."""
-        problem, count = candidate.problem, np.unique(self.start.draws).size
+        problem, count = candidate.problem, np.unique(self.window.draws).size
         entries = 0 if candidate.mutation is not NONE else problem.samples * problem.features
-        return count * (self.start.draws.size + entries)
+        return count * (self.window.draws.size + entries)
 
     def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
         """Whether each candidate ends the window there."""
@@ -80,25 +74,25 @@ class WindowEnd:
 
     def _replayed(self, candidate: Candidate) -> tuple[Replay, np.ndarray] | None:
         """The replay of what the candidate solves, and the bound on it; None where there is none."""
-        case, start = self.replays.case, self.start
-        if not candidate.holds(self.end[np.unique(start.draws)]):
+        case, window = self.replays.case, self.window
+        columns = np.unique(window.draws)
+        if not candidate.holds(window.end[columns]):
             return None
         other = candidate.problem is not case.problem or candidate.rows or candidate.precision
-        if other and start.carried is not None:
+        if other and window.carried is not None:
             return None
         replays, panel = self.replays.of(candidate), self.panel
         if candidate.rows:
-            columns = np.unique(start.draws)
             values = rows_of(candidate.problem, case.declaration, columns, candidate.rows).values
             panel = Panel(columns, values)
-            if not replays.usable(panel, start.draws):
+            if not replays.usable(panel, window.draws):
                 return None
-        return replays.replayed(start, self.end, panel)
+        return replays.replayed(window, panel)
 
     def _ends(self, replayed: tuple[Replay, np.ndarray] | None, candidate: Candidate) -> bool:
         mutation = candidate.mutation
         if mutation.lose_tail:
-            mutation = NOT_STORED if self.tail else NONE
+            mutation = NOT_STORED if self.window.tail else NONE
         if replayed is None or not np.isfinite(replayed[1]).all():
             return False
         replay, bound = replayed
@@ -120,9 +114,9 @@ class WindowEnd:
         """What is allowed a K-SVM beside its bound, which is that of the right steps; nothing a K-RR."""
         if not problem.is_svm:
             return 0.0
-        declaration, start = self.replays.case.declaration, self.start
-        largest = np.maximum(np.abs(start.alpha), np.abs(self.end)).astype(np.float64)
-        entries, steps = kernel_entries(problem, declaration, places), start.draws.shape[0]
+        declaration, window = self.replays.case.declaration, self.window
+        largest = np.maximum(np.abs(window.begin), np.abs(window.end)).astype(np.float64)
+        entries, steps = kernel_entries(problem, declaration, places), window.draws.shape[0]
         return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.window.screen import SCREEN
+from sstep_verify.checks.window.screen import SCREEN, Screen
 from sstep_verify.checks.window.terms import unseen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.quantities import core
@@ -35,43 +34,32 @@ UNBOUNDED = {
 }
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How many of the windows of a run were judged.
+def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
+    """How many of the windows of a run were judged, and the chance of missing what happens in few of them.
 
     Parameters
     ----------
     windows, judged : int
         All windows of the run (N), and those judged (K).
-    unlike : str
-        Where the run made again for the screen was another one; empty if it was not.
-    flagged, replayed : int
-        Windows beyond the bound of the screen, and how many of them were replayed.
+    screened : Screen
+        What was screened of it.
+    replayed : int
+        How many of the windows beyond the bound of the screen were replayed.
     """
-
-    windows: int
-    judged: int
-    unlike: str = ""
-    flagged: int = 0
-    replayed: int = 0
-
-    def words(self) -> str:
-        """In words, with the chance of missing what happens in few windows."""
-        said = f"{self.judged} of {self.windows} windows judged"
-        if self.judged < self.windows:
-            said += (
-                f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
-                f"probability {missed(self.judged):.2g}, one confined to a part of the run unless a "
-                "window is there"
-            )
-        if self.flagged:
-            said += (
-                f"; {self.flagged} beyond the bound of the screen, which decides nothing, {self.replayed} "
-                "of them replayed exactly"
-            )
-        if self.unlike:
-            said += f"; the screen did not see what this run did: {self.unlike}"
-        return said + "."
+    words = f"{judged} of {windows} windows judged"
+    if judged < windows:
+        words += (
+            f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
+            f"probability {missed(judged):.2g}, one confined to a part of the run unless a window is there"
+        )
+    if screened.flagged:
+        words += (
+            f"; {len(screened.flagged)} beyond the bound of the screen, which decides nothing, {replayed} "
+            "of them replayed exactly"
+        )
+    if screened.unlike:
+        words += f"; the screen did not see what this run did: {screened.unlike}"
+    return f"{words}."
 
 
 def reason(
@@ -82,7 +70,7 @@ def reason(
     finding: Finding,
     terms: Sequence[Term],
     largest: Mapping[str, float],
-    coverage: Coverage,
+    covered: str,
     causes: Sequence[Candidate],
 ) -> str:
     """The reason of a verdict.
@@ -103,8 +91,8 @@ def reason(
         The quantities of a step.
     largest : mapping of str to float
         Largest ratio by source, such as ``from data``.
-    coverage : Coverage
-        How many of the run's windows were judged.
+    covered : str
+        How many of the run's windows were judged (`coverage`).
     causes : sequence of Candidate
         What ends all diagnosed windows where the solver ended them.
     """
@@ -125,7 +113,7 @@ def reason(
     elif status is Status.VACUOUS:
         missing = unseen(term for term in terms if term.name in core(s))
         said.append(f"The run could not have shown an error in the core of a step: {missing}.")
-    said.append(coverage.words())
+    said.append(covered)
     others = unseen(term for term in terms if term.name not in core(s))
     if status in (Status.PASS, Status.VACUOUS) and others:
         said.append(f"Not seen: {others}.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +21,15 @@ from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
-from sstep_verify.checks.window.bounded import Start, WindowBounds
-from sstep_verify.checks.window.compare import compare, moved_undrawn, resolution, settled, wide
+from sstep_verify.checks.window.compare import (
+    RunWindow,
+    WindowBounds,
+    compare,
+    moved_undrawn,
+    resolution,
+    settled,
+    wide,
+)
 from sstep_verify.checks.window.ends import WindowEnd
 from sstep_verify.checks.window.terms import joined
 from sstep_verify.diagnosis.candidates import Candidate
@@ -31,16 +38,6 @@ from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK
 from sstep_verify.trajectory import Panel, Trajectory
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What is wanted of a window: effects of which quantities, and a diagnosis where it fails."""
-
-    window: Window
-    s: int
-    names: Collection[str] | None
-    diagnose: bool
 
 
 class WindowReplays:
@@ -88,9 +85,9 @@ class WindowReplays:
         diagnose : bool
             Whether mistakes that reproduce the window are looked for where it fails.
         """
-        case, begin, end = self.case, trajectory.at(window.begin), trajectory.at(window.end)
+        case, carried = self.case, None
+        begin, end = trajectory.at(window.begin), trajectory.at(window.end)
         draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
-        carried = None
         if self._state:
             if self._state not in trajectory.state:
                 what = f"the state {self._state!r} that steps are made from was declared but not recorded"
@@ -98,31 +95,28 @@ class WindowReplays:
             carried = trajectory.state_at(self._state, window.begin)
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
             return self._spoiled_before(trajectory, window)
-        windows = max(-(-(window.end - window.begin) // trajectory.s), 1)
-        start = Start(begin, draws, carried, windows)
-        asked = _Asked(window, trajectory.s, names, diagnose)
+        recorded = RunWindow(window, begin, end, draws, carried, trajectory.s)
         if not np.isfinite(end).all():
-            return self._not_finite(window, start)
+            return self._not_finite(recorded, "a is not finite at its end")
         moved = moved_undrawn(window, begin, end, draws)
         if moved is not None:
             return moved
-        found = self._compared(asked, start, end, None)
+        finding = self._compared(recorded, None, names, diagnose=diagnose)
         panel = trajectory.panels.get(window.begin)
         # Products that may be formed from the samples are none of a panel's entries.
         aside = self._state == "weights" or may_factor(case.problem, case.declaration)
         if panel is None or not from_panel or aside:
-            return found
+            return finding
         absent = np.setdiff1d(draws, panel.columns)
         if absent.size:
             what = f"the panel that the run exposed holds no row of coordinate {absent[0]}, which is drawn"
             return wrong("", window=window, note=what)
         if not self.usable(panel, draws):
-            return found
+            return finding
         sharp = not self._sharpness.hidden(np.unique(draws))
         if again is not None:
-            wanted = [name for name in names or () if name in again or not found.shows(name)]
-            asked = replace(asked, names=wanted)
-        return joined(found, self._compared(asked, start, end, panel), sharp=sharp)
+            names = [name for name in names or () if name in again or not finding.shows(name)]
+        return joined(finding, self._compared(recorded, panel, names, diagnose=diagnose), sharp=sharp)
 
     def _spoiled_before(self, trajectory: Trajectory, window: Window) -> Finding:
         """A window that starts from numbers that are not finite: decided by where they came about.
@@ -131,14 +125,14 @@ class WindowReplays:
         steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
         """
         what = "a or the state beside it is not finite at its start"
-        values = np.isfinite(trajectory.alphas).all(axis=1)
+        finite = np.isfinite(trajectory.alphas).all(axis=1)
         if self._state:
-            values &= np.isfinite(trajectory.state[self._state]).all(axis=1)
-        first = int(np.argmin(values))  # the first recorded iteration with one that is not
+            finite &= np.isfinite(trajectory.state[self._state]).all(axis=1)
+        first = int(np.argmin(finite))  # the first recorded iteration with one that is not
         if first == 0:  # a state that is formed from a finite a
-            told = wrong if finite_promised(self.case, trajectory) else unknown
-            return told("", window=window, note=what)
-        begin, end = (int(one) for one in trajectory.iterations[first - 1 : first + 1])
+            finding_of = wrong if finite_promised(self.case, trajectory) else unknown
+            return finding_of("", window=window, note=what)
+        begin, end = trajectory.iterations[first - 1 : first + 1].tolist()
         draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         if min(draws.size, self.case.problem.samples) * self.case.problem.samples > self.case.replay_limit:
             what = (
@@ -146,25 +140,44 @@ class WindowReplays:
             )
             return unknown("", window=window, note=what)
         carried = trajectory.state[self._state][first - 1] if self._state else None
-        found = self._not_finite(window, Start(trajectory.alphas[first - 1], draws, carried))
-        return replace(found, note=f"{what}; that came about in iterations {begin + 1}..{end}")
+        before, after = trajectory.alphas[first - 1 : first + 1]
+        stretch = RunWindow(window, before, after, draws, carried)
+        return self._not_finite(stretch, f"{what}; that came about in iterations {begin + 1}..{end}")
 
-    def _compared(self, asked: _Asked, start: Start, end: np.ndarray, panel: Panel | None) -> Finding:
-        source, replayed = "data" if panel is None else "panel", self.replayed(start, end, panel)
+    def _not_finite(self, recorded: RunWindow, note: str) -> Finding:
+        """A wrong end, unless the bound itself promises nothing there."""
+        # The end does not enter the exact steps that the bound is made of.
+        replay = self._replay(replace(recorded, end=recorded.begin), None, FIRST_BITS)
+        if replay is not None and np.isfinite(self._bounds.of(replay, recorded, None)[1]).all():
+            return wrong("", window=recorded.window, note=note)
+        return unbounded("", math.inf, window=recorded.window, note=note)
+
+    def _compared(
+        self, recorded: RunWindow, panel: Panel | None, names: Collection[str] | None, *, diagnose: bool
+    ) -> Finding:
+        """The comparison, with what could have been seen and, for diagnosis, its end."""
+        window, source = recorded.window, "data" if panel is None else "panel"
+        replayed = self.replayed(recorded, panel)
         if replayed is None:
             what = "a block system of the panel cannot be proven invertible"
-            return unbounded("", window=asked.window, note=what, source=source)
-        return replace(self._judged(asked, start, end, *replayed, panel), source=source)
+            return unbounded("", window=window, note=what, source=source)
+        replay, bound = replayed
+        resolved = resolution(self.case.declaration, replay, recorded.begin, recorded.end)
+        finding = compare(window, replay, bound, resolved, names)
+        if recorded.tail and WRITE_BACK in finding.dropped:
+            # A tail that is not made leaves a as it was, as one whose new values are not stored does.
+            finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
+            finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
+        end = WindowEnd(self, recorded, panel) if diagnose else None
+        return replace(finding, source=source, end=end)
 
-    def replayed(
-        self, start: Start, end: np.ndarray, panel: Panel | None
-    ) -> tuple[Replay, np.ndarray] | None:
+    def replayed(self, recorded: RunWindow, panel: Panel | None) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure decides and is narrow beside the bound."""
         bits, before = FIRST_BITS, None
         while True:
-            replay, bound = self._replay(start, end, panel, bits), np.empty(0)
+            replay, bound = self._replay(recorded, panel, bits), np.empty(0)
             if replay is not None:
-                replay, bound = self._bounds.of(replay, start, panel)
+                replay, bound = self._bounds.of(replay, recorded, panel)
                 if not wide(replay, bound) or (before and settled(replay, bound, before)):
                     break
                 before = replay
@@ -172,6 +185,13 @@ class WindowReplays:
                 break
             bits *= 2
         return None if replay is None else (replay, bound)
+
+    def _replay(self, recorded: RunWindow, panel: Panel | None, bits: int) -> Replay | None:
+        problem = self.case.problem
+        rest = recorded.begin, recorded.end, recorded.draws, bits, recorded.carried, self._state
+        if panel is None:
+            return self._oracle.replay(problem, *rest)
+        return self._oracle.replay_panel(problem, panel, *rest)
 
     def of(self, candidate: Candidate) -> WindowReplays:
         """Replays of the same windows as of a right solver of what a candidate solves."""
@@ -185,36 +205,6 @@ class WindowReplays:
             self._others[key] = WindowReplays(case, Oracle(problem))
         return self._others[key]
 
-    def _judged(
-        self,
-        asked: _Asked,
-        start: Start,
-        end: np.ndarray,
-        replay: Replay,
-        bound: np.ndarray,
-        panel: Panel | None,
-    ) -> Finding:
-        """The comparison, with what could have been seen and its end for diagnosis."""
-        resolved = resolution(self.case.declaration, replay, start.alpha, end)
-        finding = compare(asked.window, replay, bound, resolved, asked.names)
-        tail = asked.window.end - asked.window.begin < asked.s
-        if tail and WRITE_BACK in finding.dropped:
-            # A tail that is not made leaves a as it was, as one whose new values are not stored does.
-            finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
-            finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
-        if not asked.diagnose:
-            return finding
-        return replace(finding, end=WindowEnd(self, start, end, panel, tail))
-
-    def _replay(self, start: Start, end: np.ndarray, panel: Panel | None, bits: int) -> Replay | None:
-        problem, rest = (
-            self.case.problem,
-            (start.alpha, end, start.draws, bits, start.carried, self._state),
-        )
-        if panel is None:
-            return self._oracle.replay(problem, *rest)
-        return self._oracle.replay_panel(problem, panel, *rest)
-
     def usable(self, panel: Panel, draws: np.ndarray) -> bool:
         """Whether the recurrence over this panel is defined and its replay affordable.
 
@@ -225,21 +215,3 @@ class WindowReplays:
         diagonal = rows[np.arange(rows.shape[0]), panel.columns[drawn]]
         affordable = self.case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
         return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
-
-    def _not_finite(self, window: Window, start: Start) -> Finding:
-        """A wrong end, unless the bound itself promises nothing there."""
-        # The end does not enter the exact steps that the bound is made of.
-        replay = self._oracle.replay(
-            self.case.problem,
-            start.alpha,
-            start.alpha,
-            start.draws,
-            FIRST_BITS,
-            start.carried,
-            self._state,
-        )
-        promised = np.isfinite(self._bounds.of(replay, start, None)[1]).all()
-        what = "a is not finite at its end"
-        if promised:
-            return wrong("", window=window, note=what)
-        return unbounded("", math.inf, window=window, note=what)
