@@ -12,11 +12,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from sstep_reference import bdcd_krr, dcd_ksvm
 from sstep_reference.arithmetic import Mpmath, exact_fraction
 
 from sstep_verify.oracle.balls.decimals import decimal_digits
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.balls.objectives import ridge_objectives, ridge_residual, svm_objectives
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.verify.record import Certificate, Interval
@@ -81,16 +80,10 @@ def objective_and_gap(problem: Problem, certificate: Certificate) -> tuple[Fract
 
 
 def trajectory(problem: Problem, stream: IndexStream, bits: int) -> list[Any]:
-    """Dual vectors after every step of a stream from zero; one block of all coordinates solves a K-RR."""
-    arithmetic, blocks = Mpmath(bits), stream.blocks(0, stream.length)
-    kernel, start, targets = exact_kernel(problem, arithmetic), [0.0] * problem.samples, problem.targets
+    """Dual vectors after every step of a stream from zero."""
     trace: list[Any] = []
-    if problem.is_svm:
-        loss, C, drawn = problem.loss.task, problem.hinge.C, blocks[:, 0].tolist()
-        dcd_ksvm(arithmetic, kernel, targets.tolist(), start, drawn, loss=loss, C=C, trace=trace)
-    else:
-        penalty = problem.ridge.penalty
-        bdcd_krr(arithmetic, kernel, targets.tolist(), start, blocks.tolist(), penalty=penalty, trace=trace)
+    blocks = stream.blocks(0, stream.length).tolist()
+    classical_run(problem, exact_kernel(problem, Mpmath(bits)), [0.0] * problem.samples, blocks, trace)
     return trace
 
 

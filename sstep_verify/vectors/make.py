@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sstep_reference import bdcd_krr, dcd_ksvm
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.numerics.rounding import norm
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.solver import RunRequest
@@ -183,16 +182,8 @@ def _effects(proved: Proved, states: list[Any], end: int) -> np.ndarray:
 
 def _classical(request: RunRequest, kernel: Any, blocks: np.ndarray) -> dict[int, list[Any]]:
     """Algorithm 1 or 3 in balls, at the ends of windows."""
-    problem, arithmetic = request.problem, kernel.arithmetic
-    trace: list[Any] = []
-    start = arithmetic.vector(initial_of(request))
-    given = (arithmetic, kernel, problem.targets.tolist(), start)
-    if problem.is_svm:
-        loss, C = problem.loss.task, problem.hinge.C
-        dcd_ksvm(*given, blocks.ravel().tolist(), loss=loss, C=C, trace=trace)
-    else:
-        bdcd_krr(*given, blocks.tolist(), penalty=problem.ridge.penalty, trace=trace)
-    states = [start, *trace]
+    states: list[Any] = [kernel.arithmetic.vector(initial_of(request))]
+    classical_run(request.problem, kernel, states[0], blocks.tolist(), states)
     return {end: list(states[end]) for end in request.stops}
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -11,7 +13,7 @@ from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.steps import block_system
+from sstep_verify.recurrence.steps import Solve, block_system, system_part
 from sstep_verify.recurrence.window import LocalWindow
 
 MOST_ROUNDS = 40
@@ -28,6 +30,27 @@ ACCEPTED = 2.0**-60
 """Residual, relative to the right-hand side, above which the system is solved in balls instead."""
 
 
+def refined(arithmetic: Any, finisher: Solve) -> Solve:
+    """The finisher with `RefinedBlocks` for the systems of each window.
+
+    Mutants that leave the systems as they are share them, until another window is begun.
+    """
+    gram: Any = None
+    solvers: dict[Mutation, RefinedBlocks] = {}
+
+    def systems(window: LocalWindow, mutation: Mutation) -> RefinedBlocks:
+        nonlocal gram
+        if window.gram is not gram:
+            gram = window.gram
+            solvers.clear()
+        system = system_part(mutation)
+        if system not in solvers:
+            solvers[system] = RefinedBlocks(arithmetic, window, finisher, system, solvers.get(NONE))
+        return solvers[system]
+
+    return replace(finisher, systems=systems)
+
+
 class RefinedBlocks:
     """Solves the block systems of one window, and notes how far each solution is from exact.
 
@@ -37,10 +60,8 @@ class RefinedBlocks:
         Ball arithmetic of the window.
     window : LocalWindow
         The window.
-    penalty : ball
-        Regularisation (lambda).
-    samples : int
-        Number of samples (m).
+    finisher : Solve
+        Regularisation (lambda) and number of samples (m).
     mutation : Mutation
         What is wrong with the systems' entries.
     right : RefinedBlocks, optional
@@ -57,13 +78,12 @@ class RefinedBlocks:
         self,
         arithmetic: Balls,
         window: LocalWindow,
-        penalty,
-        samples: int,
-        mutation: Mutation = NONE,
-        right: RefinedBlocks | None = None,
+        finisher: Solve,
+        mutation: Mutation,
+        right: RefinedBlocks | None,
     ):
         self._arithmetic, self._window = arithmetic, window
-        self._system_of, self._right = (penalty, samples, mutation), right
+        self._system_of, self._right = (finisher.penalty, finisher.samples, mutation), right
         self._systems: dict[int, tuple] = {}
         self.residuals: list[float] = []
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sstep_reference import dcd_ksvm
 from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.block_solve import RefinedBlocks
+from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import interval, upward
+from sstep_verify.oracle.balls.exact_kernel import classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.steps import Solve, finisher_of, mutable_window, system_part
+from sstep_verify.recurrence.steps import Solve, finisher_of, mutable_window
 from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 
-class Ends(ABC):
+class Ends:
     """The dual vector at a window's end, on the window's coordinates, by mutation; each is made once.
+
+    K-RR over a kernel of which no definiteness is known carries balls from block to block, so that wider
+    ones need more bits. A block system that is not proven invertible is a `SingularSystemError`.
 
     Parameters
     ----------
@@ -44,31 +45,24 @@ class Ends(ABC):
     def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
         self.problem, self.window = problem, window
         self.arithmetic: Any = kernel.arithmetic
+        self.finisher = self._finisher()
         self.log: list = []
-        self.unmutated = self.end_of(NONE, self.log)
+        self.unmutated = mutable_window(self.arithmetic, window, self.finisher, NONE, self.log)
         self._ends: dict[Mutation, Any] = {NONE: self.unmutated}
 
-    @abstractmethod
-    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
-        """Make the steps of the window."""
+    def _finisher(self) -> Any:
+        """The finisher of the window's steps."""
+        return finisher_of(self.problem, self.arithmetic)
 
     def __call__(self, mutation: Mutation) -> Any:
         """The end with a mutation."""
         if mutation not in self._ends:
-            self._ends[mutation] = self.end_of(mutation)
+            self._ends[mutation] = mutable_window(self.arithmetic, self.window, self.finisher, mutation)
         return self._ends[mutation]
 
 
 class SvmEnds(Ends):
     """Ends of a window of K-SVM, in balls."""
-
-    def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
-        self._clip: Any = finisher_of(problem, kernel.arithmetic)
-        super().__init__(problem, kernel, window)
-
-    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
-        """Make the steps of the window."""
-        return mutable_window(self.arithmetic, self.window, self._clip, mutation, log)
 
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
         """The end by the classical reference (Algorithm 1), which the right recurrence must enclose.
@@ -78,15 +72,14 @@ class SvmEnds(Ends):
         OracleDisagreementError
             If the two contradict each other.
         """
-        problem, coordinates = self.problem, self.window.coordinates
-        drawn = [coordinates[place] for (place,) in self.window.draws]
-        loss, C = problem.loss.task, problem.hinge.C
-        run = dcd_ksvm(self.arithmetic, kernel, problem.targets.tolist(), alpha, drawn, loss=loss, C=C)
+        coordinates = self.window.coordinates
+        drawn = [[coordinates[place] for place in block] for block in self.window.draws]
+        run = classical_run(self.problem, kernel, alpha, drawn)
         for coordinate, other in zip(coordinates, self.unmutated, strict=True):
             if not run[coordinate].overlaps(other):
                 raise OracleDisagreementError(
-                    f"{problem.label}: coordinate {coordinate} ends a window at {run[coordinate]} by the "
-                    f"classical reference but at {other} by the s-step recurrence"
+                    f"{self.problem.label}: coordinate {coordinate} ends a window at {run[coordinate]} by "
+                    f"the classical reference but at {other} by the s-step recurrence"
                 )
         return [run[coordinate] for coordinate in coordinates]
 
@@ -94,28 +87,13 @@ class SvmEnds(Ends):
         """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
         ends: list = [None] * len(self.window.coordinates)
         for (place,), step in zip(self.window.draws, self.log, strict=True):
-            ends[place] = self.arithmetic.clip(step.unclipped, self.arithmetic.number(0), self._clip.upper)
+            ends[place] = self.arithmetic.clip(
+                step.unclipped, self.arithmetic.number(0), self.finisher.upper
+            )
         return ends
 
 
-class RidgeEnds(Ends):
-    """Ends of a window of K-RR over a kernel of which no definiteness is known.
-
-    Balls are carried from block to block, so that wider ones need more bits. A block system that is not
-    proven invertible is a `SingularSystemError`.
-    """
-
-    def end_of(self, mutation: Mutation, log: list | None = None) -> Any:
-        """Make the steps of the window."""
-        penalty = self.arithmetic.number(self.problem.ridge.penalty)
-        solve = Solve(penalty, self.problem.samples, self.systems)
-        return mutable_window(self.arithmetic, self.window, solve, mutation, log)
-
-    systems: Callable[[LocalWindow, Mutation], RefinedBlocks] | None = None
-    """Solver of a window's block systems, as a mutation has them; None for the arithmetic's own."""
-
-
-class RefinedEnds(RidgeEnds):
+class RefinedEnds(Ends):
     """Ends of a window of K-RR as points of many digits, with a proven distance from the exact one.
 
     Balls are not carried from block to block, where their radii would grow by the wrapping effect: every
@@ -129,23 +107,16 @@ class RefinedEnds(RidgeEnds):
     """
 
     def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
-        self._solvers: dict[Mutation, RefinedBlocks] = {}
         super().__init__(problem, kernel, window)
         try:
-            total = math.fsum(self._solvers[NONE].residuals)
+            total = math.fsum(self.finisher.systems(window, NONE).residuals)
         except OverflowError:  # float64 does not hold it
             total = math.inf
         self.off = upward(total / math.sqrt(problem.samples))
 
-    def systems(self, window: LocalWindow, mutation: Mutation) -> RefinedBlocks:
-        """Solver of a window's block systems, as a mutation has them."""
-        system = system_part(mutation)
-        if system not in self._solvers:
-            penalty = self.arithmetic.number(self.problem.ridge.penalty)
-            self._solvers[system] = RefinedBlocks(
-                self.arithmetic, window, penalty, self.problem.samples, system, self._solvers.get(NONE)
-            )
-        return self._solvers[system]
+    def _finisher(self) -> Solve:
+        """The finisher of the window's steps, its block systems refined."""
+        return refined(self.arithmetic, super()._finisher())
 
 
 def float_steps(problem: Problem, draws: list[list[int]], log: list) -> SvmSteps | RidgeSteps:

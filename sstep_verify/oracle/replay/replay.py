@@ -12,7 +12,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
-from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, RidgeEnds, SvmEnds, float_steps
+from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, SvmEnds, float_steps
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.start import begun_window
 from sstep_verify.oracle.replay.window import Effect, Effects, Interval, Replay, effect_of
@@ -94,7 +94,7 @@ def replay_window(
         exact = svm.by_reference(kernel, alpha) if carried is None else svm.clipped()
         measures = [_per_coordinate(arithmetic)]
     elif isinstance(kernel, PanelColumns):
-        ends = RidgeEnds(problem, kernel, window)
+        ends = Ends(problem, kernel, window)
         exact, measures = ends.unmutated, [_per_coordinate(arithmetic)]
     else:
         ends = refined = RefinedEnds(problem, kernel, window)

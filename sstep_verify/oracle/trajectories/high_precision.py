@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sstep_reference import SingularSystemError, bdcd_krr, dcd_ksvm
+from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 from sstep_reference.arithmetic.base import Scalar
 from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.oracle.balls.exact_kernel import classical_run
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
 
 AGREEMENT = 2.0**-60
-"""Largest relative difference of the two precisions: far below what float64 can show."""
+"""Largest ``max |a - a'| / max |a'|`` of the two precisions: far below what float64 can show."""
 
 MOST_BITS = 1 << 15
 
@@ -37,17 +39,10 @@ class HighPrecisionTrajectory:
         Iterations, ascending.
     alphas : ndarray, shape (k, m)
         The dual vector at those iterations.
-    agreement : float
-        Largest difference between the two precisions, ``max |a - a'| / max |a'|`` over the recorded
-        iterations (max-norms); 0 where a single precision was run.
-    bits : int
-        Precision of the run that `alphas` come from.
     """
 
     iterations: np.ndarray
     alphas: np.ndarray
-    agreement: float
-    bits: int
 
 
 class Midpoints(Balls):
@@ -132,13 +127,11 @@ def high_precision_trajectory(
                     "take a larger lambda"
                 ) from error
             bits *= 2
-    agreement = 0.0
     with Midpoints(2 * bits).working():
         for iteration, one, other in zip(wanted, coarse, fine, strict=True):
             size = max(map(abs, other))
             difference = max(abs(x - y).mid() for x, y in zip(one, other, strict=True))
             relative = float(difference if size.is_zero() else difference / size)
-            agreement = max(agreement, relative)
             if not relative <= AGREEMENT:
                 raise OracleDisagreementError(
                     f"{problem.label}: the trajectory at {bits} and at {2 * bits} bits differs by "
@@ -146,7 +139,7 @@ def high_precision_trajectory(
                     f"ask for bits={2 * bits} or for fewer iterations"
                 )
     alphas = np.array([[float(value) for value in state] for state in fine])
-    return HighPrecisionTrajectory(np.array(wanted, dtype=np.int64), alphas, agreement, 2 * bits)
+    return HighPrecisionTrajectory(np.array(wanted, dtype=np.int64), alphas)
 
 
 def _checked(problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]) -> list[int]:
@@ -170,15 +163,8 @@ def _run(problem: Problem, stream: IndexStream, wanted: list[int], bits: int) ->
     arithmetic = Midpoints(bits)
     kernel = BallColumns(problem, arithmetic)
     alpha: Any = arithmetic.vector(np.zeros(problem.samples))
-    targets, states, position = problem.targets.tolist(), [], 0
-    for iteration in wanted:
-        blocks = stream.blocks(position, iteration)
-        if problem.is_svm:
-            loss, C = problem.loss.task, problem.hinge.C
-            alpha = dcd_ksvm(arithmetic, kernel, targets, alpha, blocks[:, 0].tolist(), loss=loss, C=C)
-        else:
-            penalty = problem.ridge.penalty
-            alpha = bdcd_krr(arithmetic, kernel, targets, alpha, blocks.tolist(), penalty=penalty)
-        position = iteration
+    states = []
+    for begin, end in pairwise([0, *wanted]):
+        alpha = classical_run(problem, kernel, alpha, stream.blocks(begin, end).tolist())
         states.append([value.mid() for value in alpha])
     return states

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from sstep_reference.kernels import Columns
 
-from sstep_verify.oracle.balls.block_solve import RefinedBlocks
+from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.recurrence.steps import Solve, finisher_of, system_part
-from sstep_verify.recurrence.window import LocalWindow
+from sstep_verify.recurrence.steps import Solve, finisher_of
 
 
 def mutated_states(
@@ -57,7 +55,7 @@ def mutated_states(
     finisher = finisher_of(problem, arithmetic)
     if isinstance(finisher, Solve):
         stored = _to_points()
-        finisher = replace(finisher, systems=_SharedSystems(arithmetic, finisher))
+        finisher = refined(arithmetic, finisher)
     else:
         stored = _to_points(arithmetic.number(0), finisher.upper)
     runs = run_mutants(kernel, problem.targets, finisher, start, draws.tolist(), s, mutations, stored)
@@ -77,20 +75,3 @@ def _to_points(*ends: Any) -> Callable[[Any], list]:
     return lambda reached: [
         next((end for end in box if value.overlaps(end)), value.mid()) for value in reached
     ]
-
-
-class _SharedSystems:
-    """Makes the solver of a window's block systems, once for all mutants that have the same systems."""
-
-    def __init__(self, arithmetic: Any, finisher: Solve):
-        self._given = arithmetic, finisher.penalty, finisher.samples
-        self._gram: Any = None
-        self._solvers: dict[Mutation, RefinedBlocks] = {}
-
-    def __call__(self, window: LocalWindow, mutation: Mutation) -> RefinedBlocks:
-        if window.gram is not self._gram:  # another window than the last
-            self._gram, self._solvers = window.gram, {}
-        system, (arithmetic, penalty, samples) = system_part(mutation), self._given
-        if system not in self._solvers:
-            self._solvers[system] = RefinedBlocks(arithmetic, window, penalty, samples, system)
-        return self._solvers[system]

@@ -43,7 +43,6 @@ def test_arb_and_the_reference_in_mpmath_round_to_the_same_float64(kernel, loss)
     theirs = [[0.0] * M, *trajectory(problem, stream, 256)]
     assert ours.iterations.tolist() == [0, 1, 17, 60]
     assert ours.alphas.tolist() == [[float(value) for value in theirs[k]] for k in (0, 1, 17, 60)]
-    assert ours.agreement <= high_precision_trajectory(problem, stream, 60, at=[60], bits=128).agreement
     assert ours.alphas[0].tolist() == [0.0] * M
     assert ours.alphas[-1].any()
 
