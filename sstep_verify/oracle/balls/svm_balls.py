@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,6 @@ from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import svm_gradient, svm_objectives
 from sstep_verify.problems import Problem
-
-
-@dataclass(frozen=True, eq=False)
-class ObjectiveEnclosure:
-    """Enclosures of both objectives at one feasible point.
-
-    Parameters
-    ----------
-    dual, primal : arb
-        ``D(a)`` and ``P(a)``; the optimal value lies between the lower end of the first and the upper
-        end of the second.
-    relative_width : float
-        Upper bound on ``(P(a) - D(a)) / D(a)``; infinite if D(a) is not positive.
-    point : list of arb
-        The point itself, exact and inside the box.
-    """
-
-    dual: Any
-    primal: Any
-    relative_width: float
-    point: list
 
 
 class BallDual:
@@ -104,12 +82,13 @@ class BallDual:
             images = self.kernel.images()[0]
             return arb_mat([[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places])
 
-    def enclosed(self, alpha: list) -> ObjectiveEnclosure:
-        """Both objectives at an exact feasible point."""
+    def relative_width(self, alpha: list) -> float:
+        """Upper bound on ``(P(a) - D(a)) / D(a)`` at an exact feasible point.
+
+        It is infinite if D(a) is not positive.
+        """
         products = self.products(alpha)
         with self.arithmetic.working():
             dual, primal, _ = svm_objectives(self.problem, self.arithmetic, alpha, products)
-            lower, width = dual.lower(), np.inf
-            if lower > 0:
-                width = magnitude_interval((primal.upper() - lower) / lower)[1]
-        return ObjectiveEnclosure(dual, primal, width, alpha)
+            lower = dual.lower()
+            return magnitude_interval((primal.upper() - lower) / lower)[1] if lower > 0 else np.inf

@@ -14,11 +14,10 @@ from sstep_verify.oracle.balls.decimals import (
     enclosing_decimals,
     exact_decimal,
     lower_decimal,
-    nearest_decimal,
 )
 from sstep_verify.oracle.search.svm import search
 from sstep_verify.oracle.verify import record as words
-from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
+from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.record import SvmCertificate, subject_of
 from sstep_verify.oracle.verify.svm import SvmProof, remaining_places
 from sstep_verify.problems import Problem
@@ -59,7 +58,7 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
         raise InputError(f"digits = {digits}, but it must be in 1..130")
     bits = max(LEAST_BITS, BITS_PER_DIGIT * digits)
     # 10**(-2 digits - 6): then a itself has about as many digits as the value.
-    point, bits, method = search_point(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
+    point, _, bits, method = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
     snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
@@ -71,40 +70,6 @@ def certify_svm(problem: Problem, digits: int = 30) -> SvmCertificate:
     certificate = _stated(problem, point, proof, bits, digits, f"{method}; balls of {bits} bits")
     proof.check(certificate)
     return certificate
-
-
-def search_point(
-    problem: Problem, target: float, precisions: tuple[int, ...]
-) -> tuple[tuple[str, ...], int, str]:
-    """Search a point near the optimum, in the box.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    target, precisions
-        See `oracle.search.svm.search`.
-
-    Returns
-    -------
-    point : tuple of m str
-        In decimals.
-    bits : int
-        Bits of the balls it was found with.
-    method : str
-        How the search began, for reports.
-    """
-    result = search(problem, target, precisions)
-    bits = result.dual.arithmetic.bits
-    end = Fraction(problem.hinge.C) if problem.hinge.shift == 0 else None
-    point = tuple(_decimal(ball_ends(value)[1], end, bits) for value in result.best.point)
-    return point, bits, result.method
-
-
-def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:
-    """A coordinate of the box in decimals, ends exactly."""
-    text = nearest_decimal(value, decimals_of(bits))
-    return exact_decimal(end) if end is not None and (value == end or Fraction(text) > end) else text
 
 
 def _digits(proof: SvmProof, bits: int, most: int) -> int:

@@ -13,10 +13,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import norm_lower, rounded_up
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import search_point
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
-from sstep_verify.oracle.search.svm import PRECISIONS
-from sstep_verify.oracle.search.svm import TARGET as NARROW
+from sstep_verify.oracle.search.svm import TARGET, search
 from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import Problem
@@ -141,11 +139,11 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
-    point, bits, method = search_point(problem, NARROW, PRECISIONS)
+    point, _, bits, method = search(problem)
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     width = proof.relative_width()
     how = f"{method}, active set in balls of {bits} bits"
-    if not width <= NARROW:
+    if not width <= TARGET:
         how = f"weak duality at the best point, relative width {width:.1e}: no active set was confirmed"
     lower, upper = interval(proof.dual)[0], interval(proof.primal)[1]
     return SvmOptimum(max(lower, 0.0), upper, _rounded(point)[0], width, how)

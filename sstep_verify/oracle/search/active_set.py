@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -120,34 +122,26 @@ class Polisher:
             for k in range(core.nrows()):
                 core[k, k] = core[k, k] + dual.shift
 
-        def solve(residual: list) -> list | None:
-            with dual.arithmetic.working():
-                right = arb_mat(len(places), 1, residual)
-                try:
-                    part = core.solve((columns * right).mid(), algorithm="approx").mid()
-                except ZeroDivisionError:
-                    return None
-                change = ((right - rows * part) / dual.shift).mid().entries()
-            return change if all(value.is_finite() for value in change) else None
+        def solution(right: Any) -> Any:
+            part = core.solve((columns * right).mid(), algorithm="approx").mid()
+            return (right - rows * part) / dual.shift
 
-        return solve
+        return self._in_balls(solution)
 
-    def _ball_solver(self, places: list[int]) -> Callable | None:
-        """Solver of the free system in balls, made when first used."""
-        dual = self._dual
-        size = len(places)
-        system = None
+    def _ball_solver(self, places: list[int]) -> Callable:
+        """Solver of the free system in balls, which is made when first used."""
+        system = cache(lambda: self._dual.system(places))
+        return self._in_balls(lambda right: system().solve(right, algorithm="approx"))
+
+    def _in_balls(self, solution: Callable[[Any], Any]) -> Callable:
+        """Solver from one of a column of balls; it gives None where there is no finite solution."""
 
         def solve(residual: list) -> list | None:
-            nonlocal system
-            with dual.arithmetic.working():
-                if system is None:
-                    system = dual.system(places)
+            with self._dual.arithmetic.working():
                 try:
-                    solution = system.solve(arb_mat(size, 1, residual), algorithm="approx")
+                    change = solution(arb_mat(len(residual), 1, residual)).mid().entries()
                 except ZeroDivisionError:
                     return None
-                change = solution.mid().entries()
             return change if all(value.is_finite() for value in change) else None
 
         return solve

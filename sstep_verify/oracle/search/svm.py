@@ -6,18 +6,23 @@ ties and singular Q need no decision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.oracle.balls.decimals import decimals_of, exact_decimal, nearest_decimal
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
-from sstep_verify.oracle.balls.svm_balls import BallDual, ObjectiveEnclosure
+from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.search.active_set import Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.search.primal_newton import primal_newton
+from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.problems import Problem
 
 TARGET = 2.0**-100
@@ -37,26 +42,30 @@ HOPELESS = 1e-3
 """Relative width above which the active set is wrong, and more bits would only cost time."""
 
 
-@dataclass(frozen=True, eq=False)
-class SearchResult:
+class NearOptimum(NamedTuple):
     """The best point of a search.
 
     Parameters
     ----------
-    best : ObjectiveEnclosure
-        The narrowest enclosure.
-    dual : BallDual
-        The problem in the balls that the search ended with.
+    point : tuple of m str
+        In decimals, exactly in the box.
+    relative_width : float
+        That of the enclosure of the optimal value at it.
+    bits : int
+        Precision that the search ended with.
     method : str
         How the search began, for reports.
     """
 
-    best: ObjectiveEnclosure
-    dual: BallDual
+    point: tuple[str, ...]
+    relative_width: float
+    bits: int
     method: str
 
 
-def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> SearchResult:
+def search(
+    problem: Problem, target: float = TARGET, precisions: tuple[int, ...] = PRECISIONS
+) -> NearOptimum:
     """Search the optimum of a K-SVM with more and more bits.
 
     Parameters
@@ -72,33 +81,49 @@ def search(problem: Problem, target: float, precisions: tuple[int, ...]) -> Sear
     start, method = _first(problem, low_rank)
     extended = low_rank and method != FLOAT_METHOD
     opened = False
-    best: ObjectiveEnclosure | None = None
+    point, width = list[Any](), np.inf
     for bits in precisions:
-        dual = BallDual(problem, Balls(bits))
-        best = _polished(dual, start, best, target)
-        if best.relative_width <= target:
+        for candidate, its_width in polished(BallDual(problem, Balls(bits)), start):
+            if not point or its_width < width:
+                point, width = candidate, its_width
+            if width <= target:
+                break
+        if width <= target:
             break
         if low_rank and not extended:
             # Few flips do not mend sets that float64 got wrong in many places.
-            start, method, extended = _extended_search(problem), EXTENDED_METHOD, True
-        elif not best.relative_width <= HOPELESS:
+            start, method, extended = extended_search(problem), EXTENDED_METHOD, True
+        elif not width <= HOPELESS:
             if opened or not np.isfinite(problem.hinge.upper):
                 break
             # The optimum over a >= 0 is the one sought if it lies below C; a far end misleads the search.
             start, opened = _float_search(problem, np.inf), True
-    assert best is not None
-    return SearchResult(best, dual, method)
+    end = Fraction(problem.hinge.C) if problem.hinge.shift == 0 else None
+    decimals = tuple(_decimal(ball_ends(value)[1], end, bits) for value in point)
+    return NearOptimum(decimals, width, bits, method)
+
+
+def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:
+    """A coordinate of the box in decimals, ends exactly."""
+    text = nearest_decimal(value, decimals_of(bits))
+    return exact_decimal(end) if end is not None and (value == end or Fraction(text) > end) else text
+
+
+def polished(dual: BallDual, start: Interior) -> Iterator[tuple[list, float]]:
+    """Points along the rounds of the active set method from `start`, with their relative widths."""
+    for point in Polisher(dual, start).points():
+        yield point, dual.relative_width(point)
 
 
 def _first(problem: Problem, low_rank: bool) -> tuple[Interior, str]:
     """Where the first round of polishing begins, and how that was found."""
     if low_rank and problem.hinge.shift > 0:
-        start = _primal_search(problem)
+        start = over_low_rank(problem, primal_newton)
         if start.finished:
             return start, PRIMAL_METHOD
     start = _float_search(problem, problem.hinge.upper)
     if low_rank and not start.finished:
-        return _extended_search(problem), EXTENDED_METHOD
+        return extended_search(problem), EXTENDED_METHOD
     return start, FLOAT_METHOD
 
 
@@ -112,27 +137,13 @@ def _float_search(problem: Problem, upper: float) -> Interior:
     return interior_point(DenseSystem(matrix), upper)
 
 
-def _extended_search(problem: Problem) -> Interior:
+def extended_search(problem: Problem) -> Interior:
+    """The interior point method in `EXTENDED_BITS`."""
+    return over_low_rank(problem, partial(interior_point, upper=problem.hinge.upper))
+
+
+def over_low_rank(problem: Problem, method: Callable[[LowRankSystem], Interior]) -> Interior:
+    """What a method makes of the low rank of a kernel in `EXTENDED_BITS`."""
     arithmetic = Balls(EXTENDED_BITS)
     with arithmetic.working():
-        return interior_point(LowRankSystem(problem, arithmetic), problem.hinge.upper)
-
-
-def _primal_search(problem: Problem) -> Interior:
-    arithmetic = Balls(EXTENDED_BITS)
-    with arithmetic.working():
-        return primal_newton(LowRankSystem(problem, arithmetic))
-
-
-def _polished(
-    dual: BallDual, start: Interior, best: ObjectiveEnclosure | None, target: float
-) -> ObjectiveEnclosure:
-    """Narrowest enclosure along the rounds of the active set method from `start`, or `best`."""
-    for point in Polisher(dual, start).points():
-        enclosure = dual.enclosed(point)
-        if best is None or enclosure.relative_width < best.relative_width:
-            best = enclosure
-        if best.relative_width <= target:
-            break
-    assert best is not None
-    return best
+        return method(LowRankSystem(problem, arithmetic))

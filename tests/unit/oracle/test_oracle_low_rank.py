@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sstep_reference.arithmetic import Balls
 
+from sstep_verify.oracle.balls.objectives import svm_objectives
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.search import low_rank, primal_newton, svm
@@ -23,6 +26,13 @@ def _problem(kernel, C: float, scales=(1.0, 30.0, 300.0), m: int = 60) -> Proble
     generator = np.random.default_rng(5)
     data = np.abs(generator.standard_normal((m, 3))) * np.array(scales)
     return Problem("unscaled", data, np.sign(generator.standard_normal(m)), kernel, SquaredHinge(C))
+
+
+def value_of(dual: BallDual, point):
+    """Enclosure of the dual value at a point, given in balls or decimals."""
+    with dual.arithmetic.working():
+        exact = [dual.arithmetic.from_fraction(Fraction(x)) if isinstance(x, str) else x for x in point]
+        return svm_objectives(dual.problem, dual.arithmetic, exact, dual.products(exact)).dual
 
 
 def _formed_only(monkeypatch) -> None:
@@ -63,9 +73,10 @@ def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
     monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
     other = svm.search(problem, svm.TARGET, (300, 600))
     assert other.method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
+    dual = BallDual(problem, Balls(600))
     for found in (whole, other):
-        assert found.best.relative_width <= svm.TARGET
-    assert other.best.dual.overlaps(whole.best.dual)
+        assert found.relative_width <= svm.TARGET
+    assert value_of(dual, other.point).overlaps(value_of(dual, whole.point))
 
 
 def test_refined_and_formed_systems_have_the_same_solutions(monkeypatch):
@@ -106,14 +117,14 @@ def test_a_refinement_that_does_not_converge_is_not_used(monkeypatch):
 def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
     problem = _problem(PolynomialKernel(), 1e3)
     dual = BallDual(problem, Balls(400))
-    start = svm._primal_search(problem)
-    values = []
+    start = svm.over_low_rank(problem, primal_newton.primal_newton)
+    last = []
     for few in (True, False):
         if not few:
             monkeypatch.setattr(Polisher, "_low_rank_solver", lambda self, places: None)
-        values.append([dual.enclosed(point) for point in Polisher(dual, start).points()][-1])
-    assert all(value.relative_width <= svm.TARGET for value in values)
-    assert values[0].dual.overlaps(values[1].dual)
+        last.append(list(svm.polished(dual, start))[-1])
+    assert all(width <= svm.TARGET for _, width in last)
+    assert value_of(dual, last[0][0]).overlaps(value_of(dual, last[1][0]))
 
 
 @pytest.mark.parametrize("C", [0.1, 1e3])

@@ -11,6 +11,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.enclosure import interval
+from sstep_verify.oracle.balls.objectives import svm_objectives
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
@@ -91,13 +92,16 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
     generator = np.random.default_rng(5)
     data = np.abs(generator.standard_normal((60, 3))) * np.array([1.0, 30.0, 300.0])
     problem = Problem("unscaled", data, np.sign(generator.standard_normal(60)), PolynomialKernel(), loss)
-    start = module._extended_search(problem)
+    start = module.extended_search(problem)
     assert start.finished
-    best = module._polished(BallDual(problem, Balls(600)), start, None, TARGET)
-    assert best.relative_width <= TARGET
+    dual = BallDual(problem, Balls(600))
+    best, width = min(module.polished(dual, start), key=lambda point: point[1])
+    assert width <= TARGET
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
-    lower, upper = interval(best.dual)[0], interval(best.primal)[1]
+    with dual.arithmetic.working():
+        values = svm_objectives(problem, dual.arithmetic, best, dual.products(best))
+    lower, upper = interval(values.dual)[0], interval(values.primal)[1]
     assert max(lower, optimum.value_lower) <= min(upper, optimum.value_upper)
 
 
