@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
+from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import ridge_residual
-from sstep_verify.oracle.search.float_ridge import FloatRidge
 from sstep_verify.problems import Problem
 
 MOST_ROUNDS = 60
+MOST_SHIFTS = 60
+FACTOR_WORDS = 60_000_000
+"""Words that kept Cholesky factors may take; a factor that does not fit is made anew each time."""
+
 DENSE_SAMPLES = 800
 """Largest m for which the whole matrix is held and solved in balls where float64 cannot refine."""
 
@@ -31,7 +37,7 @@ class RidgeSearch:
 
     def __init__(self, problem: Problem, *, keep: bool):
         self._problem, self._keep = problem, keep
-        self._approximate = FloatRidge(problem)
+        self._approximate = _FloatSystems(problem)
         self._points: dict[float, list[Any]] = {}
 
     def points(self, penalties: list[float], digits: int, bits: int) -> dict[float, tuple[list[Any], str]]:
@@ -132,3 +138,42 @@ class RidgeSearch:
             # ||a*|| <= ||y|| / m: too few bits for a system that is nearly singular give anything.
             size, largest = self._length(midpoints) * m, self._length(self._targets) * 2
             return midpoints if size <= largest else known
+
+
+class _FloatSystems:
+    """``K/lambda + m I`` in float64, from which a search begins: nothing is known of the errors."""
+
+    def __init__(self, problem: Problem):
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._kernel = kernel_matrix(problem)
+        self._samples = problem.samples
+        self._factors: dict[float, tuple] = {}
+
+    def solve(self, penalty: float, rhs: np.ndarray) -> np.ndarray:
+        """Approximate solution of ``(K/lambda + m I) x = rhs``, shape (m,); always finite."""
+        factor = self._factors.get(penalty)
+        if factor is None:
+            factor = self._factor(penalty)
+            if (len(self._factors) + 1) * self._samples**2 <= FACTOR_WORDS:
+                self._factors[penalty] = factor
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        return solution if np.isfinite(solution).all() else np.zeros(self._samples)
+
+    def _factor(self, penalty: float) -> tuple:
+        """Cholesky factor, of the matrix shifted as little as lets it exist in float64."""
+        m = self._samples
+        shift = 0.0
+        for _ in range(MOST_SHIFTS):
+            with np.errstate(over="ignore", invalid="ignore"):
+                matrix = self._kernel / penalty
+                diagonal = matrix.diagonal() + m
+                np.fill_diagonal(matrix, diagonal + shift)
+                try:
+                    # The transpose is the same matrix in the order that needs no copy.
+                    return scipy.linalg.cho_factor(
+                        matrix.T, lower=True, overwrite_a=True, check_finite=False
+                    )
+                except np.linalg.LinAlgError:
+                    shift = max(4 * shift, m * unit_roundoff("float64") * float(diagonal.max()))
+        return np.full((m, m), np.nan), True
