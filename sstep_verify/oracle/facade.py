@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -22,7 +22,7 @@ from sstep_verify.oracle.trajectories.high_precision import (
     high_precision_trajectory,
 )
 from sstep_verify.oracle.trajectories.mutated import mutated_states
-from sstep_verify.problems import IndexStream, Loss, Problem
+from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.trajectory import Panel
 
@@ -50,13 +50,11 @@ class Oracle:
     def __init__(self, problem: Problem, penalties: tuple[float, ...] = ()):
         self._problem = problem
         self._penalties = penalties
-        self._kernels: dict[int, Kernel] = {}
         self._ridge: dict[float, RidgeOptimum] = {}
-        self._svm: dict[Loss, SvmOptimum] = {}
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[Hashable, Any] = {}
         self._owned: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
-    def kept(self, key: str, make: Callable[[], Made]) -> Made:
+    def kept(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returns, made once for all cases that share data and kernel."""
         if key not in self._kept:
             self._kept[key] = make()
@@ -70,9 +68,7 @@ class Oracle:
 
     def kernel(self, bits: int) -> Kernel:
         """The exact kernel over balls of some precision, made once."""
-        if bits not in self._kernels:
-            self._kernels[bits] = exact_kernel(self._problem, Balls(bits))
-        return self._kernels[bits]
+        return self.kept(("kernel", bits), lambda: exact_kernel(self._problem, Balls(bits)))
 
     @np.errstate(over="ignore", invalid="ignore")  # effects and errors beyond float64 are infinite
     def replay(
@@ -181,9 +177,7 @@ class Oracle:
 
     def svm_optimum(self, problem: Problem) -> SvmOptimum:
         """An enclosure of the optimal value of a K-SVM."""
-        if problem.hinge not in self._svm:
-            self._svm[problem.hinge] = svm_optimum(problem)
-        return self._svm[problem.hinge]
+        return self.kept(("optimum", problem.hinge), lambda: svm_optimum(problem))
 
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]

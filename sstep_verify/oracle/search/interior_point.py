@@ -19,6 +19,9 @@ SHORTEST = 1e-10
 
 _STAY_INSIDE = 0.9995
 
+Change = list[tuple[Any, Any]]
+"""By end of the box, changes of slack and multiplier along a direction."""
+
 
 @dataclass(frozen=True, eq=False)
 class Interior:
@@ -129,96 +132,95 @@ def interior_point(system: System, upper: float) -> Interior:
             if search.finished() or not search.step():
                 break
         finished = search.finished()
-        slack, above = search.point, search.above
-        at_zero, at_upper = slack < search.lower, above < search.top
-        alpha = np.array([float(value) for value in slack]) / system.scale
-    return Interior(alpha, at_zero.astype(bool), at_upper.astype(bool), finished)
+        active = [(end.slack < end.multiplier).astype(bool) for end in search.ends]
+        alpha = np.array([float(value) for value in search.ends[0].slack]) / system.scale
+    at_zero, at_upper = [*active, np.zeros_like(active[0])][:2]
+    return Interior(alpha, at_zero, at_upper, finished)
+
+
+@dataclass(eq=False)
+class _End:
+    """One end of the box: how far the point is from it, how a move changes that, and the multiplier."""
+
+    sign: int
+    slack: np.ndarray
+    multiplier: np.ndarray
 
 
 class _Search:
-    """State of the method: the point, its slack from above, and the multipliers of both ends."""
+    """State of the method: the ends of the box; from the lower one, which is 0, the slack is the point."""
 
     def __init__(self, system: System, upper: float):
         self._system = system
-        self.bounded = bool(np.isfinite(upper))
+        bounded = bool(np.isfinite(upper))
         # A box starts from its middle with multipliers that make the point stationary and differ by a
         # factor of at most 2: feasible and near the central path, however far the ends are.
-        self.point = np.full(system.samples, upper / 2 if self.bounded else 1.0)
-        self.above = upper - self.point
-        gradient = system.product(self.point) - 1.0
-        margin = float(np.abs(gradient).max()) if self.bounded else 1.0
-        self.lower = np.maximum(gradient, 0.0) + margin
-        self.top = np.maximum(-gradient, 0.0) + margin if self.bounded else np.zeros(system.samples)
+        point = np.full(system.samples, upper / 2 if bounded else 1.0)
+        gradient = system.product(point) - 1.0
+        margin = float(np.abs(gradient).max()) if bounded else 1.0
+        self.ends = [_End(1, point, np.maximum(gradient, 0.0) + margin)]
+        if bounded:
+            self.ends.append(_End(-1, upper - point, np.maximum(-gradient, 0.0) + margin))
 
     def finished(self) -> bool:
         """Whether stationarity and complementarity are at the level of rounding."""
+        point = self.ends[0].slack
         stationarity = float(np.abs(self._stationarity()).max())
-        size = max(1.0, float(np.abs(self.point).sum()))
-        small = self._system.small * size
-        return self._complementarity() * self.point.size <= small and stationarity <= 10 * small
+        small = self._system.small * max(1.0, float(np.abs(point).sum()))
+        return self._complementarity() * point.size <= small and stationarity <= 10 * small
 
     def step(self) -> bool:
         """One predictor-corrector step; False where float64 can make none."""
-        weights = self.lower / self.point
-        if self.bounded:
-            weights = weights + self.top / self.above
-        solve = self._system.solver(weights)
+        solve = self._system.solver(sum(end.multiplier / end.slack for end in self.ends))
         if solve is None:
             return False
         before = self._complementarity()
-        affine = self._direction(solve, 0.0, None)
-        length = self._length(affine)
-        after = self._complementarity(affine, length)
-        centring = (after / before) ** 3 * before
-        change = self._direction(solve, centring, affine)
+        affine = self._direction(solve, 0.0)
+        after = self._complementarity(affine, self._length(affine))
+        change = self._direction(solve, (after / before) ** 3 * before, affine)
         length = _STAY_INSIDE * self._length(change)
-        if not (length > SHORTEST and np.isfinite(float(np.abs(change[0]).sum()))):
+        if not (length > SHORTEST and np.isfinite(float(np.abs(change[0][0]).sum()))):
             return False
-        moved, lower, top = change
         settled = self._system.settled
-        self.point = settled(self.point + length * moved)
-        self.lower = settled(self.lower + length * lower)
-        if self.bounded:
-            self.above = settled(self.above - length * moved)
-            self.top = settled(self.top + length * top)
+        for end, (moved, grown) in zip(self.ends, change, strict=True):
+            end.slack = settled(end.slack + length * moved)
+            end.multiplier = settled(end.multiplier + length * grown)
         return True
 
     def _stationarity(self) -> np.ndarray:
-        return self._system.product(self.point) - 1.0 - self.lower + self.top
+        gradient = self._system.product(self.ends[0].slack) - 1.0
+        for end in self.ends:
+            gradient = gradient - end.sign * end.multiplier
+        return gradient
 
-    def _complementarity(self, change: Any = None, length: float = 0.0) -> float:
-        moved, lower, top = (0.0, 0.0, 0.0) if change is None else change
-        total = (self.point + length * moved) @ (self.lower + length * lower)
-        count = self.point.size
-        if self.bounded:
-            total += (self.above - length * moved) @ (self.top + length * top)
-            count *= 2
-        return float(total) / count
+    def _complementarity(self, change: Change | None = None, length: float = 0.0) -> float:
+        """Mean product of slack and multiplier, after a step along a direction."""
+        total = sum(
+            (end.slack + length * moved) @ (end.multiplier + length * grown)
+            for end, (moved, grown) in zip(self.ends, change or [(0.0, 0.0)] * len(self.ends), strict=True)
+        )
+        return float(total) / (self.ends[0].slack.size * len(self.ends))
 
-    def _direction(self, solve: Callable, centring: float, affine):
+    def _direction(self, solve: Callable, centring: float, affine: Change | None = None) -> Change:
         """Newton direction towards complementarity `centring`, with Mehrotra's second-order term."""
-        low = centring - self.point * self.lower
-        high = centring - self.above * self.top if self.bounded else 0.0
+        wanted = [centring - end.slack * end.multiplier for end in self.ends]
         if affine is not None:
-            low = low - affine[0] * affine[1]
-            high = high + affine[0] * affine[2] if self.bounded else 0.0
-        rhs = -self._stationarity() + low / self.point
-        if self.bounded:
-            rhs = rhs - high / self.above
+            wanted = [value - moved * grown for value, (moved, grown) in zip(wanted, affine, strict=True)]
+        rhs = -self._stationarity()
+        for end, value in zip(self.ends, wanted, strict=True):
+            rhs = rhs + end.sign * value / end.slack
         moved = solve(rhs)
-        lower = (low - self.lower * moved) / self.point
-        top = (high + self.top * moved) / self.above if self.bounded else np.zeros_like(moved)
-        return moved, lower, top
+        return [
+            (end.sign * moved, (value - end.multiplier * (end.sign * moved)) / end.slack)
+            for end, value in zip(self.ends, wanted, strict=True)
+        ]
 
-    def _length(self, change) -> float:
+    def _length(self, change: Change) -> float:
         """Longest step in 0..1 that keeps slacks and multipliers non-negative."""
-        moved, lower, top = change
-        pairs = [(self.point, moved), (self.lower, lower)]
-        if self.bounded:
-            pairs += [(self.above, -moved), (self.top, top)]
         ratios = [
             (-values[falls] / steps[falls]).min(initial=1.0)
-            for values, steps in pairs
+            for end, pair in zip(self.ends, change, strict=True)
+            for values, steps in zip((end.slack, end.multiplier), pair, strict=True)
             for falls in [steps < 0]
         ]
         return float(min(1.0, *ratios))
