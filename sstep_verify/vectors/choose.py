@@ -7,8 +7,6 @@ a solver in float64 and one in float32 hold the problem exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sstep_verify.problems import (
@@ -40,24 +38,11 @@ PENALTIES = (1.0, 0.25, 4.0, 0.0625, 16.0)
 ORDERS = ("uniform", "uniform", "epochs", "uniform", "cyclic")
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """A vector that is to be made.
+def choose(number: int) -> tuple[str, RunRequest]:
+    """Vector `number`, from 0: the name of its folder, such as ``017-krr-rbf-s4-b3``, and its run.
 
-    Parameters
-    ----------
-    id : str
-        Name of its folder, such as ``017-krr-rbf-s4-b3``.
-    request : RunRequest
-        Problem, index stream, s, H, a0, and all ends of windows.
+    The run is that of problem, index stream, s, H and a0, recorded at all ends of windows.
     """
-
-    id: str
-    request: RunRequest
-
-
-def choose(number: int) -> Chosen:
-    """Vector `number`, from 0."""
     generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence((0x5EC7085, number))))
     task, kernel_name = TASKS[number % 3], KERNELS[number // 3 % 3]
     s, turn = LENGTHS[number % len(LENGTHS)], number // 9
@@ -89,7 +74,7 @@ def choose(number: int) -> Chosen:
         initial=_start(generator, problem) if number % 2 else np.zeros(samples),
         record=tuple(range(s, iterations, s)),
     )
-    return Chosen(f"{number:03d}-{task}-{kernel_name}-s{s}-b{block}", request)
+    return f"{number:03d}-{task}-{kernel_name}-s{s}-b{block}", request
 
 
 def _data(generator: np.random.Generator, kernel: str, scale: float, offset: float) -> np.ndarray:

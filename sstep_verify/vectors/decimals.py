@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, ROUND_UP, Context
+from decimal import ROUND_FLOOR, ROUND_UP, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ SLACK = 2.0**-20
 """What a bound is raised by before it is written, relatively: other arithmetic must prove it anew."""
 
 _NEAR = 2.0**-22
+_EXACT = Context(prec=DIGITS + 10)
 
 
 def enclosing(balls: list[Any]) -> tuple[tuple[str, ...], str]:
@@ -54,14 +55,8 @@ def encloses(middles: tuple[str, ...], radius: str, balls: list[Any]) -> bool:
 
 
 def _written(count: int, places: int) -> str:
-    """``count * 10**-places`` without an exponent, where it has a fraction."""
-    if not count:
-        return "0"
-    if places <= 0:
-        return f"{count}{'0' * -places}"
-    digits = f"{abs(count):0{places + 1}d}"
-    text = f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
-    return f"-{text}" if count < 0 else text
+    """``count * 10**-places`` without an exponent, where it has a fraction no longer than need be."""
+    return f"{_EXACT.normalize(Decimal(count).scaleb(-places, _EXACT)):f}"
 
 
 def distance(ball: Any, value: float) -> float:

@@ -163,14 +163,14 @@ def write_vectors(
 
 def write_vector(number: int, parent: Path) -> Entry:
     """Make one vector and write its folder; returns its line of the index."""
-    chosen = choose(number)
-    expected = expected_of(chosen.id, chosen.request, prove(chosen.request))
-    folder = parent / chosen.id
+    id, request = choose(number)
+    expected = expected_of(id, request, prove(request))
+    folder = parent / id
     folder.mkdir()
-    files = problem_files(chosen.request) | expected_files(expected)
+    files = problem_files(request) | expected_files(expected)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    return entry(chosen.request, expected, files)
+    return entry(request, expected, files)
 
 
 def _refuse_foreign(target: Path) -> None:

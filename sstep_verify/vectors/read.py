@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.errors import InputError
 from sstep_verify.exchange import Exchanged
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import convert, decode, strict
-from sstep_verify.outputs import shortened
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.solver import RunRequest
+from sstep_verify.vectors.record import VectorError
 
 MOST_BYTES, MOST_INDEX_BYTES = 1 << 20, 8 << 20
 """Largest file of a vector, and largest index, in bytes; those that are shipped have 15 kB and 150 kB."""
@@ -35,22 +35,6 @@ _ARRAYS = {
 """Raw arrays that the run is made from: type and shape."""
 
 _FORM = strict(Exchanged, {})
-
-
-class VectorError(SstepVerifyError):
-    """Vectors that are refused; the message names the file and what is wrong with it.
-
-    Parameters
-    ----------
-    where : str
-        File at fault, from the folder of all vectors.
-    fault : str
-        What is wrong with it.
-    """
-
-    def __init__(self, where: str, fault: str):
-        super().__init__(f"vectors refused: {shortened(where)}: {fault}")
-        self.where = where
 
 
 def listed(folder: Path, wanted: dict[str, bool], where: str) -> None:

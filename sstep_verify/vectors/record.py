@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.outputs import shortened
 
 VERSION: Literal[1] = 1
 
@@ -20,6 +22,22 @@ REPEATED, AT_ZERO, AT_C, SHORT, STARTED, ZERO_ROW, OFFSET = (
     "zero-row",
     "offset-data",
 )
+
+
+class VectorError(SstepVerifyError):
+    """Vectors that are refused; the message names the file and what is wrong with it.
+
+    Parameters
+    ----------
+    where : str
+        File at fault, from the folder of all vectors.
+    fault : str
+        What is wrong with it.
+    """
+
+    def __init__(self, where: str, fault: str):
+        super().__init__(f"vectors refused: {shortened(where)}: {fault}")
+        self.where = where
 
 
 @dataclass(frozen=True)
@@ -185,8 +203,10 @@ class Index:
     version: Literal[1] = VERSION
 
 
-EXPECTED, INDEX = strict(Expected, {}), strict(Index, {})
+FORMS: dict[type, Any] = {kind: strict(kind, {}) for kind in (Expected, Index)}
 """Their forms in a file."""
+
+Read = TypeVar("Read", Expected, Index)
 
 _INNERMOST = re.compile(r"\[\n[^\[\]{}]*\]")
 
@@ -197,17 +217,12 @@ def text_of(record: Expected | Index) -> str:
     return _INNERMOST.sub(lambda found: re.sub(r"\n\s*", " ", found[0]), text) + "\n"
 
 
-def expected_from(content: bytes, where: str) -> Expected:
-    """Read an ``expected.json``; an InputError names the field at fault."""
-    return _read(content, EXPECTED, Expected, where)
-
-
-def index_from(content: bytes, where: str) -> Index:
-    """Read a ``vectors.json``; an InputError names the field at fault."""
-    return _read(content, INDEX, Index, where)
-
-
-def _read(content: bytes, form: Any, kind: Any, where: str) -> Any:
-    values = decode(content, where)
-    convert(values, form, where)
-    return convert(values, kind, where)
+def read_record(content: bytes, kind: type[Read], where: str) -> Read:
+    """An `Expected` or an `Index` from what its file holds; a VectorError names the field at fault."""
+    try:
+        values = decode(content, "the file")
+        convert(values, FORMS[kind], "the file")
+        record: Read = convert(values, kind, "the file")
+    except InputError as error:
+        raise VectorError(where, str(error)) from error
+    return record

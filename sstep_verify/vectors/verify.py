@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,8 @@ from sstep_verify.outputs import shortened
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.layout import MOST_VECTORS
 from sstep_verify.vectors.make import expected_of, prove
-from sstep_verify.vectors.read import MOST_INDEX_BYTES, VectorError, content_of, listed, request_from
-from sstep_verify.vectors.record import Entry, Index, expected_from, index_from
+from sstep_verify.vectors.read import MOST_INDEX_BYTES, content_of, listed, request_from
+from sstep_verify.vectors.record import Entry, Expected, Index, VectorError, read_record
 
 BITS = 640
 """Precision of the proof; vectors are made in fewer bits."""
@@ -97,7 +96,7 @@ def verify_vector(folder: Path, entry: Entry) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         request = request_from(files, where, Path(scratch))
         _same_files(files, layout.problem_files(request), where)
-        stated = _read(expected_from, files[layout.EXPECTED_NAME], f"{where}/{layout.EXPECTED_NAME}")
+        stated = read_record(files[layout.EXPECTED_NAME], Expected, f"{where}/{layout.EXPECTED_NAME}")
         try:
             with np.errstate(all="ignore"):
                 fresh = expected_of(where, request, prove(request, BITS), stated)
@@ -112,7 +111,7 @@ def verify_vector(folder: Path, entry: Entry) -> None:
 
 def _index(place: Path) -> Index:
     content = content_of(place / layout.INDEX_NAME, layout.INDEX_NAME, MOST_INDEX_BYTES)
-    index: Index = _read(index_from, content, layout.INDEX_NAME)
+    index = read_record(content, Index, layout.INDEX_NAME)
     ids = [entry.id for entry in index.vectors]
     for one in ids:
         if not layout.is_id(one):
@@ -121,13 +120,6 @@ def _index(place: Path) -> Index:
         raise VectorError(layout.INDEX_NAME, f"must list 1 to {MOST_VECTORS} vectors, each once, by name")
     _same(content, layout.index_file(list(index.vectors)), layout.INDEX_NAME)
     return index
-
-
-def _read(reader: Callable[[bytes, str], Any], content: bytes, where: str) -> Any:
-    try:
-        return reader(content, "the file")
-    except InputError as error:
-        raise VectorError(where, str(error)) from error
 
 
 def _same_files(found: dict[str, bytes], made: dict[str, bytes], where: str) -> None:

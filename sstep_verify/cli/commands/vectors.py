@@ -57,7 +57,7 @@ def _write(folder, count, force, as_json) -> None:
 def _verify(folder, as_json) -> None:
     from tqdm import tqdm
 
-    from sstep_verify.vectors.read import VectorError
+    from sstep_verify.vectors.record import VectorError
     from sstep_verify.vectors.verify import verify_vectors
 
     try:

@@ -18,10 +18,11 @@ from sstep_reference.arithmetic.balls import BallVector
 from sstep_reference.arithmetic.base import Scalar
 from sstep_reference.kernels import Columns
 
-from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.exact_kernel import classical_run
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.solver import RunRequest
 
 AGREEMENT = 2.0**-60
 """Largest ``max |a - a'| / max |a'|`` of the two precisions: far below what float64 can show."""
@@ -115,7 +116,8 @@ def high_precision_trajectory(
     SingularSystemError
         If `MOST_BITS` leave a block system singular, which is ``>= m I``.
     """
-    wanted = _checked(problem, stream, iterations, at)
+    wanted = sorted({int(iteration) for iteration in at} or {0, iterations})
+    RunRequest(problem, stream, 1, iterations, record=tuple(wanted))  # refuses what does not fit
     while True:
         try:
             coarse, fine = (_run(problem, stream, wanted, precision) for precision in (bits, 2 * bits))
@@ -140,22 +142,6 @@ def high_precision_trajectory(
                 )
     alphas = np.array([[float(value) for value in state] for state in fine])
     return HighPrecisionTrajectory(np.array(wanted, dtype=np.int64), alphas)
-
-
-def _checked(problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]) -> list[int]:
-    if stream.samples != problem.samples:
-        raise InputError(
-            f"the index stream draws from {stream.samples} coordinates, "
-            f"but {problem.name} has {problem.samples} samples"
-        )
-    if problem.is_svm and stream.block != 1:
-        raise InputError(f"{problem.label}: K-SVM draws one coordinate at a time, not {stream.block}")
-    if not 0 <= iterations <= stream.length:
-        raise InputError(f"{iterations} iterations asked of an index stream of {stream.length} blocks")
-    wanted = sorted({int(iteration) for iteration in at} or {0, iterations})
-    if wanted[0] < 0 or wanted[-1] > iterations:
-        raise InputError(f"iterations {wanted[0]}..{wanted[-1]} asked of a run of {iterations}")
-    return wanted
 
 
 def _run(problem: Problem, stream: IndexStream, wanted: list[int], bits: int) -> list[list]:

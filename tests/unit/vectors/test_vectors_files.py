@@ -63,8 +63,8 @@ def test_the_shipped_number_of_vectors_has_less_than_four_megabytes(written):
 
 def test_raw_text_and_decimals_say_the_same(written):
     for number in range(FEW):
-        chosen, _, expected = made(number)
-        folder, shape = written / chosen.id, (len(expected.points), chosen.request.problem.samples)
+        request, _, expected = made(number)
+        folder, shape = written / expected.id, (len(expected.points), request.problem.samples)
         for name, read in (("expected", float.fromhex), ("bounds64", float), ("bounds32", float)):
             raw = np.fromfile(folder / f"{name}.bin", "<f8").reshape(shape)
             lines = (folder / f"{name}.txt").read_text("ascii").splitlines()
@@ -72,7 +72,7 @@ def test_raw_text_and_decimals_say_the_same(written):
         raw = np.fromfile(folder / "expected.bin", "<f8").reshape(shape).tolist()
         assert [[float(one) for one in point.middles] for point in expected.points] == raw
         points = np.fromfile(folder / "points.bin", "<i8").tolist()
-        assert points == [point.iteration for point in expected.points] == chosen.request.stops
+        assert points == [point.iteration for point in expected.points] == request.stops
 
 
 def test_the_readme_has_a_c_program_that_judges_a_run(written, tmp_path):
@@ -85,9 +85,9 @@ def test_the_readme_has_a_c_program_that_judges_a_run(written, tmp_path):
     (tmp_path / "compare.c").write_text(program)
     given = ["-Wall", "-Werror", "-o", str(tmp_path / "compare"), str(tmp_path / "compare.c"), "-lm"]
     subprocess.run([compiler, *given], check=True, timeout=60)
-    chosen, _, expected = made(5)
-    m, points = chosen.request.problem.samples, len(expected.points)
-    states = np.array(list(states_of(ReferenceSolver("float32").run(chosen.request)).values()))
+    request, _, expected = made(5)
+    m, points = request.problem.samples, len(expected.points)
+    states = np.array(list(states_of(ReferenceSolver("float32").run(request)).values()))
     for values, bounds, code in (
         (states, "bounds32", 0),
         (states, "bounds64", 1),
@@ -96,7 +96,7 @@ def test_the_readme_has_a_c_program_that_judges_a_run(written, tmp_path):
         (np.where(np.arange(points)[:, None] == 2, np.nan, states), "bounds32", 1),
     ):
         values.astype("<f8").tofile(tmp_path / "trace.bin")
-        words = [str(tmp_path / "compare"), str(written / chosen.id), str(tmp_path / "trace.bin"), bounds]
+        words = [str(tmp_path / "compare"), str(written / expected.id), str(tmp_path / "trace.bin"), bounds]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
         assert ended.returncode == code, ended
         assert f"of {m * points} numbers" in ended.stdout

@@ -36,37 +36,37 @@ def planted(request, mutation, precision: str) -> dict[int, np.ndarray]:
 @pytest.mark.parametrize("form", ["sstep", "classical"])
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_the_reference_lies_within_the_bounds(number, form, precision):
-    chosen, _, expected = made(number)
+    request, _, expected = made(number)
     solver = ReferenceSolver(precision, form)
-    assert outside(expected, states_of(solver.run(chosen.request)), precision) == 0
+    assert outside(expected, states_of(solver.run(request)), precision) == 0
 
 
 @pytest.mark.parametrize("number", EVERY_KIND)
 def test_the_production_solver_lies_within_the_bounds(number):
-    chosen, _, expected = made(number)
-    linear = chosen.request.problem.kernel.linear
+    request, _, expected = made(number)
+    linear = request.problem.kernel.linear
     for options in ({}, {"exchange": "gram"}) if linear else ({},):
-        assert outside(expected, states_of(ProductionSolver(**options).run(chosen.request))) == 0
+        assert outside(expected, states_of(ProductionSolver(**options).run(request))) == 0
 
 
 @pytest.mark.parametrize("number", EVERY_KIND)
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_a_planted_mistake_lies_outside_wherever_it_is_flagged(number, precision):
-    chosen, _, expected = made(number)
-    assert outside(expected, planted(chosen.request, NONE, precision), precision) == 0
+    request, _, expected = made(number)
+    assert outside(expected, planted(request, NONE, precision), precision) == 0
     flags = [shown for shown in expected.flags if precision == "float64" or shown.float32]
     assert flags
     for shown in flags:
-        wrong = planted(chosen.request, BY_ID[shown.flag].mutation, precision)
+        wrong = planted(request, BY_ID[shown.flag].mutation, precision)
         assert outside(expected, wrong, precision) > 0, shown.flag
 
 
 @pytest.mark.parametrize("number", EVERY_KIND[::3])
 def test_a_flag_says_where_the_mistake_shows_first_and_how_far_off_it_is(number):
-    chosen, _, expected = made(number)
+    request, _, expected = made(number)
     for shown in expected.flags:
-        wrong = planted(chosen.request, BY_ID[shown.flag].mutation, "float64")
-        right = planted(chosen.request, NONE, "float64")
+        wrong = planted(request, BY_ID[shown.flag].mutation, "float64")
+        right = planted(request, NONE, "float64")
         off = np.abs(wrong[shown.iteration] - right[shown.iteration])[shown.coordinate]
         point = next(one for one in expected.points if one.iteration == shown.iteration)
         assert off == pytest.approx(float(shown.effect), rel=0.02)
@@ -86,8 +86,8 @@ def test_every_defect_and_every_quantity_of_a_step_can_be_flagged():
 
 @pytest.mark.parametrize("number", [5, 6, 8, 9, 13])
 def test_no_declaration_has_a_wider_bound_than_the_one_stated(number):
-    chosen, proved, expected = made(number)
-    request, places = chosen.request, proved.exact.places
+    request, proved, expected = made(number)
+    places = proved.exact.places
     free = ("update", "increments", "rbf", "power", "factorisation", "products")
     for values in itertools.product(*(KNOWN[name] for name in free)):
         declaration = Declaration("one", **dict(zip(free, values, strict=True)))

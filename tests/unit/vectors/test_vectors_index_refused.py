@@ -12,8 +12,7 @@ from vector_cases import RIDGE, SHORTEST, changed, leaves
 from sstep_verify.cli.commands.vectors import command
 from sstep_verify.errors import InputError
 from sstep_verify.vectors.layout import write_vectors
-from sstep_verify.vectors.read import VectorError
-from sstep_verify.vectors.record import index_from, text_of
+from sstep_verify.vectors.record import Index, VectorError, read_record, text_of
 from sstep_verify.vectors.verify import verify_vectors
 
 
@@ -49,8 +48,8 @@ def test_every_field_of_the_index_is_held_against_the_vectors(pristine, tmp_path
             at = at[key]
         at[kind[-1]] = changed(at[kind[-1]])
         try:
-            whole = text_of(index_from(json.dumps(document).encode(), "changed"))
-        except InputError:
+            whole = text_of(read_record(json.dumps(document).encode(), Index, "changed"))
+        except VectorError:
             whole = json.dumps(document)
         (vectors / "vectors.json").write_text(whole)
         assert "refused" in refused_index(vectors), kind
@@ -59,10 +58,12 @@ def test_every_field_of_the_index_is_held_against_the_vectors(pristine, tmp_path
 
 
 def test_the_index_lists_every_folder_once(vectors):
-    content = text_of(index_from((vectors / "vectors.json").read_bytes(), "index"))
+    content = text_of(read_record((vectors / "vectors.json").read_bytes(), Index, "index"))
     index = json.loads(content)
     del index["vectors"][-1]
-    (vectors / "vectors.json").write_text(text_of(index_from(json.dumps(index).encode(), "changed")))
+    (vectors / "vectors.json").write_text(
+        text_of(read_record(json.dumps(index).encode(), Index, "changed"))
+    )
     assert f"{RIDGE}: is no part of the vectors" in refused_index(vectors)
     edited_index(vectors, lambda index: index["vectors"].append(index["vectors"][0]))
     assert "each once, by name" in refused_index(vectors)

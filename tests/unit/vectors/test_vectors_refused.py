@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from vector_cases import RIDGE, SHORTEST, changed, entry_of, files_of, leaves, refusal
 
-from sstep_verify.errors import InputError
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.read import LIMITS, MOST_BYTES
-from sstep_verify.vectors.record import expected_from, index_from, text_of
+from sstep_verify.vectors.record import Expected, Index, VectorError, read_record, text_of
 from sstep_verify.vectors.verify import verify_vector
 
 
@@ -72,8 +71,8 @@ def test_every_kind_of_field_is_held_against_the_proof(vectors):
             at = at[key]
         at[kind[-1]] = changed(at[kind[-1]])
         try:
-            whole = text_of(expected_from(json.dumps(document).encode(), "changed")).encode()
-        except InputError:
+            whole = text_of(read_record(json.dumps(document).encode(), Expected, "changed")).encode()
+        except VectorError:
             whole = json.dumps(document).encode()
         path.write_bytes(whole)
         assert "expected.json" in refusal(vectors, RIDGE), kind
@@ -83,7 +82,7 @@ def consistent(folder: Path, change) -> None:
     """Change what is expected of a vector as somebody would who means to deceive: in all files, and the digest."""
     expected = json.loads((folder / RIDGE / "expected.json").read_bytes())
     change(expected)
-    stated = expected_from(json.dumps(expected).encode(), "changed")
+    stated = read_record(json.dumps(expected).encode(), Expected, "changed")
     for name, content in layout.expected_files(stated).items():
         (folder / RIDGE / name).write_bytes(content)
     digest = layout.digest({name: (folder / RIDGE / name).read_bytes() for name in layout.FILES})
@@ -92,7 +91,7 @@ def consistent(folder: Path, change) -> None:
         if entry["id"] == RIDGE:
             entry["digest"] = digest
             entry["flags"] = [shown["flag"] for shown in expected["flags"]]
-    (folder / "vectors.json").write_text(text_of(index_from(json.dumps(index).encode(), "changed")))
+    (folder / "vectors.json").write_text(text_of(read_record(json.dumps(index).encode(), Index, "changed")))
 
 
 def wider(expected):

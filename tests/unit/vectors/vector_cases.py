@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.vectors.choose import Chosen, choose
+from sstep_verify.vectors.choose import choose
 from sstep_verify.vectors.make import Proved, expected_of, nearest, prove
-from sstep_verify.vectors.read import VectorError
-from sstep_verify.vectors.record import Expected, index_from
+from sstep_verify.vectors.record import Expected, Index, VectorError, read_record
 from sstep_verify.vectors.verify import verify_vector
 
 EVERY_KIND = tuple(range(0, 240, 17))
@@ -25,10 +25,10 @@ RIDGE = "005-krr-polynomial-s3-b1"
 
 
 @functools.cache
-def made(number: int) -> tuple[Chosen, Proved, Expected]:
-    chosen = choose(number)
-    proved = prove(chosen.request)
-    return chosen, proved, expected_of(chosen.id, chosen.request, proved)
+def made(number: int) -> tuple[RunRequest, Proved, Expected]:
+    id, request = choose(number)
+    proved = prove(request)
+    return request, proved, expected_of(id, request, proved)
 
 
 def outside(expected: Expected, states: dict[int, np.ndarray], precision: str = "float64") -> int:
@@ -57,7 +57,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def entries(folder: Path):
-    return index_from((folder / "vectors.json").read_bytes(), "index").vectors
+    return read_record((folder / "vectors.json").read_bytes(), Index, "index").vectors
 
 
 def entry_of(folder: Path, name: str):
