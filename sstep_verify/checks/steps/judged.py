@@ -15,10 +15,10 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios
 from sstep_verify.checks.shared.sample import after_run
+from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.state import State, block_of, follow, state_of
 from sstep_verify.checks.steps.tally import Formed, Tally, empty_formed, empty_tally
-from sstep_verify.checks.steps.windows import Stretch, judge_steps
+from sstep_verify.checks.steps.windows import State, Stretch, follow, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 

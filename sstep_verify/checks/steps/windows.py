@@ -12,9 +12,54 @@ import numpy as np
 from sstep_verify.bounds.step.sums import increment_error
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
-from sstep_verify.checks.steps.state import nonzero
-from sstep_verify.checks.steps.tally import REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.problems import Problem
+
+
+class State(NamedTuple):
+    """The run's own a before the next step, and scratch.
+
+    Parameters
+    ----------
+    signs, targets, alpha, signed, start : ndarray, shape (m,)
+        Labels (K-RR: ones); labels or targets; a; signs times a, now (K-RR: a itself) and at the window's
+        start.
+    moved, bounded, increment_error : ndarray, shape (m,)
+        |a| at the window's start plus the sizes of increments since; the same with what each increment used
+        may differ by; that alone.
+    first : ndarray, shape (m,)
+        a at the window's start of the coordinates drawn so far.
+    terms : ndarray, shape (m + 2,)
+        Sizes of a sum's terms.
+    drawn, listed : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
+    last : ndarray of int64, shape (b,)
+        Coordinates of the step before; -1 at the beginning.
+    step : ndarray, shape (b,)
+        Their increments.
+    product : ndarray, shape (b,)
+        Products of the drawn coordinates' kernel rows with a (K-RR: over lambda).
+    effects : ndarray, shape (quantities, b)
+        What a relative change of each quantity adds to what is judged of the step, per unit.
+    """
+
+    signs: np.ndarray
+    targets: np.ndarray
+    alpha: np.ndarray
+    signed: np.ndarray
+    start: np.ndarray
+    moved: np.ndarray
+    bounded: np.ndarray
+    increment_error: np.ndarray
+    first: np.ndarray
+    terms: np.ndarray
+    drawn: np.ndarray
+    listed: np.ndarray
+    last: np.ndarray
+    step: np.ndarray
+    product: np.ndarray
+    effects: np.ndarray
 
 
 class Stretch(NamedTuple):
@@ -66,6 +111,22 @@ class Progress(NamedTuple):
     distinct: int
     most: int
     moves: bool
+
+
+def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
+    """The state before the first step of b coordinates from a, shape (m,), which it holds."""
+    signs, targets = (
+        np.ascontiguousarray(one, dtype=np.float64) for one in (problem.signs, problem.targets)
+    )
+    signed = signs * alpha if problem.is_svm else alpha
+    error, first = np.zeros((2, alpha.size))
+    drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
+    step, product = np.zeros((2, block))
+    return State(
+        signs, targets, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
+        np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), step, product,
+        np.zeros((len(NAMES), block)),
+    )  # fmt: skip
 
 
 @compiled_borrowing
@@ -183,3 +244,21 @@ def end_window(state, draws):
             state.increment_error[i] = 0.0
             state.bounded[i] = state.moved[i] = abs(state.alpha[i])
             state.start[i] = state.signed[i]
+
+
+@compiled_borrowing
+def nonzero(vector):
+    """Number of the entries of a vector that are not 0."""
+    count = 0
+    for value in vector:
+        count += int(value != 0.0)
+    return count
+
+
+@compiled
+def follow(alpha, draws, log, increment):
+    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
+    for step in range(draws.shape[0]):
+        for place in range(draws.shape[1]):
+            increment[place] = log[step, place] - alpha[draws[step, place]]
+            alpha[draws[step, place]] = log[step, place]

@@ -8,7 +8,7 @@ from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import exact, judged, rows, state, tally
+from sstep_verify.checks.steps import exact, judged, rows, tally, windows
 from sstep_verify.checks.steps.exact import exact_steps
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import step_terms
@@ -170,7 +170,7 @@ def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
 
 def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
     alpha, increment = np.zeros(3), np.zeros(1)
-    state.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
+    windows.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
     assert alpha.tolist() == [0.0, 3.5, 1.0]
     assert increment.tolist() == [1.5]
 
