@@ -67,7 +67,7 @@ def measure(problem: Problem, b: int, s: int, keep: bool, repeats: int, seconds:
     judge = StepJudge(case, Oracle(problem))
     judged = judge.run(run(count, log=True))
     entries = process_time() - begin
-    assert judged.first_wrong is None
+    assert not judged.wrong.size
     rounds = []
     for _ in range(repeats):
         times = {}

@@ -19,23 +19,16 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, decisive, unbounded
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.steps.chain import broken_chain, not_numbers
-from sstep_verify.checks.steps.ends import wrong_windows
-from sstep_verify.checks.steps.exact import exact_steps
+from sstep_verify.checks.steps.causes import diagnosed
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
-from sstep_verify.checks.steps.own_step import own_step
-from sstep_verify.checks.steps.seen import corrections, reproducing, step_terms
+from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
-from sstep_verify.checks.window.ends import causes_of
-from sstep_verify.diagnosis.candidates import Candidate
-from sstep_verify.diagnosis.factors import Factor, off_by_a_factor
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import core
+from sstep_verify.quantities import STREAM, WRITE_BACK, core
 from sstep_verify.solver import RunRequest
-from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
@@ -50,14 +43,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the steps of every plain run.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Replays single steps exactly; keeps kernel entries.
+    Parameters are those of `Check.judge`; the oracle replays single steps exactly and keeps kernel entries.
 
     Returns
     -------
@@ -84,135 +70,140 @@ def _judge_run(
     between: bool,
 ) -> Verdict:
     units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
+    length = trajectory.length
+    evidence: dict[str, object] = {"steps": {"judged": 0, "of": length}}
     if broken := broken_chain(case, trajectory):
         return verdict_on(
             CHECK, case, s, Status.FAIL, broken, f"{broken.what}.",
-            units=units, planned=trajectory.length, executed=0, evidence=_evidence(None, trajectory.length),
-            signs=broken.signs,
+            units=units, planned=length, executed=0, evidence=evidence, signs=broken.signs,
         )  # fmt: skip
     judged = judges[0].run(trajectory)
     exact = exact_steps(case, trajectory, judged, judges[1], oracle)
-    findings = [_worded(case, trajectory, judged.worst)] if judged.worst else []
-    findings += exact
     terms = step_terms(case, s, trajectory, judged, exact)
-    unseen = [name for name in core(min(s, max(trajectory.length, 1))) if not _seen(terms, name)]
-    if not findings:
-        nothing = unbounded("no step has a finite bound")
+    evidence |= _evidence(judged, length)
+    if not (judged.worst or exact):
         reason = (
             f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
             "system is beyond what this precision promises anything about."
         )
         return verdict_on(
-            CHECK, case, s, Status.VACUOUS, nothing,
-            reason if judged.steps else "There is nothing to judge: the run is of no steps.",
-            units=units, planned=judged.steps, executed=0, terms=terms,
-            evidence=_evidence(judged, judged.steps),
+            CHECK, case, s, Status.VACUOUS, unbounded("no step has a finite bound"),
+            reason if length else "There is nothing to judge: the run is of no steps.",
+            units=units, planned=length, executed=0, terms=terms, evidence=evidence,
         )  # fmt: skip
-    found = decisive(findings)
-    status = Status.VACUOUS if found.status is Status.PASS and unseen else found.status
-    if wrong := judged.first_wrong:
-        found = replace(found, window=wrong.window)
-    at_fault = corrections(case, trajectory, judged)
-    first = _first_wrong(case, trajectory, judged, judges[0])
-    factors = off_by_a_factor(
-        judged.tally.low, judged.tally.high, judged.tally.fits, of_svm=case.problem.is_svm
-    )
-    causes: list[Candidate] = []
-    if case.diagnose and judged.first_wrong:
-        windows = wrong_windows(case, trajectory, judged, judges[0], oracle)
-        known = bool(reproducing(judged) or factors)
-        causes = causes_of(case, min(s, trajectory.length), windows, between=between, pairs=not known)
-    diagnosis = _diagnosis(judged, causes, factors, at_fault, first)
-    reason = _reason(case, judged, found, status, terms, unseen, diagnosis)
-    evidence = _evidence(judged, judged.steps, causes)
-    evidence["exact steps"] = [f"{one.what}: ratio {one.ratio:.3g}" for one in exact]
+    worst = [_worded(case, trajectory, judged.worst)] if judged.worst else []
+    finding, each = decisive([*worst, *exact]), False
+    if judged.wrong.size:
+        finding, each = diagnosed(finding, case, trajectory, judged, judges[0], oracle, between=between)
+    exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
+    evidence |= finding.details | {"exact steps": exact_ratios}
+    seen = {term.name for term in terms if term.status is Status.PASS}
+    unseen = [name for name in core(min(s, max(length, 1))) if name not in seen]
+    status = Status.VACUOUS if finding.status is Status.PASS and unseen else finding.status
     return verdict_on(
-        CHECK, case, s, status, found, reason,
-        units=units, planned=judged.steps, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=[
-            *reproducing(judged),
-            *(name for one in causes for name in one.names),
-            *(factor.name for factor in factors),
-        ]
-        or at_fault,
-        each=len(causes) == 1 and len(causes[0].names) > 1,
+        CHECK, case, s, status, finding, _reason(case, trajectory, judged, finding, status, terms, unseen),
+        units=units, planned=length, executed=judged.decided, terms=terms, evidence=evidence,
+        signs=finding.signs, each=each,
     )  # fmt: skip
+
+
+def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
+    """How the log fails to lead to what was recorded, with the signs of it; None where it does."""
+    log, block = trajectory.log, case.stream.block
+    if log is None:
+        what = "the run was asked for its step log and declares to keep one, but left none"
+        return wrong(what, signs=("no step log",))
+    if log.shape != (trajectory.length, block):
+        what = f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        return wrong(what, signs=("no step log",))
+    alpha, position = np.array(trajectory.alphas[0]), 0
+    for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
+        draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
+        # Of a repeated coordinate the last value stays.
+        alpha[draws.ravel()] = log[position:iteration].ravel()
+        position = iteration
+        if not np.array_equal(alpha, recorded, equal_nan=True):
+            return _broken_at(iteration, alpha, recorded, draws, log)
+    return None
+
+
+def _not_numbers(log: np.ndarray) -> str:
+    """How many entries of a log are NaN, and the first step of them; empty where none is."""
+    missing = np.isnan(log)
+    if not missing.any():
+        return ""
+    first = int(np.flatnonzero(missing.any(axis=1))[0])
+    return (
+        f"{int(missing.sum())} of the {log.shape[0]} x {log.shape[1]} entries of the step log are NaN, as "
+        f"an entry is that was never written; the first is of step {first + 1}"
+    )
+
+
+def _broken_at(
+    iteration: int, alpha: np.ndarray, recorded: np.ndarray, draws: np.ndarray, log: np.ndarray
+) -> Finding:
+    """The first recorded a that the log does not lead to, with the signs of it."""
+    places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
+    undrawn = places[~np.isin(places, draws)]
+    place = int((undrawn if undrawn.size else places)[0])
+    what = (
+        f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
+        f"the run recorded {float(recorded[place])!r} there"
+    )
+    why, signs = "it was not stored as logged", ["step log"]
+    if undrawn.size:
+        why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
+    elif np.isnan(alpha[place]):
+        why, signs = _not_numbers(log), ["no step log"]
+    return wrong(f"{what}: {why}", window=Window(0, iteration), signs=tuple(signs))
 
 
 def _worded(case: Case, trajectory: Trajectory, worst: Finding) -> Finding:
     """The step with the largest ratio, with what was compared."""
     assert trajectory.log is not None
-    drawn, logged = _draws(case, trajectory, worst), trajectory.log[worst.window.begin]
+    iteration = worst.window.begin
+    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)[0]
+    logged = trajectory.log[iteration]
     where = (
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
-    missing = f" ({not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
+    missing = f" ({_not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
     what = (
-        f"step {worst.window.end}, {where}, logged {float(logged[0])!r}{missing}, "
+        f"step {iteration + 1}, {where}, logged {float(logged[0])!r}{missing}, "
         "against the judge's step from the same a"
     )
     return replace(worst, what=what)
 
 
-def _draws(case: Case, trajectory: Trajectory, step: Finding) -> np.ndarray:
-    """Coordinates that a step drew, shape (b,)."""
-    window, start = step.window, trajectory.start
-    return case.stream.blocks(start + window.begin, start + window.end)[0]
-
-
-def _seen(terms: tuple[Term, ...], name: str) -> bool:
-    return any(term.name == name and term.status is Status.PASS for term in terms)
-
-
-def _evidence(judged: JudgedRun | None, steps: int, causes: Sequence[Candidate] = ()) -> dict[str, object]:
-    if judged is None:
-        return {"steps": {"judged": 0, "of": steps}}
+def _evidence(judged: JudgedRun, steps: int) -> dict[str, object]:
     events = {
         name: {"steps": int(count), "first": int(first) + 1}
         for name, count, first in zip(EVENTS, judged.tally.events, judged.tally.first, strict=True)
         if count
     }
     return {
-        "steps": {"judged": judged.judged, "of": judged.steps},
+        "steps": {"judged": judged.judged, "of": steps},
         "events": events,
-        "steps over their bound": int(judged.tally.failed[0]),
-        "likely causes": [*_left_out(judged), *_beside(judged, causes)],
+        "steps over their bound": judged.wrong.size,
+        "likely causes": [],
     }
 
 
-def _left_out(judged: JudgedRun) -> list[str]:
-    return [f"{name}{LEFT_OUT}" for name in reproducing(judged)]
-
-
-def _beside(judged: JudgedRun, causes: Sequence[Candidate]) -> list[str]:
-    """What explains the wrong windows beside the quantities that the wrong steps tell of."""
-    return [one.words for one in causes if one.words not in _left_out(judged)]
-
-
-def _first_wrong(case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> str:
-    """The first step over its bound, with the solver's value and the judge's own."""
-    first = judged.first_wrong
-    if first is None or trajectory.log is None:
-        return ""
-    draws, iteration = _draws(case, trajectory, first), first.window.begin
-    alpha = judge.alpha_before(trajectory, iteration)
-    logged = np.asarray(trajectory.log[iteration], dtype=np.float64)
-    own = own_step(case.problem, alpha, draws)
-    place = int(np.argmax(np.nan_to_num(np.abs(logged - own), nan=np.inf)))
-    before = float(alpha[draws[place]])
-    return (
-        f"step {iteration + 1}, coordinate {draws[place]}: from a = {before!r} the "
-        f"solver logged {float(logged[place])!r}, the judge's own value is {float(own[place])!r}"
-    )
-
-
-def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms, unseen, diagnosis) -> str:
+def _reason(
+    case: Case,
+    trajectory: Trajectory,
+    judged: JudgedRun,
+    finding: Finding,
+    status: Status,
+    terms: Sequence[Term],
+    unseen: Sequence[str],
+) -> str:
     words = [
-        f"{judged.judged} of {judged.steps} steps of the {case.declaration.name} solver judged, each from "
-        f"its own a; {found.what}: measured {found.measured:.3g}, bound {found.bound:.3g} "
+        f"{judged.judged} of {trajectory.length} steps of the {case.declaration.name} solver judged, each "
+        f"from its own a; {finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
         "(bounds/step/)."
     ]
-    if judged.judged < judged.steps:
+    if judged.judged < trajectory.length:
         words.append(
             "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
             f"with probability {RARE:g} is missed with probability {missed(judged.judged):.1g}; one "
@@ -221,45 +212,14 @@ def _reason(case: Case, judged: JudgedRun, found: Finding, status: Status, terms
     if judged.decided < judged.judged:
         words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
     if status is Status.FAIL:
-        words.append(diagnosis)
+        within = "The judge's float64 step is within its bound; the exact step is not."
+        words.append(finding.note or within)
     hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
     if status is Status.VACUOUS:
         words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
     if hidden:
         words.append(f"Not seen: {'; '.join(hidden)}.")
     return " ".join(words)
-
-
-def _diagnosis(
-    judged: JudgedRun,
-    causes: Sequence[Candidate],
-    factors: list[Factor],
-    at_fault: list[str],
-    wrong: str,
-) -> str:
-    failed = int(judged.tally.failed[0])
-    if judged.first_wrong is None:
-        return "The judge's float64 step is within its bound; the exact step is not."
-    words = f"{failed} steps are over their bound, the first is {wrong}."
-    names, beside = reproducing(judged), ", ".join(_beside(judged, causes))
-    if names:
-        words += f" Leaving out one quantity reproduces them: {', '.join(names)}."
-    if factors and not names:
-        told = " or ".join(f"{one.words}, delta in [{one.low:.4g}, {one.high:.4g}]" for one in factors)
-        words += f" A factor 1 + delta on one quantity explains all of them: {told}."
-    if beside and len(causes[0].names) > 1:
-        words += f" No single mistake known here does, two at once do: {beside}."
-    elif beside:
-        words += f" Mistakes that each end the wrong windows where the log does: {beside}."
-    if names or factors or beside:
-        return words
-    if at_fault:
-        return f"{words} None is the first of its window, so the correction is wrong: {at_fault[0]}."
-    return (
-        f"{words} Leaving out no single quantity reproduces them, nor does one factor on one of them, nor "
-        "a mistake known here: another kernel, another order of draws or another precision than declared "
-        "may."
-    )
 
 
 DECLARED = Check(

@@ -12,8 +12,8 @@ from stepped import DROPPED, stepped_solver
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import plain_request
+from sstep_verify.checks.steps.causes import corrections
 from sstep_verify.checks.steps.judged import JudgedRun
-from sstep_verify.checks.steps.seen import corrections
 from sstep_verify.checks.steps.tally import empty_tally
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.quantities import BOUNDARY, KERNEL, LOWER, SAME, STREAM, TAIL, WRITE_BACK
@@ -139,9 +139,7 @@ def test_a_correction_is_at_fault_where_no_first_step_of_a_window_is_wrong(name)
     again = np.array([k for k in later if np.isin(draws[k], draws[k - k % S : k]).any()])
 
     def found(wrong):
-        judged_run = JudgedRun(
-            run.length, run.length, run.length, None, None, empty_tally(1), np.array(wrong)
-        )
+        judged_run = JudgedRun(run.length, run.length, None, np.array(wrong), empty_tally(1))
         return corrections(case, run, judged_run)
 
     assert later.size > 35

@@ -12,7 +12,7 @@ from sstep_reference import InvalidInputError, SingularSystemError
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.steps.chain import broken_chain
+from sstep_verify.checks.step_replay import broken_chain
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
@@ -88,7 +88,7 @@ def test_no_step_of_a_correct_run_exceeds_its_bound(precision, record_property):
             except SingularBlockError:
                 continue
             assert broken_chain(case, run) is None
-            assert found.first_wrong is None, (scenario.id, tested.declaration, found.first_wrong)
+            assert not found.wrong.size, (scenario.id, tested.declaration, found.worst)
             assert found.judged == found.steps
             steps += found.decided
             largest = max(largest, found.worst.ratio if found.worst else 0.0)
@@ -135,7 +135,7 @@ def test_no_step_exceeds_its_bound_anywhere_in_the_exponent_range(record_propert
             case = Case("scaled", problem, stream, (s,), length, tested.declaration)
             run = tested.run(step_replay.runs(case)[run_key(s)])
             found = StepJudge(case, Oracle(problem)).run(run)
-            assert found.first_wrong is None, (number, problem.label, tested.declaration, found.first_wrong)
+            assert not found.wrong.size, (number, problem.label, tested.declaration, found.worst)
             decided, total = decided + found.decided, total + found.steps
             largest = max(largest, found.worst.ratio if found.worst else 0.0)
     record_property("largest ratio", largest)
@@ -160,7 +160,7 @@ def test_no_step_in_float32_exceeds_its_bound_anywhere_in_its_range(record_prope
             except (InputError, InvalidInputError, SingularSystemError):
                 continue  # a number beyond float32, which the reference refuses
             found = StepJudge(case, Oracle(problem)).run(run)
-            assert found.first_wrong is None, (number, problem.label, tested.declaration, found.first_wrong)
+            assert not found.wrong.size, (number, problem.label, tested.declaration, found.worst)
             decided, total = decided + found.decided, total + found.steps
     assert decided > total / 4 > 100
     print(f"{decided} of {total} steps decided")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.checks.shared.finding import Finding, ratios
+from sstep_verify.checks.shared.finding import Finding, distance_ratios
 from sstep_verify.verdict import SEEN
 
 ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
@@ -58,7 +58,7 @@ class Compared:
     @cached_property
     def ratios(self) -> np.ndarray:
         """Distance / bound, shape (H, k)."""
-        return ratios_of(self.distance, self.bound)
+        return distance_ratios(self.distance, self.bound)
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -127,7 +127,7 @@ def compared(
     effects, explained = {}, {}
     for part, change in (left_out or {}).items():
         with np.errstate(invalid="ignore", over="ignore"):
-            effects[part] = ratios_of(np.abs(change), bound).max(axis=1)
+            effects[part] = distance_ratios(np.abs(change), bound).max(axis=1)
             near = (np.abs(recorded - (own + change)) <= bound) | np.isinf(bound)
         explained[part] = near.all(axis=1) & (effects[part] > SEEN)
     return Compared(name, formed, distance, bound, recorded, own, effects, explained)
@@ -144,8 +144,3 @@ def first_out(quantities: Sequence[Compared]) -> tuple[Compared, int] | None:
 
     first = min(wrong, key=when)
     return first, int(first.wrong[0])
-
-
-def ratios_of(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    """Distance / bound, infinite where that is no number."""
-    return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)

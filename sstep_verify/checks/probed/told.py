@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sstep_verify.checks.probed.compared import CURVATURE, GRADIENT, INCREMENT, ROWS, STORED, Compared
 from sstep_verify.checks.probed.quantities import ProbedRun
-from sstep_verify.checks.steps.seen import CHANCE
+from sstep_verify.checks.steps.causes import never_first
 
 CAUSES = {
     ROWS: "the kernel function, the data or the reduction is wrong; see kernel-entries",
@@ -71,8 +71,7 @@ def _cause(run: ProbedRun, first: Compared, step: int) -> str:
             "no correction acts in the first step of a window, so the product with a, or what is added "
             "to it, is wrong"
         )
-    by_chance = first.wrong.size * math.log1p(-1 / run.width) > math.log(CHANCE)
-    if (first.wrong % run.width).all() and not by_chance:
+    if never_first(first.wrong, run.width):
         windows = len(range(0, run.steps, run.width))
         return f"those of the first steps of all {windows} windows are right, so the correction is wrong"
     return "the correction or the stale product is wrong"

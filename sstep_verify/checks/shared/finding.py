@@ -172,3 +172,8 @@ def ratios(measured: Any, bound: Any) -> np.ndarray:
         return np.where(
             np.equal(measured, 0.0) | np.isinf(bound), 0.0, np.divide(measured, bound, dtype=np.float64)
         )
+
+
+def distance_ratios(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """The same of distances, which are infinite where one is no number."""
+    return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)

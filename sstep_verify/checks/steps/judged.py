@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
 from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, ratios
+from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
 from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
@@ -41,25 +40,23 @@ class JudgedRun:
 
     Parameters
     ----------
-    steps, judged, decided : int
-        Steps of the run, those judged, and those of them with a finite bound.
-    worst, first_wrong : Finding or None
-        The step of which the ratio is largest, and the first over its bound: distance of the logged step
-        from the judge's, infinite where it is no number, of the value (K-SVM), or of the entry of the
-        residual that is largest beside its bound (K-RR). Their windows are the steps alone.
-    tally : Tally
-        Events and quantities.
+    judged, decided : int
+        Steps judged, and those of them with a finite bound.
+    worst : Finding or None
+        The step of which the ratio is largest, whose window is that step alone: distance of the logged
+        value from the judge's (K-SVM), or of the residual's entry that is largest beside its bound from 0
+        (K-RR), infinite where it is no number.
     wrong : ndarray of int64
         Iterations made before each step over its bound, ascending.
+    tally : Tally
+        Events and quantities.
     """
 
-    steps: int
     judged: int
     decided: int
     worst: Finding | None
-    first_wrong: Finding | None
-    tally: Tally
     wrong: np.ndarray
+    tally: Tally
 
 
 class StepJudge:
@@ -103,8 +100,7 @@ class StepJudge:
         steps, width, block = trajectory.length, trajectory.s, self._case.stream.block
         per_call = max(STRETCH // (width * block), 1) * width
         tally = empty_tally(min(per_call, max(steps, 1)))
-        worst = first_wrong = None
-        judged = decided = position = 0
+        worst, judged, decided, position = None, 0, 0, 0
         wrong = [np.empty(0, dtype=np.int64)]
         state, drift = self._beginning(trajectory)
         for begin, end in self._stretches(trajectory):
@@ -115,17 +111,15 @@ class StepJudge:
                 distance, bound = tally.distance[: last - first], tally.bound[: last - first]
                 finite = np.isfinite(bound)
                 judged, decided = judged + last - first, decided + int(finite.sum())
-                places = np.flatnonzero(finite & ~(distance <= bound))
-                wrong.append(first + places)
-                if finite.any():
-                    ratio = np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)
-                    place = int(np.argmax(np.where(finite, ratio, -1.0)))
-                    if worst is None or ratio[place] > worst.ratio:
-                        worst = _finding(tally, place, first)
-                if first_wrong is None and places.size:
-                    first_wrong = _finding(tally, int(places[0]), first)
+                wrong.append(first + np.flatnonzero(finite & ~(distance <= bound)))
+                ratio = np.where(finite, distance_ratios(distance, bound), -1.0)
+                place = int(ratio.argmax())
+                if finite[place] and (worst is None or ratio[place] > worst.ratio):
+                    size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
+                    step = Window(first + place, first + place + 1)
+                    worst = Finding("", size, size, float(bound[place]), step)
             position = end
-        return JudgedRun(steps, judged, decided, worst, first_wrong, tally, np.concatenate(wrong))
+        return JudgedRun(judged, decided, worst, np.concatenate(wrong), tally)
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
@@ -252,11 +246,3 @@ class StepJudge:
                 self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self.inputs, self._block,
                 counts, room,
             )  # fmt: skip
-
-
-def _finding(tally: Tally, place: int, first: int) -> Finding:
-    """The step at a place of the stretch judged last, which begins after `first` iterations."""
-    distance = float(tally.distance[place])
-    distance = distance if distance == distance else math.inf
-    window = Window(first + place, first + place + 1)
-    return Finding("", distance, distance, float(tally.bound[place]), window)

@@ -1,4 +1,9 @@
-"""From the counts of judged steps to what a verdict says of each quantity."""
+"""What a judged run showed, or could have shown, of each quantity: by its counts, and in exact arithmetic.
+
+Some steps are replayed exactly, against the solver's share of the bound alone: notable ones, and for each
+quantity the one that would show the smallest error in it. The judge's own roundings, about half of what a
+float64 step is compared with, are no part of that bound.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.steps.judged import JudgedRun
-from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, NAMES, REPEATED
+from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
+from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
+from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
 from sstep_verify.numerics.rounding import unit_roundoff
+from sstep_verify.oracle.facade import MOST_BITS, Oracle
 from sstep_verify.problems import Hinge
 from sstep_verify.quantities import (
     BOUNDARY,
-    KERNEL,
     LOWER,
     OVERLAP,
     SAME,
@@ -26,13 +31,130 @@ from sstep_verify.quantities import (
     quantities_of,
 )
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import SEEN, Status, Term
+from sstep_verify.verdict import SEEN, Term
 
-SHARE = 0.9
-"""Share of the wrong steps that a mistake must reproduce to be named."""
+EXACT_WORDS = 1 << 16
+"""Kernel entries of the exact steps of a run; one step is replayed even where it has more."""
 
-CHANCE = 0.01
-"""Chance up to which wrong steps that fall on any place of a window alike may all miss its first one."""
+ENDS = (UPPER, LOWER)
+"""Of what is certainly clipped the float64 judge knows the last bit."""
+
+BITS = 192
+"""Precision a step is replayed with at first: one step loses few bits."""
+
+
+def exact_steps(
+    case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge, oracle: Oracle
+) -> list[Finding]:
+    """Replay steps of a run exactly.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectory : Trajectory
+        A run with a log.
+    judged : JudgedRun
+        What the float64 judge found.
+    judge : StepJudge
+        Gives the solver's share of a step's bound.
+    oracle : Oracle
+        Replays.
+
+    Returns
+    -------
+    list of Finding
+        One per step replayed that has a bound; with the smallest relative error, by quantity, that it was
+        certain to show, of those that it shows best.
+    """
+    words = case.problem.samples * case.stream.block
+    if words > case.replay_limit:
+        return []
+    most = max(EXACT_WORDS // words, 1)
+    why = _notable(case, trajectory, judged)
+    telling = _telling(trajectory, judged, judge) if most > len(why) else {}
+    for iteration, errors in telling.items():
+        why.setdefault(iteration, f"{next(iter(errors))} shows best")
+    findings = (
+        _exact(case, trajectory, iteration, why[iteration], judge, oracle, telling.get(iteration, {}))
+        for iteration in list(why)[:most]
+    )
+    return [finding for finding in findings if finding.bound < math.inf]
+
+
+def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dict[int, dict[str, float]]:
+    """Iterations made before each step that shows a quantity best, and the errors it shows, by quantity.
+
+    It is sought in the window of the step at which the float64 judge would see it best.
+    """
+    windows: dict[int, Tally] = {}
+    telling: dict[int, dict[str, float]] = {}
+    for number, name in enumerate(NAMES):
+        best = int(judged.tally.best[number])
+        if best < 0 or name in ENDS:
+            continue
+        window = best // trajectory.s
+        if window not in windows:
+            windows[window] = judge.window(trajectory, best)
+        tally = windows[window]
+        if 0.0 < tally.relative[number] < math.inf:
+            errors = telling.setdefault(int(tally.best[number]), {})
+            errors[name] = SEEN / float(tally.relative[number])
+    return telling
+
+
+def _notable(case: Case, trajectory: Trajectory, judged: JudgedRun) -> dict[int, str]:
+    """Iterations and why: the worst step, the first wrong one, the first of each event, a seeded one."""
+    if judged.worst is None:
+        return {}
+    notable = {judged.worst.window.begin: "largest ratio"}
+    for first in judged.wrong[:1].tolist():
+        notable.setdefault(first, "first over its bound")
+    for name, first in zip(EVENTS, judged.tally.first.tolist(), strict=True):
+        if first >= 0:
+            notable.setdefault(first, f"first {name}")
+    generator = np.random.Generator(np.random.PCG64(case.seed))
+    notable.setdefault(int(generator.integers(trajectory.length)), "seeded")
+    return notable
+
+
+def _exact(
+    case: Case,
+    trajectory: Trajectory,
+    iteration: int,
+    why: str,
+    judge: StepJudge,
+    oracle: Oracle,
+    detection_limit: dict[str, float],
+) -> Finding:
+    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)
+    before = judge.alpha_before(trajectory, iteration)
+    after = before.copy()
+    assert trajectory.log is not None
+    after[drawn[0]] = trajectory.log[iteration]
+    bounds = judge.step_bounds(trajectory, iteration)
+    what = f"step {iteration + 1} ({why}) in exact arithmetic"
+    bound = float(bounds.max())
+    if not bound < math.inf or not np.isfinite(before).all():
+        return unbounded(what, math.inf)  # a step from no vector of numbers is none
+    if not np.isfinite(after).all():
+        return Finding(what, math.inf, math.inf, bound, detection_limit=detection_limit)
+    bits = BITS
+    while True:
+        if case.problem.is_svm:
+            replay = oracle.replay(case.problem, before, after, drawn, bits)
+            lower, upper = replay.lower, replay.upper
+        else:
+            lower, upper = oracle.residual(case.problem, after, drawn[0], bits)
+        place = int(np.argmax(ratios(upper, bounds)))
+        finding = Finding(
+            what, float(lower[place]), float(upper[place]), float(bounds[place]),
+            Window(iteration, iteration + 1), detection_limit=detection_limit,
+        )  # fmt: skip
+        # The radius must be small beside the bound, or the ratio is that of the radius.
+        if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
+            return finding
+        bits *= 2
 
 
 def step_terms(
@@ -53,9 +175,7 @@ def step_terms(
     exact : sequence of Finding
         Steps replayed in exact arithmetic.
     """
-    problem = case.problem
-    task = problem.loss.task
-    width = min(s, max(trajectory.length, 1))
+    task, width = case.problem.loss.task, min(s, max(trajectory.length, 1))
     shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
     terms = []
     for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
@@ -68,18 +188,10 @@ def step_terms(
             continue
         place = NAMES.index(quantity.name)
         seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
-        by_judge = SEEN / effect if effect > 0.0 else math.inf
-        terms.append(
-            Term(
-                name=quantity.name,
-                status=Status.PASS if seen else Status.VACUOUS,
-                detection_limit=min(by_judge, shown.get(quantity.name, math.inf)),
-                planned=int(judged.tally.planned[0]),
-                decided=int(judged.tally.looked[0]),
-                seen=seen,
-                reason="" if seen else _why_not(case, quantity.name, trajectory, judged),
-            )
-        )
+        limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(quantity.name, math.inf))
+        counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
+        reason = _why_not(case, quantity.name, trajectory, judged)
+        terms.append(Term.of(quantity.name, limit, *counts, reason))
     return tuple(terms)
 
 
@@ -88,15 +200,9 @@ def _write_back(case: Case, trajectory: Trajectory) -> Term:
     pairs = zip(trajectory.alphas[:-1], trajectory.alphas[1:], strict=True)
     moved = sum(not np.array_equal(before, after) for before, after in pairs)
     compared = trajectory.iterations.size - 1
-    return Term(
-        WRITE_BACK,
-        Status.PASS if moved else Status.VACUOUS,
-        unit_roundoff(case.declaration.precision) if moved else math.inf,
-        compared,
-        compared,
-        moved,
-        "" if moved else "a does not move between recorded iterations",
-    )
+    limit = unit_roundoff(case.declaration.precision) if moved else math.inf
+    why = "a does not move between recorded iterations"
+    return Term.of(WRITE_BACK, limit, compared, compared, moved, why)
 
 
 def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -> str:
@@ -115,26 +221,3 @@ def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -
     if float(judged.tally.effect[NAMES.index(name)]) == 0.0:
         return f"it changes none of {int(judged.tally.looked[0])} steps"
     return "leaving it out changes no step by more than twice its bound"
-
-
-def reproducing(judged: JudgedRun) -> list[str]:
-    """Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first."""
-    failed = int(judged.tally.failed[0])
-    if not failed:
-        return []
-    order = np.argsort(-judged.tally.reproduced, kind="stable")
-    return [NAMES[place] for place in order if judged.tally.reproduced[place] >= SHARE * failed]
-
-
-def corrections(case: Case, trajectory: Trajectory, judged: JudgedRun) -> list[str]:
-    """The corrections, where steps are wrong only at places of their windows at which these act.
-
-    The first step of a window has no correction; otherwise its formula is that of the others. Wrong steps
-    that all draw a coordinate again tell of the correction for that one.
-    """
-    s, wrong = trajectory.s, judged.wrong
-    if s == 1 or not (wrong % s).all() or wrong.size * math.log1p(-1 / s) > math.log(CHANCE):
-        return []
-    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
-    again = all(np.isin(draws[k], draws[k - k % s : k]).any() for k in wrong.tolist())
-    return [SAME if again else KERNEL]

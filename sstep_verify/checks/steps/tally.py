@@ -70,9 +70,9 @@ class Tally(NamedTuple):
         entry of which the ratio is largest.
     events, first : ndarray of int64, shape (events,)
         How often each event happened, and the iteration where it first did (-1: never).
-    now, planned, looked, failed : ndarray of int64, shape (1,)
+    now, planned, looked : ndarray of int64, shape (1,)
         Iterations made before the step that is judged; judged steps whose quantities were to be looked at,
-        and those of them with a finite bound; steps over their bound.
+        and those of them with a finite bound.
     seen, best, reproduced : ndarray of int64, shape (quantities,)
         Steps in which leaving the quantity out changes the result by more than twice the bound; iterations
         made before the step that `relative` is of (-1: none); steps over their bound that leaving the
@@ -95,7 +95,6 @@ class Tally(NamedTuple):
     now: np.ndarray
     planned: np.ndarray
     looked: np.ndarray
-    failed: np.ndarray
     seen: np.ndarray
     best: np.ndarray
     reproduced: np.ndarray
@@ -119,12 +118,12 @@ def empty_formed(steps: int, block: int) -> Formed:
 def empty_tally(steps: int) -> Tally:
     """A tally with nothing in it, for stretches of at most `steps` steps."""
     count = len(NAMES)
-    now, planned, looked, failed = np.zeros((4, 1), dtype=np.int64)
+    now, planned, looked = np.zeros((3, 1), dtype=np.int64)
     seen, best, reproduced = np.zeros((3, count), dtype=np.int64)
     events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
     low, high = np.full((2, count + 2), np.inf)
     return Tally(
-        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, failed, seen, best - 1,
+        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, seen, best - 1,
         reproduced, np.zeros(count), np.zeros(count), np.zeros(count), -low, high,
         np.zeros(count + 2, dtype=np.int64),
     )  # fmt: skip
@@ -143,10 +142,7 @@ def count_step(tally, step, distance, bound, free_or_clipped):
     """Note the distance and the bound of a step; returns whether it is over that."""
     tally.distance[step], tally.bound[step] = distance, bound
     event(tally, free_or_clipped, tally.now[0])
-    failed = bound < np.inf and not distance <= bound
-    if failed:
-        tally.failed[0] += 1
-    return failed
+    return bound < np.inf and not distance <= bound
 
 
 @compiled_borrowing

@@ -8,10 +8,9 @@ from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import exact, judged, rows, tally, windows
-from sstep_verify.checks.steps.exact import exact_steps
+from sstep_verify.checks.steps import judged, rows, seen, tally, windows
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.checks.steps.seen import step_terms
+from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import STALE, WRITE_BACK
 from sstep_verify.solver import RunRequest
@@ -124,9 +123,9 @@ def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_besi
     oracle = Counting(case.problem)
     judge, found = StepJudge(case, oracle, judge=False), StepJudge(case, oracle).run(run)
     precisions, steps = oracle.precisions, exact_steps(case, run, found, judge, oracle)
-    assert precisions == [exact.BITS] * len(steps)
+    assert precisions == [seen.BITS] * len(steps)
     precisions.clear()
-    monkeypatch.setattr(exact, "BITS", 32)
+    monkeypatch.setattr(seen, "BITS", 32)
     for again, step in zip(exact_steps(case, run, found, judge, oracle), steps, strict=True):
         assert again.upper - again.lower <= again.bound * 2.0**-10
         assert again.bound == step.bound
@@ -140,12 +139,12 @@ def test_of_a_long_run_whole_stretches_are_judged_and_said(task, monkeypatch):
     case, run = logged(task, length=60, s=1)
     judge = StepJudge(case, Oracle(case.problem), budget=20, share=0.0)
     found = judge.run(run)
-    assert 20 <= found.judged < found.steps == 60
+    assert 20 <= found.judged < run.length == 60
     stretches = judge._stretches(run)
     assert stretches[0][0] == 0
     assert stretches[-1][1] == 60
     assert judge._stretches(run) == stretches
-    assert found.first_wrong is None
+    assert not found.wrong.size
 
 
 def test_carried_weights_are_judged_whole_whatever_the_budget():
@@ -158,14 +157,14 @@ def test_carried_weights_are_judged_whole_whatever_the_budget():
 @pytest.mark.parametrize("task", TASKS)
 def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
     case, run = logged(task, KERNELS[0], exchange="gram", recompute=recompute)
-    assert StepJudge(case, Oracle(case.problem)).run(run).first_wrong is None
+    assert StepJudge(case, Oracle(case.problem)).run(run).wrong.size == 0
     # A bound that allowed for the drift of a wrong state would allow for this too.
     changed = run.log.copy()
     changed[40:] *= 1.0 + 2.0**-30
     found = StepJudge(case, Oracle(case.problem)).run(
         type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     )
-    assert found.first_wrong is not None
+    assert found.wrong.size
 
 
 def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
