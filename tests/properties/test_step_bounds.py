@@ -89,7 +89,7 @@ def test_no_step_of_a_correct_run_exceeds_its_bound(precision, record_property):
                 continue
             assert broken_chain(case, run) is None
             assert not found.wrong.size, (scenario.id, tested.declaration, found.worst)
-            assert found.judged == found.steps
+            assert found.judged == run.length
             steps += found.decided
             largest = max(largest, found.worst.ratio if found.worst else 0.0)
     record_property("steps", steps)
@@ -136,7 +136,7 @@ def test_no_step_exceeds_its_bound_anywhere_in_the_exponent_range(record_propert
             run = tested.run(step_replay.runs(case)[run_key(s)])
             found = StepJudge(case, Oracle(problem)).run(run)
             assert not found.wrong.size, (number, problem.label, tested.declaration, found.worst)
-            decided, total = decided + found.decided, total + found.steps
+            decided, total = decided + found.decided, total + found.judged
             largest = max(largest, found.worst.ratio if found.worst else 0.0)
     record_property("largest ratio", largest)
     assert decided > total / 4
@@ -161,6 +161,6 @@ def test_no_step_in_float32_exceeds_its_bound_anywhere_in_its_range(record_prope
                 continue  # a number beyond float32, which the reference refuses
             found = StepJudge(case, Oracle(problem)).run(run)
             assert not found.wrong.size, (number, problem.label, tested.declaration, found.worst)
-            decided, total = decided + found.decided, total + found.steps
+            decided, total = decided + found.decided, total + found.judged
     assert decided > total / 4 > 100
     print(f"{decided} of {total} steps decided")
