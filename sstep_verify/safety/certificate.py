@@ -46,7 +46,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD, stored, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.safety.curves import Certificate, Curve, Point
-from sstep_verify.safety.measured import Measured, Sample, Windows
+from sstep_verify.safety.measured import Sample, Windows
 from sstep_verify.safety.ridge_windows import RidgeWindows
 from sstep_verify.safety.single import declaration_of
 from sstep_verify.safety.svm_windows import SvmWindows
@@ -149,9 +149,9 @@ def _curve(
         return bound, classical, attainable, safe
 
     def point(s: int) -> Point:
-        lost, count = Measured(None, 0) if windows is None else windows.measure(s)
+        measured, count = windows.measure(s) if windows else (None, 0)
         bound, classical, attainable, safe = judged(s)
-        return Point(s, bound, classical, attainable, lost, count, safe)
+        return Point(s, bound, classical, attainable, measured, count, safe)
 
     chosen = sorted({*(1 << k for k in range(most.bit_length())), most})
     points = tuple(point(s) for s in chosen)

@@ -2,7 +2,8 @@
 
 The loss of a step follows from the gradient (K-SVM) or the block's right-hand side (K-RR) after it,
 formed in longdouble. Its own error, bounded as that of any solver in longdouble, is added, so that what
-is told is never less than what was lost.
+is said is never less than what was lost. Both are, but for the sign of a right-hand side, ``K a + omega x -
+t``: K-SVM with its shift omega and t = 1, K-RR with its kernel over lambda, omega = m and t = y.
 
 K-SVM: with x the new value, ``z = x - g/eta`` and ``c = clip(z)``,
 
@@ -15,6 +16,7 @@ with G: where its trace over m exceeds 2^30.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,25 @@ LONG = np.longdouble
 JUDGE = Declaration(
     "longdouble judge", precision="longdouble", products="rows", rbf="difference", function_ulps=2.0
 )
+
+
+def kernel_rows(problem: Problem, places: np.ndarray, kind: Any) -> np.ndarray:
+    """Kernel rows of some samples in a number type, shape (c, m); RBF by squared differences."""
+    data, kernel = problem.dense.astype(kind), problem.kernel
+    if isinstance(kernel, RBFKernel):
+        rows = np.empty((places.size, problem.samples), dtype=kind)
+        for row, i in enumerate(places):
+            difference = data - data[i]
+            np.einsum("ij,ij->i", difference, difference, out=rows[row])
+        return np.exp(-kind(kernel.sigma) * rows)
+    products = data[places] @ data.T
+    if not isinstance(kernel, PolynomialKernel):
+        return products
+    base = products + kind(kernel.offset)
+    power = base.copy()
+    for _ in range(kernel.degree - 1):
+        power *= base
+    return power
 
 
 class LongKernel:
@@ -45,7 +66,7 @@ class LongKernel:
         signs = problem.signs.astype(LONG)
         entries = kernel_entries(problem, JUDGE, places)
         self.places = places
-        self.rows = long_kernel(problem, places) * signs * signs[places, None]
+        self.rows = kernel_rows(problem, places, LONG) * signs * signs[places, None]
         self.magnitude, self.errors = entries.magnitude, entries.solver_error
 
 
@@ -63,101 +84,65 @@ class LongRows:
     """
 
     def __init__(self, problem: Problem, kernel: LongKernel, alpha: np.ndarray):
-        self._problem, self._places, self._start = problem, kernel.places, alpha.astype(LONG)
-        absolute, places = magnitudes(alpha), kernel.places
-        self._stale = kernel.rows @ self._start
-        self._sizes, self._errors = kernel.magnitude @ absolute, kernel.errors @ absolute
-        self._kernel, self._magnitude = kernel.rows[:, places], kernel.magnitude[:, places]
-        self._given = kernel.errors[:, places]
+        self._samples, self._places, absolute = problem.samples, kernel.places, magnitudes(alpha)
+        if problem.is_svm:
+            loss, over, targets = problem.hinge, LONG(1), np.ones(problem.samples)
+            self._shift, self._upper = 1 / (2 * LONG(loss.C)) if loss.shift else LONG(0), LONG(loss.upper)
+            self._step = self._clipped
+        else:
+            over, targets = LONG(problem.ridge.penalty), problem.targets
+            self._shift, self._step = LONG(problem.samples), self._solved
+        start = alpha.astype(LONG)
+        self._start, self._targets = start[self._places], targets[self._places].astype(LONG)
+        self._stale = kernel.rows @ start / over
+        self._stale_sizes = kernel.magnitude @ absolute / over
+        self._stale_errors = kernel.errors @ absolute / over
+        self._kernel, self._sizes, self._errors = (
+            entries[:, self._places] / over for entries in (kernel.rows, kernel.magnitude, kernel.errors)
+        )
 
     def loss(self, draws: np.ndarray, log: np.ndarray) -> float:
         """Loss of a window whose log is given, at most; infinite for one that broke down."""
         if not np.isfinite(log).all():
             return math.inf
-        order = np.searchsorted(self._places, draws)
-        used, local = np.unique(order, return_inverse=True)
+        used, local = np.unique(np.searchsorted(self._places, draws), return_inverse=True)
         grid = np.ix_(used, used)
-        kernel, magnitude, given = self._kernel[grid], self._magnitude[grid], self._given[grid]
-        now = self._start[self._places[used]]
-        gained, moved, total = np.zeros(used.size, dtype=LONG), np.zeros(used.size), 0.0
+        kernel, sizes, errors = self._kernel[grid], self._sizes[grid], self._errors[grid]
+        roundoff = gamma(2 * self._samples + 16, unit_roundoff("longdouble"))
+        now, gained, moved = self._start[used], LONG(0) * used, LONG(0) * used
+        total = 0.0
         for block, values in zip(local.reshape(draws.shape), log.astype(LONG), strict=True):
             gained[block] += values - now[block]
-            moved[block] += np.abs(values - now[block]).astype(np.float64)
+            moved[block] += np.abs(values - now[block])
             now[block] = values
             rows = used[block]
-            products = self._stale[rows] + kernel[block] @ gained
-            sizes = self._sizes[rows] + magnitude[block] @ moved
-            errors = (self._errors[rows] + given[block] @ moved) * OUTWARD
-            step = self._svm_step if self._problem.is_svm else self._ridge_step
-            total += step(
-                self._places[rows], kernel[np.ix_(block, block)], now[block], products, sizes, errors
-            )
+            slope = self._stale[rows] + kernel[block] @ gained + self._shift * values - self._targets[rows]
+            terms = self._stale_sizes[rows] + sizes[block] @ moved + self._shift * np.abs(values)
+            terms += np.abs(self._targets[rows])
+            error = self._stale_errors[rows] + errors[block] @ moved + roundoff * terms
+            total += self._step(kernel[np.ix_(block, block)], values, slope, error * OUTWARD)
         return total * OUTWARD
 
-    def _roundoff(self) -> float:
-        return gamma(2 * self._problem.samples + 16, unit_roundoff("longdouble"))
-
-    def _svm_step(
-        self,
-        places: np.ndarray,
-        kernel: np.ndarray,
-        values: np.ndarray,
-        products: np.ndarray,
-        sizes: np.ndarray,
-        errors: np.ndarray,
+    def _clipped(
+        self, kernel: np.ndarray, values: np.ndarray, slope: np.ndarray, error: np.ndarray
     ) -> float:
-        loss, x = self._problem.hinge, values[0]
-        shift = 1 / (2 * LONG(loss.C)) if loss.shift else LONG(0)
-        curvature = kernel[0, 0] + shift
+        """Loss of a step of a K-SVM."""
+        curvature = kernel[0, 0] + self._shift
         if not curvature > 0:
             return 0.0
-        slope = products[0] - 1 + shift * x
-        off = (errors[0] + self._roundoff() * (sizes[0] + 1.0 + float(shift * x))) * OUTWARD
-        found = []
-        for gradient in (slope - LONG(off), slope + LONG(off)):
-            z = x - gradient / curvature
-            c = min(max(z, LONG(0)), LONG(loss.upper))
-            found.append(float(curvature * ((c - z) * (x - c) + (x - c) ** 2 / 2)))
-        return max(found)
+        z = values - np.concatenate([slope - error, slope + error]) / curvature
+        c = np.clip(z, 0, self._upper)
+        return float(np.max(curvature * ((c - z) * (values - c) + (values - c) ** 2 / 2)))
 
-    def _ridge_step(
-        self,
-        places: np.ndarray,
-        kernel: np.ndarray,
-        values: np.ndarray,
-        products: np.ndarray,
-        sizes: np.ndarray,
-        errors: np.ndarray,
+    def _solved(
+        self, kernel: np.ndarray, values: np.ndarray, slope: np.ndarray, error: np.ndarray
     ) -> float:
-        problem, samples = self._problem, self._problem.samples
-        penalty, targets = LONG(problem.ridge.penalty), problem.targets[places].astype(LONG)
-        left = targets - samples * values - products / penalty
-        terms = np.abs(targets) + samples * np.abs(values) + sizes / penalty
-        off = errors / penalty + self._roundoff() * terms
-        error = norm(off.astype(np.float64)) / math.sqrt(samples)
-        system = (kernel / penalty).astype(np.float64) + samples * np.eye(values.size)
-        rho = left.astype(np.float64)
-        if np.trace(system) <= samples * 2.0**30:
+        """Loss of a block step of a K-RR."""
+        rho = slope.astype(np.float64)
+        system = kernel.astype(np.float64) + self._samples * np.eye(values.size)
+        if np.trace(system) <= self._samples * 2.0**30:
             square = float(rho @ np.linalg.solve(system, rho)) * (1.0 + 2.0**-10)
         else:
-            square = float(rho @ rho) / samples
-        return (math.sqrt(max(square, 0.0)) + error) ** 2 / 2 * OUTWARD
-
-
-def long_kernel(problem: Problem, places: np.ndarray) -> np.ndarray:
-    """Kernel rows in longdouble, shape (c, m); RBF by squared differences."""
-    data, kernel = problem.dense.astype(LONG), problem.kernel
-    if isinstance(kernel, RBFKernel):
-        rows = np.empty((places.size, problem.samples), dtype=LONG)
-        for row, i in enumerate(places):
-            difference = data - data[i]
-            rows[row] = np.exp(-LONG(kernel.sigma) * (difference * difference).sum(axis=1))
-        return rows
-    products = data[places] @ data.T
-    if not isinstance(kernel, PolynomialKernel):
-        return products
-    base = products + LONG(kernel.offset)
-    power = base.copy()
-    for _ in range(kernel.degree - 1):
-        power *= base
-    return power
+            square = float(rho @ rho) / self._samples
+        off = norm(error.astype(np.float64)) / math.sqrt(self._samples)
+        return (math.sqrt(max(square, 0.0)) + off) ** 2 / 2 * OUTWARD

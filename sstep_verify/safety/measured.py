@@ -7,8 +7,6 @@ follows (safety/long_rows.py).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sstep_verify.parallel.packet import WindowError
@@ -26,13 +24,6 @@ MOST_WORDS = 1 << 23
 
 MOST_WORK = 1 << 29
 """Products that measuring the windows of one s may take."""
-
-
-class Measured(NamedTuple):
-    """Largest loss of some windows, at most; None if none was run."""
-
-    loss: float | None
-    windows: int
 
 
 class Sample:
@@ -90,18 +81,18 @@ class Windows:
         self._solver = ProductionSolver()
         self._rows: LongRows | None = None
 
-    def measure(self, s: int) -> Measured:
-        """Run windows of s steps; the largest loss of one."""
+    def measure(self, s: int) -> tuple[float | None, int]:
+        """Run windows of s steps: the largest loss of one at most, None where none is run; how many."""
         count = self._sample.windows(s)
         if not count:
-            return Measured(None, 0)
+            return None, 0
         if self._rows is None:
             self._rows = LongRows(self._problem, self._sample.kernel, self._alpha)
         worst = 0.0
         for begin in range(0, count * s, s):
             draws = self._sample.stream.blocks(begin, begin + s)
             worst = max(worst, self._rows.loss(draws, self._log(draws, begin, s)))
-        return Measured(worst, count)
+        return worst, count
 
     def _log(self, draws: np.ndarray, begin: int, s: int) -> np.ndarray:
         """New value of each drawn coordinate; NaN where the window broke down."""

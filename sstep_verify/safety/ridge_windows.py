@@ -19,27 +19,28 @@ kappa_i the root of the sum of the b largest ``(K_il / lambda)^2`` over m; for b
 corrected with differs from the stored one by ``u |stored|``, for each of the s b coordinates drawn. rho
 of a block is at most the root of the sum of the b largest squares of what single coordinates may leave.
 
-R bounds T as soon as the l that follows from ``T <= R`` gives ``T <= R`` again, as for K-SVM. A window of
-s steps loses at most s times the largest l.
+R bounds T as soon as the l that follows from ``T <= R`` gives ``T <= R`` again (safety/every_window.py). A
+window of s steps loses at most s times the largest l.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.ridge_inputs import ridge_inputs
+from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, norm_upper, rounded_up
+from sstep_verify.numerics.rounding import OUTWARD, norm_upper, rounded_up
 from sstep_verify.problems import Problem
-from sstep_verify.safety.rows import RowSizes, least_diagonal, require_judged, row_sizes
-from sstep_verify.safety.svm_windows import ROUNDS
+from sstep_verify.safety.every_window import EveryWindow
+from sstep_verify.safety.rows import RowSizes, Sums, diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
 
 
-class RidgeWindows:
+class RidgeWindows(EveryWindow):
     """Every window of a K-RR from one vector.
 
     Parameters
@@ -64,95 +65,59 @@ class RidgeWindows:
     def __init__(
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, block: int
     ):
-        require_judged(declaration)
-        self._declaration, self._gap, self._block = declaration, max(gap, 0.0), block
-        self._samples, self._start = problem.samples, magnitudes(alpha)
+        super().__init__(problem, declaration, alpha, gap, block)
         self._inputs = inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
-        self._support = int(np.count_nonzero(alpha))
         modulus = np.full(problem.samples, float(problem.samples))
         if block == 1:
-            modulus += least_diagonal(problem) / inputs.penalty
+            modulus += diagonal_lower(problem) / inputs.penalty
         self._weights = OUTWARD / np.sqrt(modulus)
         self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), inputs)
         self._targets = np.abs(problem.targets) + inputs.targets
 
-    def loss(self, s: int, width: int | None = None) -> float:
-        """Bound on what s block steps may lose of the objective; infinite where nothing can be promised.
+    def _constants(self, support: int, width: int) -> SolveConstants:
+        return solve_constants(self._declaration, self._samples, support, width, self._block, judge=False)
 
-        Parameters
-        ----------
-        s : int
-            Number of steps.
-        width : int, optional
-            Steps of a window, if not all of them are one: 1 for the same number of classical steps.
-        """
-        width, block = width or s, self._block
-        support = self._support if width == s else min(self._support + s * block, self._samples)
-        constants = solve_constants(self._declaration, self._samples, support, width, block, judge=False)
-        moved = math.sqrt(2.0 * s * self._gap) * OUTWARD
-        largest = math.sqrt(2.0 * self._gap)
-        for _ in range(ROUNDS):
-            left = self._left(constants, width, moved, largest)
-            lost = float(rounded_up(s * (left * left) / (2.0 * self._samples)))
-            if not lost < math.inf:
-                return math.inf
-            single = left / math.sqrt(self._samples)
-            longest = (math.sqrt(2.0 * self._gap + 2.0 * lost) + single) * OUTWARD
-            follows = math.sqrt(s) * (math.sqrt(2.0 * self._gap + 2.0 * lost) + math.sqrt(2.0 * lost))
-            if follows * OUTWARD <= moved and longest <= largest:
-                return lost
-            moved = follows * (1.0 + 2.0**-10)
-            largest = longest * (1.0 + 2.0**-10)
-        return math.inf
+    def _longest(self, fallen: float, error: float) -> float:
+        return (fallen + error) * OUTWARD
+
+    def _step(
+        self, constants: SolveConstants, width: int, moved: float, longest: float
+    ) -> tuple[float, float]:
+        left = self._left(constants, width, moved, longest)
+        return left * left / (2.0 * self._samples), left / math.sqrt(self._samples) * OUTWARD
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def _left(self, constants: SolveConstants, width: int, moved: float, largest: float) -> float:
-        """Most that a step leaves of its right-hand side, increments of weighted size `moved` made.
-
-        `largest` bounds the M-norm of one increment.
-        """
-        rows, block, inputs, samples = self._rows, self._block, self._inputs, float(self._samples)
-        own = self._start + self._weights * moved
-        terms = rows.sizes + rows.reach * moved + self._targets + samples * own
-        error = constants.sums.longest * terms + rows.errors + rows.reach_errors * moved + inputs.targets
+    def _left(self, constants: SolveConstants, width: int, moved: float, longest: float) -> float:
+        """Most that a step leaves of its right-hand side; `longest` bounds the M-norm of one increment."""
+        sizes, errors, block, inputs = self._rows.sizes, self._rows.errors, self._block, self._inputs
+        samples, own = float(self._samples), self._start + self._weights * moved
+        terms = sizes.product + sizes.reach * moved + self._targets + samples * own
+        error = constants.sums.longest * terms + errors.product + errors.reach * moved + inputs.targets
         # Increments used differ from those stored, one of each draw of the window before.
-        stored = rows.held + rows.largest * (float(self._weights.max()) * moved)
+        stored = self._rows.held + sizes.largest * (float(self._weights.max()) * moved)
         error += constants.sums.u * stored * (width - 1) * block * (1.0 + constants.sums.longest)
         if not float(terms.max()) * max(1.0, 2.0 * inputs.penalty) <= constants.sums.largest:
             return math.inf
-        entry = float(rows.largest.max())
+        entry = float(sizes.largest.max())
         trace = block * (entry + samples) * OUTWARD
         whole = (block * entry + math.sqrt(block) * samples) * OUTWARD
         if not (trace <= constants.sums.largest and inputs.lower * constants.sums.largest >= 1.0):
             return math.inf
-        given = block * float(rows.entry_errors.max()) + constants.system * whole
+        given = block * float(errors.largest.max()) + constants.system * whole
         change = given + solve_error(constants, trace, given, block)
-        increment = largest / math.sqrt(samples)
+        increment = longest / math.sqrt(samples)
         rounding = constants.sums.u * math.sqrt(block) * float(own.max())
-        lost = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * block
+        lost_terms = 1.0 + 1.0 / inputs.lower + constants.growth * trace
         worst = norm_upper(np.partition(error, error.size - block)[-block:])
-        left = worst + change * (increment + rounding) + whole * rounding + lost
+        left = worst + change * (increment + rounding) + whole * rounding
+        left += constants.sums.underflow * lost_terms * block
         return float(rounded_up(left, 64)) if left < math.inf else math.inf
 
 
-def _over(rows: RowSizes, inputs) -> RowSizes:
+def _over(rows: RowSizes, inputs: RidgeInputs) -> RowSizes:
     """Sizes of the rows of K / lambda, lambda exact or as the solver holds it."""
-
-    def size(values: np.ndarray) -> np.ndarray:
-        return np.asarray(rounded_up(values / inputs.lower))
-
-    def error(errors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        return np.asarray(rounded_up(errors / inputs.lower + inputs.change * (sizes / inputs.lower)))
-
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return RowSizes(
-            size(rows.sizes),
-            error(rows.errors, rows.sizes),
-            size(rows.reach),
-            error(rows.reach_errors, rows.reach),
-            size(rows.largest),
-            size(rows.held),
-            error(rows.entry_errors, rows.largest),
-            rows.diagonal,
-            rows.diagonal_errors,
-        )
+        sizes = np.array(rows.sizes) / inputs.lower
+        errors = np.array(rows.errors) / inputs.lower + inputs.change * sizes
+        held = rounded_up(rows.held / inputs.lower)
+    return replace(rows, sizes=Sums(*rounded_up(sizes)), errors=Sums(*rounded_up(errors)), held=held)

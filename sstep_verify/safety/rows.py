@@ -9,11 +9,11 @@ squares.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
@@ -29,52 +29,46 @@ ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
 
 
-@dataclass(frozen=True)
-class RowSizes:
-    """Sizes of all kernel rows, each an upper bound for the exact and the solver's entries, shape (m,).
+class Sums(NamedTuple):
+    """What each row of a matrix of non-negative entries is summed up to, shape (m,).
 
     Parameters
     ----------
-    sizes, errors : ndarray
-        ``sum_l |K_il| |a_l|``, and the same of the errors of the solver's entries (delta_K).
-    reach, reach_errors : ndarray
-        What an increment of weighted size 1 is multiplied to at most, and by the errors of the entries.
-    largest, held : ndarray
-        ``max_l |K_il|`` and ``max_l |K_il| |a_l|``.
-    entry_errors : ndarray
-        ``max_l delta_il``.
-    diagonal, diagonal_errors : ndarray
+    product : ndarray
+        Its product with the sizes of a.
+    reach : ndarray
+        What an increment of weighted size 1 is multiplied to at most.
+    largest : ndarray
+        Its largest entry.
+    """
+
+    product: np.ndarray
+    reach: np.ndarray
+    largest: np.ndarray
+
+
+@dataclass(frozen=True)
+class RowSizes:
+    """Sizes of all kernel rows, each an upper bound for the exact and the solver's entries.
+
+    Parameters
+    ----------
+    sizes, errors : Sums
+        Of ``|K_il|``, and of the errors of the solver's entries (delta_K).
+    held : ndarray, shape (m,)
+        ``max_l |K_il| |a_l|``.
+    diagonal, diagonal_errors : ndarray, shape (m,)
         K_ii in float64, and how far both the exact entry and the solver's may be from it.
     """
 
-    sizes: np.ndarray
-    errors: np.ndarray
-    reach: np.ndarray
-    reach_errors: np.ndarray
-    largest: np.ndarray
+    sizes: Sums
+    errors: Sums
     held: np.ndarray
-    entry_errors: np.ndarray
     diagonal: np.ndarray
     diagonal_errors: np.ndarray
 
 
-def require_judged(declaration: Declaration) -> None:
-    """Refuse a solver that the bounds over all windows are not derived for.
-
-    Raises
-    ------
-    InputError
-        Unless a is updated in place, products are formed from kernel entries and nothing is carried.
-    """
-    if declaration.update != "in-place" or declaration.products != "rows" or declaration.state:
-        raise InputError(
-            f"the {declaration.name} solver declares update {declaration.update!r}, products "
-            f"{declaration.products!r} and state {declaration.state!r}: every window is bounded only for "
-            "update 'in-place', products 'rows' and no carried state"
-        )
-
-
-def least_diagonal(problem: Problem) -> np.ndarray:
+def diagonal_lower(problem: Problem) -> np.ndarray:
     """Lower bounds on the exact K_ii, shape (m,): norms and powers of non-negative terms."""
     data = problem.dense
     with np.errstate(over="ignore", under="ignore"):
@@ -108,28 +102,29 @@ def row_sizes(
         Infinite where an entry is not finite.
     """
     samples, absolute = problem.samples, magnitudes(alpha)
-    found = np.zeros((9, samples))
+    bounds, diagonal = np.zeros((8, samples)), np.zeros(samples)
     step = max(ENTRIES_AT_ONCE // samples, 1)
     for begin in range(0, samples, step):
         rows = np.arange(begin, min(begin + step, samples))
-        entries = kernel_entries(problem, declaration, rows)
+        entries, places = kernel_entries(problem, declaration, rows), np.arange(rows.size)
+        diagonal[rows] = entries.values[places, rows]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            sizes, errors = entries.magnitude, entries.solver_error
-            places = np.arange(rows.size)
-            found[:, rows] = (
-                sizes @ absolute,
-                errors @ absolute,
-                _largest_sum(sizes * weights, block),
-                _largest_sum(errors * weights, block),
-                sizes.max(axis=1),
-                (sizes * absolute).max(axis=1),
-                errors.max(axis=1),
-                entries.values[places, rows],
-                (entries.judge_error + errors)[places, rows],
+            bounds[:, rows] = (
+                *_sums(entries.magnitude, absolute, weights, block),
+                *_sums(entries.solver_error, absolute, weights, block),
+                (entries.magnitude * absolute).max(axis=1),
+                (entries.judge_error + entries.solver_error)[places, rows],
             )
-    bounded = rounded_up(found, samples + 16)
-    bounded[7] = found[7]
-    return RowSizes(*np.nan_to_num(bounded, nan=np.inf, posinf=np.inf))
+    bounds, diagonal = (
+        np.nan_to_num(values, nan=np.inf, posinf=np.inf)
+        for values in (rounded_up(bounds, samples + 16), diagonal)
+    )
+    return RowSizes(Sums(*bounds[:3]), Sums(*bounds[3:6]), bounds[6], diagonal, bounds[7])
+
+
+def _sums(entries: np.ndarray, absolute: np.ndarray, weights: np.ndarray, block: int) -> Sums:
+    """What rows of entries are summed up to, shape (c,) each."""
+    return Sums(entries @ absolute, _largest_sum(entries * weights, block), entries.max(axis=1))
 
 
 def _largest_sum(sizes: np.ndarray, block: int) -> np.ndarray:

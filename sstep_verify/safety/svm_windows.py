@@ -25,8 +25,9 @@ enter the gradient of row i with sizes of at most
 
 a coordinate moves by at most ``T / sqrt(eta_i)``, and e follows from the bound of one step within a
 window (bounds/step/clip.py) with these sizes in the place of the logged ones. e grows with T and T with e:
-a number R is a bound on T as soon as the e that follows from ``T <= R`` gives ``T <= R`` again. For, R
-bounds T before the first step, and if it does before a step, it does after it.
+a number R is a bound on T as soon as the e that follows from ``T <= R`` gives ``T <= R`` again
+(safety/every_window.py). For, R bounds T before the first step, and if it does before a step, it does
+after it.
 
 The window of s steps loses at most s times the largest l of any coordinate: against the exact steps from
 its own iterates, and so its end lies at most that above the objective it began with.
@@ -38,27 +39,24 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.step.clip import clip_constants, unclipped_bound
+from sstep_verify.bounds.step.clip import ClipConstants, clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
-    magnitudes,
     rounded_up,
     smallest_subnormal,
     unit_roundoff,
 )
 from sstep_verify.problems import Problem
-from sstep_verify.safety.rows import least_diagonal, require_judged, row_sizes
+from sstep_verify.safety.every_window import EveryWindow
+from sstep_verify.safety.rows import diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
 
-LEAST = smallest_subnormal("float64")
-
-ROUNDS = 60
-"""Attempts to find a bound on the increments that confirms itself."""
+SMALLEST = smallest_subnormal("float64")
 
 
-class SvmWindows:
+class SvmWindows(EveryWindow):
     """Every window of a K-SVM from one vector.
 
     Parameters
@@ -83,15 +81,13 @@ class SvmWindows:
     def __init__(
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, slopes: np.ndarray
     ):
-        require_judged(declaration)
-        self._declaration, self._samples, self._gap = declaration, problem.samples, max(gap, 0.0)
+        super().__init__(problem, declaration, alpha, gap)
         loss = problem.hinge
-        self._shift, self._upper, self._start = loss.shift, loss.upper, magnitudes(alpha)
-        self._support = int(np.count_nonzero(alpha))
-        least = least_diagonal(problem) + loss.shift
+        self._shift, self._upper = loss.shift, loss.upper
+        lower = diagonal_lower(problem) + loss.shift
         # A row of zeros moves no other coordinate, and its own step is exact.
         with np.errstate(divide="ignore"):
-            weights = np.where(least > 0.0, OUTWARD / np.sqrt(least), np.inf)
+            weights = np.where(lower > 0.0, OUTWARD / np.sqrt(lower), np.inf)
         null = problem.kernel.diagonal(np.zeros(problem.samples)) + loss.shift
         self._acting = problem.dense.any(axis=1) | (null > 0.0)
         self._weights = np.where(self._acting, weights, 0.0)
@@ -106,53 +102,31 @@ class SvmWindows:
     @property
     def margins(self) -> float:
         """Sum of the sizes of all margins' terms, ``sum_ij |Q_ij| |a_j|``; see `row_sizes`."""
-        return float(np.sum(self._rows.sizes))
+        return float(np.sum(self._rows.sizes.product))
 
-    def loss(self, s: int, width: int | None = None) -> float:
-        """Bound on what s steps may lose of the objective; infinite where nothing can be promised.
+    def _constants(self, support: int, width: int) -> ClipConstants:
+        box = self._shift, self._upper
+        return clip_constants(self._declaration, self._samples, support, width, box, judge=False)
 
-        Parameters
-        ----------
-        s : int
-            Number of steps.
-        width : int, optional
-            Steps of a window, if not all of them are one: 1 for the same number of classical steps.
-        """
-        width = width or s
-        # A window that does not begin at `alpha` itself may find other coordinates moved.
-        support = self._support if width == s else min(self._support + s, self._samples)
-        constants = clip_constants(
-            self._declaration, self._samples, support, width, (self._shift, self._upper), judge=False
-        )
-        box = math.inf
-        if self._upper < math.inf:
-            box = s * self._upper * math.sqrt(float(self._largest.max())) * OUTWARD
-        moved = min(math.sqrt(2.0 * s * self._gap) * OUTWARD, box)
-        for _ in range(ROUNDS):
-            step, error = self._step(constants, moved)
-            if not step < math.inf:
-                return math.inf
-            lost = float(rounded_up(s * step))
-            whole = math.sqrt(2.0 * self._gap + 2.0 * lost) + math.sqrt(s) * error
-            follows = min(math.sqrt(s) * whole * OUTWARD, box)
-            if follows <= moved:
-                return lost
-            moved = follows * (1.0 + 2.0**-10)
-        return math.inf
+    def _box(self, s: int) -> float:
+        if self._upper == math.inf:
+            return math.inf
+        return s * self._upper * math.sqrt(float(self._largest.max())) * OUTWARD
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def _step(self, constants, moved: float) -> tuple[float, float]:
-        """Largest loss of a step and largest ``sqrt(eta) e``, increments of weighted size `moved` made."""
-        rows, u = self._rows, unit_roundoff(self._declaration.precision)
+    def _step(
+        self, constants: ClipConstants, width: int, moved: float, longest: float
+    ) -> tuple[float, float]:
+        sizes, errors, u = self._rows.sizes, self._rows.errors, unit_roundoff(self._declaration.precision)
         own = self._start + self._weights * moved
         if self._upper < math.inf:
             own = np.minimum(own, self._upper)  # without a shift, only the size of a value counts
         # An increment used is the rounded difference of what is stored: u of itself off.
         shifted = self._shift * (1.0 + u)
-        terms = rows.sizes + rows.reach * (moved * (1.0 + u)) + 1.0 + shifted * own
-        gradient = constants.sums.longest * terms + rows.errors + rows.reach_errors * (moved * (1.0 + u))
-        gradient += u * moved * rows.reach + constants.sums.underflow + constants.shift_error * own
-        slopes = self._slopes + rows.reach * moved + self._shift * own
+        terms = sizes.product + sizes.reach * (moved * (1.0 + u)) + 1.0 + shifted * own
+        gradient = constants.sums.longest * terms + errors.product + errors.reach * (moved * (1.0 + u))
+        gradient += u * moved * sizes.reach + constants.sums.underflow + constants.shift_error * own
+        slopes = self._slopes + sizes.reach * moved + self._shift * own
         return _largest(
             constants,
             rounded_up(gradient, 64),
@@ -173,11 +147,11 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
     for i in range(gradient.size):
         if not acting[i]:
             continue
-        least = curvature[i] - curvature_error[i]
-        if not least > 0.0:
+        lower = curvature[i] - curvature_error[i]
+        if not lower > 0.0:
             return np.inf, np.inf
         # At least the size of the unclipped value and of its distance from the one before the step.
-        reach = (own[i] + slopes[i] / least) * OUTWARD
+        reach = (own[i] + slopes[i] / lower) * OUTWARD
         error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach)
         if not error < np.inf:
             return np.inf, np.inf
@@ -185,4 +159,4 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
         worst = max(worst, largest[i] * (error * apart + 0.5 * apart * apart))
         weighted = max(weighted, np.sqrt(largest[i]) * error)
     # What products that underflow took off.
-    return (worst + 8.0 * LEAST) * OUTWARD, (weighted + LEAST) * OUTWARD
+    return (worst + 8.0 * SMALLEST) * OUTWARD, (weighted + SMALLEST) * OUTWARD

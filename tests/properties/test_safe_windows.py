@@ -95,7 +95,7 @@ def test_no_increment_of_a_block_is_multiplied_to_more_than_the_reach_of_a_row(k
     data, weights = generator.standard_normal((6, 3)), generator.random(6)
     problem = Problem("rows", data, generator.standard_normal(6), kernel, loss_from("krr"))
     matrix = data @ data.T if kernel.name == "linear" else (1.0 + data @ data.T) ** 3
-    found = row_sizes(problem, declaration_of("float64"), np.zeros(6), weights, block).reach
+    found = row_sizes(problem, declaration_of("float64"), np.zeros(6), weights, block).sizes.reach
     # Of all increments of weighted size 1 in these coordinates the row itself is multiplied to most.
     largest = [
         max(np.linalg.norm((row * weights)[list(drawn)]) for drawn in combinations(range(6), block))

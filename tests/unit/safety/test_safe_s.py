@@ -18,8 +18,8 @@ from sstep_verify.problems import LinearKernel, Problem, loss_from
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
+from sstep_verify.safety.every_window import EveryWindow
 from sstep_verify.safety.report import claim, verdict
-from sstep_verify.safety.rows import require_judged
 from sstep_verify.safety.single import declaration_of
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_certified_is_refused(change, words):
 def test_the_bounds_refuse_solvers_that_they_do_not_cover():
     for change in ({"update": "frozen"}, {"products": "any"}, {"state": ("weights",)}):
         with pytest.raises(InputError, match="every window is bounded only for update 'in-place'"):
-            require_judged(replace(declaration_of("float64"), **change))
+            EveryWindow(problem_of(), replace(declaration_of("float64"), **change), np.zeros(40), 0.0)
 
 
 def test_the_claim_says_what_is_covered_and_what_is_not():
