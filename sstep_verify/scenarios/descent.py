@@ -23,6 +23,7 @@ from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import BlockSolve, Finisher, Solve, finisher_of, mutable_window
 from sstep_verify.recurrence.window import LocalWindow
+from sstep_verify.scenarios.data import in_precision
 
 SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""
@@ -81,7 +82,7 @@ def near_converged(problem: Problem, precision: str) -> np.ndarray:
         vector = _ridge_solution(problem, design_kernel(problem), problem.targets)
     mantissas, exponents = np.frexp(vector)
     vector = np.minimum(np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24), upper)
-    return vector.astype(np.float32).astype(np.float64) if precision == "float32" else vector
+    return in_precision(vector, precision)
 
 
 def _ridge_solution(

@@ -13,32 +13,16 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import Kernel, kernel_from
 from sstep_verify.scenarios.fields import Fields
 
-_SIZES = {
-    "m": "samples",
-    "n": "features",
-    "b": "block",
-    "s": "s",
-    "H": "iterations",
-    "P": "ranks",
-    "seed": "seed",
-}
-_OTHERS = {
-    "parameter": "parameter",
-    "spectrum": "spectrum",
-    "cond": "condition",
-    "scale": "scale",
-    "offset": "offset",
-    "unit": "unit_rows",
-    "dup": "duplicates",
-    "zero": "zero_rows",
-    "const": "constant_features",
-    "density": "density",
-    "skew": "skew",
-    "positive": "positive",
-    "start": "start",
-    "precision": "precision",
-    "order": "order",
-}
+_SHORT = {
+    "samples": "m", "features": "n", "block": "b", "iterations": "H", "ranks": "P", "condition": "cond",
+    "unit_rows": "unit", "duplicates": "dup", "zero_rows": "zero", "constant_features": "const",
+}  # fmt: skip
+_FIELDS = {_SHORT.get(field.name, field.name): field for field in fields(Fields)[2:]}
+"""Fields of a scenario by key, all but task and kernel."""
+
+SIZES = ("m", "n", "b", "s", "H", "P", "seed")
+"""Keys that every id has."""
+
 _KERNEL_KEYS: dict[str, dict[str, str]] = {
     "linear": {},
     "polynomial": {"degree": "degree", "c": "offset"},
@@ -49,10 +33,8 @@ _KERNEL_KEYS: dict[str, dict[str, str]] = {
 def to_text(scenario: Fields) -> str:
     """The id of a scenario; floats are written with all the digits that tell them apart."""
     parts = [scenario.task, *_kernel_parts(scenario.kernel)]
-    parts += [f"{key}={getattr(scenario, name)}" for key, name in _SIZES.items()]
-    defaults = {field.name: field.default for field in fields(scenario)}
-    for key, name in _OTHERS.items():
-        if (value := getattr(scenario, name)) != defaults[name]:
+    for key, field in _FIELDS.items():
+        if (value := getattr(scenario, field.name)) != field.default or key in SIZES:
             parts.append(f"{key}={_written(value)}")
     return ",".join(parts)
 
@@ -83,31 +65,28 @@ def to_fields(text: str) -> dict[str, Any]:
             f"scenario id {text!r}: kernel {kernel_name!r} is unknown; an id begins with a task and one of "
             f"{', '.join(_KERNEL_KEYS)}, such as 'svm-l1,linear,m=4,n=2'"
         )
-    names = {**_SIZES, **_OTHERS}
-    keys = {**_KERNEL_KEYS[kernel_name], **names}
-    found: dict[str, Any] = {}
+    parameters = _KERNEL_KEYS[kernel_name]
+    readers = {key: _READERS[field.type] for key, field in _FIELDS.items()}
+    readers |= {key: int if key == "degree" else float for key in parameters}
+    values: dict[str, Any] = {}
     for part in parts:
         key, equals, value = part.partition("=")
-        if not equals or key not in keys or key in found:
+        if not equals or key not in readers or key in values:
             raise InputError(
                 f"scenario id {text!r}: part {part!r} is not key=value, is unknown, or is there "
-                f"twice; keys: {', '.join(keys)}"
+                f"twice; keys: {', '.join([*parameters, *_FIELDS])}"
             )
         try:
-            found[key] = _READERS.get(key, float)(value)
+            values[key] = readers[key](value)
         except ValueError as error:
             raise InputError(f"scenario id {text!r}: {value!r} cannot be read as {key}: {error}") from error
-    options = {keys[key]: found.pop(key) for key in _KERNEL_KEYS[kernel_name] if key in found}
+    options = {parameters[key]: values.pop(key) for key in parameters if key in values}
     kernel = kernel_from(kernel_name, **options)
-    return {"task": task, "kernel": kernel, **{names[key]: value for key, value in found.items()}}
+    return {"task": task, "kernel": kernel, **{_FIELDS[key].name: value for key, value in values.items()}}
 
 
 def _flag(value: str) -> bool:
     return bool(("0", "1").index(value))
 
 
-_READERS: dict[str, Callable[[str], object]] = {
-    **dict.fromkeys((*_SIZES, "zero", "const", "degree"), int),
-    **dict.fromkeys(("spectrum", "scale", "start", "precision", "order"), str),
-    "unit": _flag,
-}
+_READERS: dict[Any, Callable[[str], object]] = {"int": int, "float": float, "str": str, "bool": _flag}

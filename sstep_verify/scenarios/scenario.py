@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.problems.kernels import Kernel, parameters_of
 from sstep_verify.problems.kernels import describe as describe_kernel
+from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.problems.losses import Loss, loss_from
 from sstep_verify.problems.losses import describe as describe_loss
 from sstep_verify.problems.problem import Problem
@@ -24,8 +24,7 @@ from sstep_verify.problems.streams import IndexStream
 from sstep_verify.scenarios import ids
 from sstep_verify.scenarios.data import data_of, mixed_start, targets_of
 from sstep_verify.scenarios.descent import near_converged
-from sstep_verify.scenarios.fields import SCALES, TASKS, Fields
-from sstep_verify.scenarios.limits import REALS, check
+from sstep_verify.scenarios.fields import REALS, SCALES, TASKS, Fields, check
 
 __all__ = ["SCALES", "TASKS", "Scenario"]
 
@@ -45,8 +44,11 @@ class Scenario(Fields):
         for field in REALS:
             object.__setattr__(self, field, float(getattr(self, field)))
         if self.precision == "float32":
-            object.__setattr__(self, "parameter", _single(self.parameter))
-            object.__setattr__(self, "kernel", _single_kernel(self.kernel))
+            described: Any = self.kernel
+            reals = {key: x for key, x in parameters_of(described).items() if isinstance(x, float)}
+            held = {key: float(np.float32(x)) for key, x in reals.items()}
+            object.__setattr__(self, "kernel", replace(described, **held))
+            object.__setattr__(self, "parameter", float(np.float32(self.parameter)))
         loss_from(self.task, C=self.parameter, penalty=self.parameter)
 
     def problem(self) -> Problem:
@@ -109,14 +111,3 @@ _ALWAYS_SHOWN = {
     *("task", "kernel", "samples", "features", "block", "s", "iterations", "ranks", "seed"),
     *("parameter", "spectrum", "condition"),
 }
-
-
-def _single(value: float) -> float:
-    return float(np.float32(value))
-
-
-def _single_kernel(kernel: Kernel) -> Kernel:
-    """The kernel with its real parameters rounded to float32."""
-    described: Any = kernel
-    reals = {key: _single(x) for key, x in parameters_of(kernel).items() if isinstance(x, float)}
-    return replace(described, **reals)
