@@ -46,7 +46,7 @@ def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
         freedoms["update"] = KNOWN["update"]
     else:
         # A K-RR step has no new value: in-place and added are the same.
-        freedoms["update"] = tuple(one for one in KNOWN["update"] if one != "added")
+        freedoms["update"] = tuple(kind for kind in KNOWN["update"] if kind != "added")
         freedoms |= {name: KNOWN[name] for name in ("increments", "factorisation")}
     for values in product(*freedoms.values()):
         yield Declaration("any", precision=precision, **dict(zip(freedoms, values, strict=True)))
@@ -55,11 +55,11 @@ def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
 def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> KernelEntries:
     """Kernel rows of some coordinates, with the largest error that any of the formulas may leave."""
     forms: Any = product(KNOWN["rbf"], KNOWN["power"])
-    found = [
+    formulas = [
         kernel_entries(problem, Declaration("any", precision=precision, rbf=rbf, power=power), places)
         for rbf, power in forms
     ]
-    return replace(found[0], solver_error=np.max([one.solver_error for one in found], axis=0))
+    return replace(formulas[0], solver_error=np.max([entries.solver_error for entries in formulas], axis=0))
 
 
 def trajectory_bounds(
@@ -108,13 +108,13 @@ def allowed(
     """
     problem = request.problem
     entries = any_entries(problem, precision, exact.places)
-    found = [
+    every = [
         trajectory_bounds(request, exact, declaration, entries)
         for declaration in covered(problem, precision)
     ]
     ends = {0: np.append(apart[0][0], 0.0)}
     for end in request.stops[1:]:
-        radius = np.max([bounds[end].radius for bounds in found], axis=0)
+        radius = np.max([bounds[end].radius for bounds in every], axis=0)
         (single, norm), moved = apart[end], np.zeros(problem.samples)
         if problem.is_svm:
             moved[exact.places] = radius

@@ -48,6 +48,9 @@ ID = re.compile(r"\d{3}(-[a-z0-9]+)+", re.ASCII)
 
 LONGEST_ID = 60
 
+Progress = Callable[[int], object]
+"""Called with 1 after each vector."""
+
 MOST_VECTORS = 999
 """Most vectors of a folder: their names begin with three digits."""
 
@@ -71,12 +74,12 @@ def problem_files(request: RunRequest) -> dict[str, bytes]:
 
 def expected_files(expected: Expected) -> dict[str, bytes]:
     """The files that say what is expected, by name."""
-    found = {EXPECTED_NAME: text_of(expected).encode("ascii")}
+    files = {EXPECTED_NAME: text_of(expected).encode("ascii")}
     for name, (values, written) in _SERIES.items():
         rows = [list(values(point)) for point in expected.points]
-        found[f"{name}.bin"] = np.array(rows, dtype="<f8").tobytes()
-        found[f"{name}.txt"] = "".join(" ".join(map(written, row)) + "\n" for row in rows).encode("ascii")
-    return found
+        files[f"{name}.bin"] = np.array(rows, dtype="<f8").tobytes()
+        files[f"{name}.txt"] = "".join(" ".join(map(written, row)) + "\n" for row in rows).encode("ascii")
+    return files
 
 
 def readme() -> bytes:
@@ -111,16 +114,19 @@ def entry(request: RunRequest, expected: Expected, files: dict[str, bytes]) -> E
 def index_file(entries: list[Entry]) -> bytes:
     """The index of some vectors, with notes on all flags."""
     notes = {
-        one.id: Note(
-            one.bug_type, one.description, EFFECTS[one.bug_type], broken_by(one.id.removesuffix(LEFT_OUT))
+        mistake.name: Note(
+            mistake.bug_type,
+            mistake.meaning,
+            EFFECTS[mistake.bug_type],
+            broken_by(mistake.name.removesuffix(LEFT_OUT)),
         )
-        for one in MISTAKES
+        for mistake in MISTAKES
     }
     return text_of(Index(notes, tuple(entries))).encode("ascii")
 
 
 def write_vectors(
-    folder: str | Path, count: int, replace: bool = False, told: Callable[[int], object] = lambda made: None
+    folder: str | Path, count: int, replace: bool = False, progress: Progress = lambda count: None
 ) -> list[Entry]:
     """Make the first vectors and write them.
 
@@ -132,7 +138,7 @@ def write_vectors(
         How many, 1 to `MOST_VECTORS`; the same ones in every call.
     replace : bool
         Whether vectors that are there may be replaced.
-    told : callable
+    progress : callable
         Called with 1 after each.
 
     Returns
@@ -155,7 +161,7 @@ def write_vectors(
             entries = []
             for number in range(count):
                 entries.append(write_vector(number, partial))
-                told(1)
+                progress(1)
             (partial / INDEX_NAME).write_bytes(index_file(entries))
             (partial / README_NAME).write_bytes(readme())
     return entries

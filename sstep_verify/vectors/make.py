@@ -80,7 +80,7 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
     kernel = exact_kernel(problem, Balls(bits))
     blocks = request.stream.blocks(0, request.iterations)
     classical = _classical(request, kernel, blocks)
-    sstep = mistaken_states(request, initial, kernel, NONE)
+    sstep = mistaken_states(request, kernel, NONE)
     enclosures = {end: enclosing(classical[end]) for end in request.stops}
     for end, (middles, radius) in enclosures.items():
         pairs = zip(classical[end], sstep[end], strict=True)
@@ -96,11 +96,11 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
         end: _apart(request, classical[end], exact.states[end], enclosures[end][0]) for end in request.stops
     }
     bounds: dict[Precision, dict[int, np.ndarray]] = {name: {} for name in PRECISIONS}
-    for name, found in bounds.items():
+    for name, by_end in bounds.items():
         for end, values in allowed(request, exact, name, apart).items():
             if not np.isfinite(values).all():
                 raise InputError(f"{problem.label}: no finite bound for {name} after {end} iterations")
-            found[end] = np.where(values > 0, np.maximum(values, _least(enclosures[end][0])), 0.0)
+            by_end[end] = np.where(values > 0, np.maximum(values, _least(enclosures[end][0])), 0.0)
     return Proved(classical, enclosures, exact, bounds, kernel)
 
 
@@ -120,11 +120,12 @@ def expected_of(id: str, request: RunRequest, proved: Proved, stated: Expected |
 
 def _written(request: RunRequest, values: np.ndarray, stated: Bounds | None) -> Bounds:
     """Bounds as they are written."""
-    said = [*stated.entries, stated.norm or 0.0] if stated else []
-    given = said if len(said) == values.size else [math.nan] * values.size
+    given = [*stated.entries, stated.norm or 0.0] if stated else []
+    if len(given) != values.size:
+        given = [math.nan] * values.size
     *entries, norm = (
-        one if same_bound(one, value) else bound_of(value)
-        for one, value in zip(given, values.tolist(), strict=True)
+        said if same_bound(said, value) else bound_of(value)
+        for said, value in zip(given, values.tolist(), strict=True)
     )
     return Bounds(tuple(entries), None if request.problem.is_svm else norm)
 
@@ -160,7 +161,7 @@ def flags_of(request: RunRequest, proved: Proved, points: list[Point]) -> Iterat
     for mistake in MISTAKES:
         if request.problem.loss.task not in mistake.tasks:
             continue
-        states = mistaken_states(request, initial_of(request), proved.kernel, mistake.mutation)
+        states = mistaken_states(request, proved.kernel, mistake.mutation)
         effects = [_effects(proved, states[end], end) for end in request.stops]
         far = [off > limit for off, limit in zip(effects, limits, strict=True)]
         place = next((place for place, seen in enumerate(far) if seen.any()), None)
@@ -169,9 +170,9 @@ def flags_of(request: RunRequest, proved: Proved, points: list[Point]) -> Iterat
         # By what is written: of two that are equally far off it is the first, whatever the last bits.
         pairs = zip(effects[place].tolist(), far[place], strict=True)
         digits = [least(value) if seen else "-1" for value, seen in pairs]
-        coordinate = int(np.argmax([float(one) for one in digits]))
+        coordinate = int(np.argmax([float(text) for text in digits]))
         single = any((off > limit).any() for off, limit in zip(effects, wider, strict=True))
-        yield Shown(mistake.id, request.stops[place], coordinate, digits[coordinate], single)
+        yield Shown(mistake.name, request.stops[place], coordinate, digits[coordinate], single)
 
 
 def _effects(proved: Proved, states: list[Any], end: int) -> np.ndarray:

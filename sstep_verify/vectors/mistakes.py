@@ -7,18 +7,19 @@ of a solver that makes the mistake and no rounding error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sstep_reference import Kernel
 
 from sstep_verify.quantities import KERNEL, QUANTITIES, SAME
-from sstep_verify.recurrence.catalogue import CATALOGUE
+from sstep_verify.recurrence.catalogue import CATALOGUE, Defect
 from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, Mutation, left_out
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.solver import RunRequest
+from sstep_verify.vectors.allowed import initial_of
 
 EFFECTS: dict[str, str] = {
     "correction": "iterates depend on s: convergence is slower or fails as s grows; for s = 1 all is well",
@@ -35,61 +36,28 @@ LEFT_OUT = "-left-out"
 """Ends the name of the mistake that a quantity of a step is left out."""
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A mistake that may be planted.
-
-    Parameters
-    ----------
-    id : str
-        Name of the flag.
-    bug_type : str
-        One of `EFFECTS`.
-    description : str
-        What goes wrong.
-    tasks : tuple of str
-        Tasks whose recurrence can make it.
-    mutation : Mutation
-        What makes it.
-    """
-
-    id: str
-    bug_type: str
-    description: str
-    tasks: tuple[str, ...]
-    mutation: Mutation
-
-
-def _mistakes() -> tuple[Mistake, ...]:
-    found = [
-        Mistake(defect.name, defect.bug_type, defect.meaning, defect.tasks, defect.mutation)
-        for defect in CATALOGUE
-    ]
-    known = {replace(one.mutation, name="") for one in found}
+def _quantities_left_out() -> Iterator[Defect]:
+    """A defect for each quantity of a step whose leaving out is none of the catalogue."""
+    known = {replace(defect.mutation, name="") for defect in CATALOGUE}
     for quantity in QUANTITIES:
         mutation = left_out(quantity.name)
         if quantity.name in TERMS and replace(mutation, name="") not in known:
-            name = f"{quantity.name}{LEFT_OUT}"
-            kind = "correction" if quantity.name in (KERNEL, SAME) else "step"
-            found.append(Mistake(name, kind, quantity.meaning, quantity.tasks, mutation))
-    return tuple(found)
+            bug_type = "correction" if quantity.name in (KERNEL, SAME) else "step"
+            named = replace(mutation, name=f"{quantity.name}{LEFT_OUT}")
+            yield Defect(named, bug_type, quantity.meaning, quantity.tasks)
 
 
-MISTAKES = _mistakes()
+MISTAKES = (*CATALOGUE, *_quantities_left_out())
 """All of them: the catalogue in its order, then quantities of a step."""
 
 
-def mistaken_states(
-    request: RunRequest, initial: np.ndarray, kernel: Kernel, mutation: Mutation
-) -> dict[int, list[Any]]:
+def mistaken_states(request: RunRequest, kernel: Kernel, mutation: Mutation) -> dict[int, list[Any]]:
     """Run the mutable s-step recurrence in balls.
 
     Parameters
     ----------
     request : RunRequest
         The run.
-    initial : ndarray, shape (m,)
-        Start vector, exact.
     kernel : Kernel
         The problem's exact kernel over `Balls`.
     mutation : Mutation
@@ -100,7 +68,9 @@ def mistaken_states(
     dict of int to list of m balls
         The dual vector by window end, from 0 to H.
     """
+    problem, initial = request.problem, initial_of(request)
     blocks = request.stream.blocks(request.start, request.start + request.iterations).tolist()
-    finisher = finisher_of(request.problem, kernel.arithmetic)
-    windows = run_mutant(kernel, request.problem.targets, finisher, initial, blocks, request.s, mutation)
-    return {0: list(kernel.arithmetic.vector(initial))} | {one.end: list(one.alpha) for one in windows}
+    finisher = finisher_of(problem, kernel.arithmetic)
+    windows = run_mutant(kernel, problem.targets, finisher, initial, blocks, request.s, mutation)
+    states = {window.end: list(window.alpha) for window in windows}
+    return {0: list(kernel.arithmetic.vector(initial))} | states

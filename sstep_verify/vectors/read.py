@@ -15,7 +15,7 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.solver import RunRequest
-from sstep_verify.vectors.record import VectorError
+from sstep_verify.vectors.record import VectorError, refused
 
 MOST_BYTES, MOST_INDEX_BYTES = 1 << 20, 8 << 20
 """Largest file of a vector, and largest index, in bytes; those that are shipped have 15 kB and 150 kB."""
@@ -55,14 +55,14 @@ def listed(folder: Path, wanted: dict[str, bool], where: str) -> None:
         If a name is missing, is of another kind, or is not wanted.
     """
     with os.scandir(folder) as entries:
-        found = {one.name: one for one in entries}
-    for name in sorted(found.keys() | wanted.keys()):
+        held = {entry.name: entry for entry in entries}
+    for name in sorted(held.keys() | wanted.keys()):
         place = os.path.join(where, name)
-        if name not in found:
+        if name not in held:
             raise VectorError(place, "is missing")
         if name not in wanted:
             raise VectorError(place, "is no part of the vectors")
-        entry = found[name]
+        entry = held[name]
         if entry.is_symlink():
             raise VectorError(place, "is a link")
         if not (entry.is_dir if wanted[name] else entry.is_file)(follow_symlinks=False):
@@ -71,10 +71,8 @@ def listed(folder: Path, wanted: dict[str, bool], where: str) -> None:
 
 def content_of(path: Path, where: str, most: int = MOST_BYTES) -> bytes:
     """A whole file; a VectorError if it is too large, no regular file, or cannot be read."""
-    try:
+    with refused(where):
         return read_whole(path, most, "a file of vectors", follow=False)
-    except InputError as error:
-        raise VectorError(where, str(error)) from error
 
 
 def request_from(files: dict[str, bytes], where: str, scratch: Path) -> RunRequest:
@@ -94,69 +92,51 @@ def request_from(files: dict[str, bytes], where: str, scratch: Path) -> RunReque
     VectorError
         If they describe none, or one larger than `LIMITS`.
     """
-    place = f"{where}/problem.json"
-    try:
-        told = _told(decode(files["problem.json"], "the file"))
-    except InputError as error:
-        raise VectorError(place, str(error)) from error
-    for name, most in LIMITS.items():
-        value = getattr(told, name)
-        if value is not None and not 1 <= value <= most:
-            raise VectorError(place, f"{name} is {value}, but it must lie in 1..{most}")
-    arrays = {name: _array(files, where, f"{name}.bin", told, *form) for name, form in _ARRAYS.items()}
+    with refused(f"{where}/problem.json"):
+        described, parameters = _described(decode(files["problem.json"], "the file"))
+    arrays = {name: _array(files, where, f"{name}.bin", described, *form) for name, form in _ARRAYS.items()}
     stream = scratch / f"{where}.npy"
     np.save(stream, arrays["indices"])
-    try:
-        with np.errstate(all="ignore"):
-            kernel = kernel_from(told.kernel, **_given(told))
-            parameter = _given(told)["penalty" if told.task == "krr" else "C"]
-            loss = loss_from(told.task, C=parameter, penalty=parameter)
-            problem = Problem(where, arrays["data"], arrays["targets"], kernel, loss)
-            _refuse_outside(arrays["initial"], problem)
-            return RunRequest(
-                problem,
-                IndexStream("file", told.samples, told.block, told.iterations, path=str(stream)),
-                told.s,
-                told.iterations,
-                initial=arrays["initial"],
-                record=tuple(range(told.s, told.iterations, told.s)),
-            )
-    except InputError as error:
-        raise VectorError(where, str(error)) from error
+    with refused(where), np.errstate(all="ignore"):
+        kernel = kernel_from(described.kernel, **parameters)
+        parameter = parameters["penalty" if described.task == "krr" else "C"]
+        loss = loss_from(described.task, C=parameter, penalty=parameter)
+        problem = Problem(where, arrays["data"], arrays["targets"], kernel, loss)
+        initial, s, iterations = arrays["initial"], described.s, described.iterations
+        if problem.is_svm and not ((initial >= 0) & (initial <= problem.hinge.upper)).all():
+            raise InputError("a0 leaves the box")
+        drawn = IndexStream("file", described.samples, described.block, iterations, path=str(stream))
+        return RunRequest(
+            problem, drawn, s, iterations, initial=initial, record=tuple(range(s, iterations, s))
+        )
 
 
-def _told(values: Any) -> Exchanged:
-    """The fields of ``problem.json``, which has lambda where the record has penalty."""
+def _described(values: Any) -> tuple[Exchanged, dict[str, Any]]:
+    """The fields of ``problem.json``, with lambda as penalty, and its parameters."""
     if isinstance(values, dict):
         if "penalty" in values:
             raise InputError("penalty: unknown field")
         values = {"penalty" if name == "lambda" else name: value for name, value in values.items()}
     convert(values, _FORM, "the file")
-    told: Exchanged = convert(values, Exchanged, "the file")
-    if told.kernel not in KERNEL_OF:
-        raise InputError(f"kernel {told.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
-    wanted = {*KERNEL_OF[told.kernel], "penalty" if told.task == "krr" else "C"}
-    for name in sorted(wanted ^ _given(told).keys()):
+    described: Exchanged = convert(values, Exchanged, "the file")
+    if described.kernel not in KERNEL_OF:
+        raise InputError(f"kernel {described.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
+    parameters = {name: value for name in _PARAMETERS if (value := getattr(described, name)) is not None}
+    wanted = {*KERNEL_OF[described.kernel], "penalty" if described.task == "krr" else "C"}
+    for name in sorted(wanted ^ parameters.keys()):
         shown = "lambda" if name == "penalty" else name
         raise InputError(f"{shown}: {'missing' if name in wanted else 'not a parameter'} of this problem")
-    return told
-
-
-def _given(told: Exchanged) -> dict[str, Any]:
-    """Parameters of the kernel and of the loss that are there."""
-    held = {name: getattr(told, name) for name in _PARAMETERS}
-    return {name: value for name, value in held.items() if value is not None}
-
-
-def _refuse_outside(initial: np.ndarray, problem: Problem) -> None:
-    if problem.is_svm and not ((initial >= 0) & (initial <= problem.hinge.upper)).all():
-        raise InputError("a0 leaves the box")
+    for name, most in LIMITS.items():
+        value = getattr(described, name)
+        if value is not None and not 1 <= value <= most:
+            raise InputError(f"{name} is {value}, but it must lie in 1..{most}")
+    return described, parameters
 
 
 def _array(
-    files: dict[str, bytes], where: str, name: str, told: Exchanged, kind: str, *sizes: str
+    files: dict[str, bytes], where: str, name: str, described: Exchanged, kind: str, *sizes: str
 ) -> np.ndarray:
-    shape = tuple(getattr(told, size) for size in sizes)
+    shape = tuple(getattr(described, size) for size in sizes)
     content, wanted = files[name], 8 * math.prod(shape)
     if len(content) != wanted:
         raise VectorError(f"{where}/{name}", f"has {len(content)} bytes, but {wanted} are needed")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar
 
@@ -38,6 +40,15 @@ class VectorError(SstepVerifyError):
     def __init__(self, where: str, fault: str):
         super().__init__(f"vectors refused: {shortened(where)}: {fault}")
         self.where = where
+
+
+@contextlib.contextmanager
+def refused(where: str) -> Iterator[None]:
+    """What no input may be is refused of a file of vectors."""
+    try:
+        yield
+    except InputError as error:
+        raise VectorError(where, str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -214,15 +225,13 @@ _INNERMOST = re.compile(r"\[\n[^\[\]{}]*\]")
 def text_of(record: Expected | Index) -> str:
     """A record as JSON, each innermost list on one line."""
     text = json.dumps(asdict(record), indent=1, allow_nan=False)
-    return _INNERMOST.sub(lambda found: re.sub(r"\n\s*", " ", found[0]), text) + "\n"
+    return _INNERMOST.sub(lambda match: re.sub(r"\n\s*", " ", match[0]), text) + "\n"
 
 
 def read_record(content: bytes, kind: type[Read], where: str) -> Read:
     """An `Expected` or an `Index` from what its file holds; a VectorError names the field at fault."""
-    try:
+    with refused(where):
         values = decode(content, "the file")
         convert(values, FORMS[kind], "the file")
         record: Read = convert(values, kind, "the file")
-    except InputError as error:
-        raise VectorError(where, str(error)) from error
-    return record
+        return record

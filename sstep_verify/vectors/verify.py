@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -42,14 +41,14 @@ MALFORMED = (
 """Errors of code that trusts the numbers of a vector, which may be a stranger's."""
 
 
-def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda proved: None) -> Index:
+def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count: None) -> Index:
     """Prove every vector of a folder anew.
 
     Parameters
     ----------
     folder : str or Path
         Folder that `layout.write_vectors` wrote, or a copy.
-    told : callable
+    progress : callable
         Called with 1 after each.
 
     Returns
@@ -78,7 +77,7 @@ def verify_vectors(folder: str | Path, told: Callable[[int], object] = lambda pr
     _same(content_of(place / layout.README_NAME, layout.README_NAME), layout.readme(), layout.README_NAME)
     for entry in index.vectors:
         verify_vector(place / entry.id, entry)
-        told(1)
+        progress(1)
     return index
 
 
@@ -105,35 +104,35 @@ def verify_vector(folder: Path, entry: Entry) -> None:
         _same_files(files, layout.expected_files(fresh), where)
         line = asdict(entry)
         for name, value in asdict(layout.entry(request, fresh, files)).items():
-            told = repr(line[name]).encode(), repr(value).encode()
-            _same(*told, f"{layout.INDEX_NAME}: {where}: {name}")
+            place = f"{layout.INDEX_NAME}: {where}: {name}"
+            _same(repr(line[name]).encode(), repr(value).encode(), place)
 
 
 def _index(place: Path) -> Index:
     content = content_of(place / layout.INDEX_NAME, layout.INDEX_NAME, MOST_INDEX_BYTES)
     index = read_record(content, Index, layout.INDEX_NAME)
     ids = [entry.id for entry in index.vectors]
-    for one in ids:
-        if not layout.is_id(one):
-            raise VectorError(layout.INDEX_NAME, f"{one!r:.80} is no name of a vector's folder")
+    for name in ids:
+        if not layout.is_id(name):
+            raise VectorError(layout.INDEX_NAME, f"{name!r:.80} is no name of a vector's folder")
     if ids != sorted(set(ids)) or not 1 <= len(ids) <= MOST_VECTORS:
         raise VectorError(layout.INDEX_NAME, f"must list 1 to {MOST_VECTORS} vectors, each once, by name")
     _same(content, layout.index_file(list(index.vectors)), layout.INDEX_NAME)
     return index
 
 
-def _same_files(found: dict[str, bytes], made: dict[str, bytes], where: str) -> None:
-    for name, content in made.items():
-        _same(found[name], content, f"{where}/{name}")
+def _same_files(stated: dict[str, bytes], proved: dict[str, bytes], where: str) -> None:
+    for name, content in proved.items():
+        _same(stated[name], content, f"{where}/{name}")
 
 
-def _same(found: bytes, made: bytes, where: str) -> None:
+def _same(stated: bytes, proved: bytes, where: str) -> None:
     """Refuse what differs; the message shows both from a little before the first difference."""
-    if found == made:
+    if stated == proved:
         return
-    pairs = enumerate(zip(found, made, strict=False))
-    place = next((k for k, (one, other) in pairs if one != other), min(len(found), len(made)))
-    here, there = (part[max(place - SHOWN, 0) : place + SHOWN] for part in (found, made))
+    pairs = enumerate(zip(stated, proved, strict=False))
+    place = next((k for k, (x, y) in pairs if x != y), min(len(stated), len(proved)))
+    here, there = (part[max(place - SHOWN, 0) : place + SHOWN] for part in (stated, proved))
     raise VectorError(
         where, f"differs at byte {place} (from 0) from what the problem gives: {here!r}, not {there!r}"
     )

@@ -87,6 +87,6 @@ def test_what_a_vector_has_is_there(number):
 
 def test_every_mistake_breaks_a_sentence_of_the_specification():
     for mistake in MISTAKES:
-        numbers = broken_by(mistake.id.removesuffix(LEFT_OUT))
-        assert numbers, mistake.id
+        numbers = broken_by(mistake.name.removesuffix(LEFT_OUT))
+        assert numbers, mistake.name
         assert all(text_of(number) for number in numbers)

@@ -36,8 +36,10 @@ def written(tmp_path_factory) -> Path:
 def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
     index = verify_vectors(written)
     assert len(index.vectors) == FEW
-    assert {flag for entry in index.vectors for flag in entry.flags} == {one.id for one in MISTAKES}
-    assert set(index.notes) == {one.id for one in MISTAKES}
+    assert {flag for entry in index.vectors for flag in entry.flags} == {
+        mistake.name for mistake in MISTAKES
+    }
+    assert set(index.notes) == {mistake.name for mistake in MISTAKES}
     result = CliRunner().invoke(command, [str(written), "--verify", "--json"], catch_exceptions=False)
     assert result.exit_code == 0
     assert json.loads(result.output) == {"proved": True, "vectors": FEW, "flags": sorted(index.notes)}
@@ -46,7 +48,7 @@ def test_few_vectors_show_every_mistake_and_are_proved_anew(written):
 def test_the_committed_ones_are_proved_anew():
     index = verify_vectors(Path(__file__).parents[3] / "reports" / "vectors")
     assert len(index.vectors) == FEW
-    assert set(index.notes) == {one.id for one in MISTAKES}
+    assert set(index.notes) == {mistake.name for mistake in MISTAKES}
 
 
 def test_the_same_bytes_are_written_every_time(written, tmp_path):

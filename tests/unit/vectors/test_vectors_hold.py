@@ -18,17 +18,17 @@ from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production.solver import ProductionSolver
-from sstep_verify.vectors.allowed import any_entries, initial_of, trajectory_bounds
+from sstep_verify.vectors.allowed import any_entries, trajectory_bounds
 from sstep_verify.vectors.mistakes import EFFECTS, MISTAKES, mistaken_states
 
-BY_ID = {mistake.id: mistake for mistake in MISTAKES}
+BY_ID = {mistake.name: mistake for mistake in MISTAKES}
 
 
 def planted(request, mutation, precision: str) -> dict[int, np.ndarray]:
     """A run that makes a mistake, in floating point."""
     with np.errstate(all="ignore"):  # what a mistake makes may well overflow
         kernel = exact_kernel(request.problem, Float(precision))
-        states = mistaken_states(request, initial_of(request), kernel, mutation)
+        states = mistaken_states(request, kernel, mutation)
     return {end: np.array([float(value) for value in state]) for end, state in states.items()}
 
 
