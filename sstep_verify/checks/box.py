@@ -10,7 +10,6 @@ place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import assert_never
 
 import numpy as np
@@ -19,15 +18,13 @@ from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.achieved import written_with
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
@@ -45,20 +42,8 @@ UPPER_CAUSE = ", the box has another upper end (nu = C for L1, none for L2)"
 FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the overlap term"
 
 
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s; none for K-RR, which has no box."""
-    return plain_runs(case) if case.problem.is_svm else {}
-
-
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare every recorded a of every plain run of a K-SVM with the box; the oracle is not used.
-
-    Parameters and the list returned are those of `judge_every_s`; K-RR has no verdict.
-    """
-    return judge_every_s(case, trajectories, _judge) if case.problem.is_svm else []
-
-
-def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Compare every recorded a of a plain run with the box; the oracle is not used."""
     upper, alphas = case.problem.hinge.upper, trajectory.alphas
     if alphas.dtype != np.longdouble:
         alphas = alphas.astype(np.float64)  # Not compared with C in float32, where C would be rounded too.
@@ -78,8 +63,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         LOWER: _finding(case, trajectory, below, allowed[0], "below 0"),
         UPPER: _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
     }
-    finding = max(ends.values(), key=lambda one: (one.lower > one.bound, one.ratio))
-    passed = [end for end, one in ends.items() if one.status is Status.FAIL]
+    passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
     match case.declaration.update:
         case "in-place":
             origin = "a clipped value is stored as it is: 0, or the rounding of C"
@@ -92,11 +76,11 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     causes = CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else "")
     if beside:
         origin = f"{beside:.3g} that is tolerated or was rounded away, and {origin}"
-    return record(
+    verdict = record(
         CHECK,
         case,
         s,
-        finding,
+        *ends.values(),
         units="absolute",
         planned=int(alphas.size),
         executed=int(alphas.size),
@@ -107,6 +91,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         signs=passed,
         each=True,
     )
+    return [verdict]
 
 
 def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: float, where: str) -> Finding:
@@ -160,7 +145,10 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = max(_beyond(case, alpha, coordinate) for coordinate in probed)
-    still = f"a step without the clip would take a out of the box by at most {effect:.2g}"
+    still = (
+        f"a step without the clip is certain to take none of {probed.size} coordinates looked at out of "
+        f"the box by more than {effect:.2g}"
+    )
     return planted_term("clip dropped", effect, bound, recorded, recorded, still)
 
 
@@ -199,13 +187,12 @@ def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> di
     }
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s; none for K-RR, which has no box",
     planted="the clip left out",
-    runs=runs,
-    judge=judge,
     bounds=("box",),
     level=0,
     applies=lambda case, s: case.problem.is_svm,

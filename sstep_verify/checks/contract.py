@@ -18,14 +18,14 @@ judged by no other check.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.contract_items import ITEMS, not_finite
+from sstep_verify.checks.contract_items import FINITE, ITEMS, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import plain_runs
+from sstep_verify.checks.shared.check import Check, plain_run
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
@@ -45,6 +45,13 @@ CAUSES = (
 
 
 ERROR_CAUSES = "the error that is quoted; an input that the solver cannot take"
+BEYOND = (
+    "a correct run may form numbers beyond its precision, or meet a block system that it cannot factor "
+    "(bounds/largest_number.py)"
+)
+
+_Made = dict[str, tuple[Trajectory, Asked]]
+"""Runs, and what each was asked for, by key."""
 
 COHERENCE, INCOHERENT = "coherence", "IncoherenceError"
 """Stands for the item `stop reason` where the ranks ended a run, as they no longer held the same a."""
@@ -62,61 +69,48 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per s.
     """
-    verdicts = []
-    for s in case.s_values:
-        made = {key: one for key, one in trajectories.items() if _asked(case, key, one, s)}
-        if made:
-            verdicts.append(_judge(case, s, made))
-    return verdicts
+    asked = {key: _asked(case, key, run) for key, run in trajectories.items()}
+    of_s: dict[int, _Made] = {s: {} for s in case.s_values}
+    for key, one in asked.items():
+        if one is not None and one.s in of_s:
+            of_s[one.s][key] = trajectories[key], one
+    return [_judge(case, s, made) for s, made in of_s.items() if made]
 
 
 def broken(case: Case, key: str, trajectory: Trajectory) -> str:
     """What is wrong with a run, in words; empty if it is what was asked for, or nobody knows that."""
-    asked = _asked(case, key, trajectory, None)
+    asked = _asked(case, key, trajectory)
     return "; ".join(_faults(case, trajectory, asked).values()) if asked else ""
 
 
-def _asked(case: Case, key: str, trajectory: Trajectory, s: int | None) -> Asked | None:
-    """What a run of this s (of any, if None) was asked for; None if nobody knows, or it is of another s."""
-    asked = trajectory.asked
-    if asked is None:
-        plain = {run_key(one): one for one in case.s_values}
-        asked = asked_of(plain_request(case, plain[key])) if key in plain else None
-    return asked if asked is not None and s in (None, asked.s) else None
+def _asked(case: Case, key: str, trajectory: Trajectory) -> Asked | None:
+    """What a run was asked for; None if nobody knows."""
+    plain = {run_key(s): s for s in case.s_values}
+    if trajectory.asked is None and key in plain:
+        return asked_of(plain_request(case, plain[key]))
+    return trajectory.asked
 
 
-def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
-    wrong: dict[str, dict[str, str]] = {}
-    unproved: dict[str, None] = {}
-    steps = 0
-    for key, trajectory in made.items():
-        asked = _asked(case, key, trajectory, s)
-        assert asked is not None
-        faults = _faults(case, trajectory, asked)
-        if faults:
-            wrong[key] = faults
-        unproved |= dict.fromkeys(_unproved(_declared(case, asked), trajectory, asked, key == run_key(s)))
-        steps += asked.iterations
+def _judge(case: Case, s: int, made: _Made) -> Verdict:
+    wrong = {key: faults for key, (run, asked) in made.items() if (faults := _faults(case, run, asked))}
+    lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in made.items())
+    unproved = list(dict.fromkeys(chain.from_iterable(lacking)))
     planned = len(made) * len(ITEMS)
     count = sum(len(faults) for faults in wrong.values())
-    bound = 0.0
-    raised = {key: [one.kind, one.message] for key in wrong if (one := made[key].raised)}
-    # Without that promise a factorisation may break down, which solvers of K-RR tell by an error.
+    raised = {key: [one.kind, one.message] for key in wrong if (one := made[key][0].raised)}
+    bound, origin = 0.0, "a run is what was asked for, so the bound is 0"
+    # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
     ended = set() if case.problem.is_svm else set(raised)
-    if wrong and all(set(faults) == {"finite"} or key in ended for key, faults in wrong.items()):
-        bound = 0.0 if any(finite_promised(case, made[key]) for key in wrong) else np.inf
+    beyond = bool(wrong) and all(set(faults) == {FINITE} or key in ended for key, faults in wrong.items())
+    if beyond and not any(finite_promised(case, made[key][0]) for key in wrong):
+        bound, origin = np.inf, BEYOND
     what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
     if wrong:
         what += f"; {_told(wrong)}"
     if unproved:
         what += f"; unproved: {', '.join(unproved)}"
-    spoiled = next((not_finite(made[key]) for key, faults in wrong.items() if "finite" in faults), None)
-    origin = "a run is what was asked for, so the bound is 0"
-    if bound:
-        origin = (
-            "a correct run may form numbers beyond its precision, or meet a block system that it cannot "
-        )
-        origin += "factor (bounds/largest_number.py)"
+    spoiled = next((not_finite(made[key][0]) for key, faults in wrong.items() if FINITE in faults), None)
+    steps = sum(asked.iterations for _, asked in made.values())
     return record(
         CHECK,
         case,
@@ -132,9 +126,9 @@ def _judge(case: Case, s: int, made: Mapping[str, Trajectory]) -> Verdict:
                 "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
             ),
         ),
-        evidence={"runs": len(made), "violations": wrong, "unproved": list(unproved)}
+        evidence={"runs": len(made), "violations": wrong, "unproved": unproved}
         | ({RAISED: raised} if raised else {}),
-        signs=dict.fromkeys(_sign(item, made[key]) for key, faults in wrong.items() for item in faults),
+        signs=dict.fromkeys(_sign(item, made[key][0]) for key, faults in wrong.items() for item in faults),
         each=True,
     )
 
@@ -159,15 +153,11 @@ def _sign(item: str, trajectory: Trajectory) -> str:
 
 def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
     """What is wrong with a run, by item."""
-    found = {}
-    for name, item in ITEMS.items():
-        # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
-        if name == "finite" and asked.problem != case.problem.digest:
-            continue
-        told = item(_declared(case, asked), trajectory, asked)
-        if told:
-            found[name] = told
-    return found
+    # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
+    scaled = asked.problem != case.problem.digest
+    declared = _declared(case, asked)
+    faults = {name: item(declared, trajectory, asked) for name, item in ITEMS.items()}
+    return {name: fault for name, fault in faults.items() if fault and not (scaled and name == FINITE)}
 
 
 def _declared(case: Case, asked: Asked) -> Declaration:
@@ -175,17 +165,16 @@ def _declared(case: Case, asked: Asked) -> Declaration:
     return case.variants.get(asked.variant, case.declaration)
 
 
-def _unproved(declaration: Declaration, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
+def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
     """What is declared and not given, so that no check can hold the run to it."""
-    found = []
-    if declaration.exposes and asked.panels and asked.iterations and not trajectory.panels:
-        found.append("panels, declared and not exposed")
-    if declaration.recompute:
-        found.append(f"the state formed anew after every {declaration.recompute} windows")
-    if declaration.exchange and plain:
-        missing = [name for name in COUNTED if name not in trajectory.counters]
-        found += [f"count of {name}" for name in missing]
-    return found
+    declared, lacking = _declared(case, asked), []
+    if declared.exposes and asked.panels and asked.iterations and not trajectory.panels:
+        lacking.append("panels, declared and not exposed")
+    if declared.recompute:
+        lacking.append(f"the state formed anew after every {declared.recompute} windows")
+    if declared.exchange and plain:
+        lacking += [f"count of {name}" for name in COUNTED if name not in trajectory.counters]
+    return lacking
 
 
 def finite_promised(case: Case, trajectory: Trajectory) -> bool:
@@ -207,7 +196,7 @@ DECLARED = Check(
     text=__doc__,
     needs="the plain run of every s, and every run that another check asks for",
     planted="a run cut short",
-    runs=plain_runs,
+    runs=lambda case: {key: one for s in case.s_values for key, one in plain_run(case, s).items()},
     judge=judge,
     bounds=("largest_number",),
     vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",

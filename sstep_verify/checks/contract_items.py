@@ -13,6 +13,9 @@ from sstep_verify.trajectory import RAISED, Asked, Trajectory
 OWN = ("tolerance", "stagnation")
 """Reasons for stopping that are a solver's own rule."""
 
+FINITE = "finite"
+"""The item that depends on the arithmetic of a run; all others do not."""
+
 STOPS = ("iterations", "observer", *OWN)
 """Reasons for stopping, see `Trajectory.stopped`."""
 
@@ -151,7 +154,7 @@ ITEMS: dict[str, Callable[[Declaration, Trajectory, Asked], str]] = {
     "first a": _initial,
     "shape": _shape,
     "type": _type,
-    "finite": _finite,
+    FINITE: _finite,
     "inputs": _inputs,
     "stop reason": _stop,
     "state": _state,

@@ -10,7 +10,7 @@ ends with the same a and the same claims. The bound is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -92,37 +92,48 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return [_judge(case, s, trajectories) for s in case.s_values]
 
 
-def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
-    pairs, begin = [], np.zeros(0)
+def _pairs(
+    case: Case, s: int, trajectories: Mapping[str, Trajectory]
+) -> Iterator[tuple[str, Trajectory, Trajectory, np.ndarray]]:
+    """What is compared, in words, the two runs, and the a at which both began."""
     if keys(s)[0] in trajectories:
         # Two requests for a short run ask for no claims.
         one, other = (replace(trajectories[key], claims={}) for key in keys(s))
-        pairs.append((f"two runs of {case.declaration.name}, {one.length} iterations each", one, other))
-        begin = one.alphas[0]
+        yield (
+            f"two runs of {case.declaration.name}, {one.length} iterations each",
+            one,
+            other,
+            one.alphas[0],
+        )
     for way in _ways(case):
         plain = trajectories[run_key(s)]
         what = f"the run of {case.declaration.name}, {plain.length} iterations, made again {AGAIN[way]}"
-        pairs.append((what, _end(plain), _end(trajectories[again_key(way, s)])))
-        begin = plain.alphas[0]
+        yield what, _end(plain), _end(trajectories[again_key(way, s)]), plain.alphas[0]
+
+
+def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
+    pairs = list(_pairs(case, s, trajectories))
     # NaN and infinities hide how a number was rounded.
-    moved = sum(int((np.isfinite(one.alphas) & (one.alphas != begin)).sum()) for _, one, _ in pairs)
-    found = [(*_differences(one, other), what) for what, one, other in pairs]
-    differing = sum(count for count, *_ in found)
-    told = [what + where for count, where, what in found if count] or [what for *_, what in found]
-    compared = sum(_compared(one) for _, one, _ in pairs)
-    still = "a is what it was at the start, or no number, wherever it is recorded"
+    moved = sum(int((np.isfinite(one.alphas) & (one.alphas != begin)).sum()) for _, one, _, begin in pairs)
+    differences = {what: _differences(one, other) for what, one, other, _ in pairs}
+    wrongs = [what + where for what, (count, where) in differences.items() if count]
+    compared = sum(_compared(one) for _, one, *_ in pairs)
+    still = "a is what it was at the start, or no number, wherever it is compared"
     return record(
         CHECK,
         case,
         s,
-        wrong(f"{'; '.join(told)}: values with other bits", differing),
+        wrong(
+            f"{'; '.join(wrongs or differences)}: values with other bits",
+            sum(count for count, _ in differences.values()),
+        ),
         units="values",
         planned=compared,
         executed=compared,
         origin="a run depends on its request alone, so the bound is 0",
         causes=CAUSES.format(AGAIN_CAUSES if _ways(case) else ""),
         terms=(planted_term("run-dependent rounding", moved, 0.0, compared, compared, still),),
-        evidence={"compared": [what for what, *_ in pairs], "values that moved": moved},
+        evidence={"compared": list(differences), "values that moved": moved},
     )
 
 

@@ -43,8 +43,7 @@ from sstep_verify.checks.metamorphic.window import LOST, ExactWindow
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import planted_term
-from sstep_verify.checks.shared.several import executed, record_of
+from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.compare import WindowBounds
 from sstep_verify.oracle.facade import Oracle
@@ -164,11 +163,11 @@ def _judge_run(
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             compared[relation.name].append(exact.compare(relation, ended))
     findings = [finding for of_one in compared.values() for finding in of_one]
-    return record_of(
+    return record(
         CHECK,
         case,
         s,
-        findings,
+        *findings,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         origin="sum of the window bounds of both runs, bounds/window/svm.py and bounds/window/ridge.py",
         causes=CAUSES,

@@ -14,9 +14,6 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
@@ -24,19 +21,16 @@ from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
 from sstep_verify.checks.shared.achieved import relative_to, violation_of, written_with
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import OVER, causes, explanations, notes, out_of_range, reached
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.checks.shared.several import executed
-from sstep_verify.diagnosis.hints import Explained
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.trajectory import GIVEN, Trajectory
+from sstep_verify.verdict import Status, Verdict
 
 CHECK = "optimum"
 
@@ -56,19 +50,10 @@ RIDGE_ORIGIN = (
 )
 
 
-runs = plain_runs
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Compare the end of a run that claims convergence with the certified optimum; no verdict at its cap.
 
-
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare the end of every run that claims convergence with the certified optimum.
-
-    Parameters are those of `Check.judge`. `Case.claims` holds what a run that ended by its stopping rule
-    claims, see `CLAIMS`; the oracle certifies optima.
-
-    Returns
-    -------
-    list of Verdict
-        One per run that claims convergence; none for runs at their cap.
+    `Case.claims` holds what a run that ended by its stopping rule claims, see `CLAIMS`.
 
     Raises
     ------
@@ -76,15 +61,11 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         If a feasible a lies above the certified optimal value, or farther from a* than its residual
         allows.
     """
-    known = ("tolerance", "gap") if case.problem.is_svm else ("tolerance", "residual")
-    if not any(name in case.claims for name in known):
+    svm = case.problem.is_svm
+    known = {"tolerance", "gap" if svm else "residual"}
+    if trajectory.stopped == "iterations" or known.isdisjoint(case.claims):
         return []
-    return judge_every_s(case, trajectories, partial(_judge, oracle=oracle))
-
-
-def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict | None:
-    judge_run = _judge_svm if case.problem.is_svm else _judge_ridge
-    return None if trajectory.stopped == "iterations" else judge_run(case, s, trajectory, oracle)
+    return [(_judge_svm if svm else _judge_ridge)(case, s, trajectory, oracle)]
 
 
 def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
@@ -99,7 +80,6 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     written = written_gap(problem, alpha, written_with(trajectory), values)
     bound = (claimed + values.attainable + written) * OUTWARD
     gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
-    what = f"gap of the final a of {case.declaration.name}, claimed {claimed:.3g}, enclosed in"
     # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
     wide = not np.array_equal(alpha, point)
     rough = Finding("", max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
@@ -113,27 +93,26 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         )
     over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
     violation = violation_of(problem, alpha, values)
-    what += f" {how} as [{gap[0]:.3g}, {gap[1]:.3g}]"
-    over_optimum = f"{over[1]:.2g} of the optimal value"
-    what += reached(case, trajectory, over_optimum, f"KKT violation {violation[1]:.2g}")
-    finding = Finding(what, max(gap[0], 0.0), gap[1], bound)
-    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], best)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
     if (first := np.clip(_start(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.declaration, first)
         start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
-    reason = (
-        f"the start{'' if first.any() else ' a = 0'} has a gap of {start:.3g} at least, within its bound"
-    )
+    moved = "" if np.array_equal(point, trajectory.final) else ", moved into the box"
     return _verdict(
         case,
         s,
         trajectory,
-        finding,
-        hints,
-        planted_term("no step made", start, limit, 1, 1, reason),
-        written,
-        {
+        optimum.alpha,
+        f"gap of the final a of {case.declaration.name}{moved}, claimed {claimed:.3g}, enclosed in {how} "
+        f"as [{gap[0]:.3g}, {gap[1]:.3g}]",
+        (max(gap[0], 0.0), gap[1]),
+        bound,
+        start=(f"has a gap of {start:.3g} at least", start, limit),
+        written=written,
+        whole=best,
+        over=over,
+        told=(f"{over[1]:.2g} of the optimal value", f"KKT violation {violation[1]:.2g}"),
+        evidence={
             "claimed gap": claimed,
             "attainable gap": values.attainable,
             "gap by rounding of what was written, at most": written,
@@ -155,33 +134,57 @@ def _verdict(
     case: Case,
     s: int,
     trajectory: Trajectory,
-    finding: Finding,
-    hints: list[Explained],
-    planted: Term,
+    optimum: np.ndarray,
+    what: str,
+    enclosure: tuple[float, float],
+    bound: float,
+    *,
+    start: tuple[str, float, float],
     written: float,
+    whole: float,
+    over: tuple[float, float],
+    told: tuple[str, str],
     evidence: dict[str, object],
 ) -> Verdict:
+    """The verdict on an enclosed gap, or distance from a*, and its bound.
+
+    Parameters
+    ----------
+    start : str, float, float
+        Where the run began: what it has, in words; at least how much of it; what it might have.
+    written : float
+        Part of the bound that is of how the vector was written down.
+    whole : float
+        The optimal value, or the norm of a*.
+    over : pair of float
+        Enclosure of what was measured over `whole`.
+    told : pair of str
+        Words for that and for the largest violation of the optimality rules, at most.
+    """
     svm = case.problem.is_svm
+    finding = Finding(what + reached(case, trajectory, *told), *enclosure, bound)
+    hints = explanations(case, trajectory, optimum, finding, over[0], whole)
+    begin, least, limit = start
+    where = "the start" if _start(trajectory).any() else "the start a = 0"
+    planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")
     return record(
         CHECK,
         case,
         s,
         finding,
         units="gap" if svm else "2-norm",
-        planned=1,
-        executed=executed([finding]),
         origin=SVM_ORIGIN if svm else RIDGE_ORIGIN,
         causes=causes(trajectory, hints, SVM_CAUSES if svm else RIDGE_CAUSES),
         terms=(planted,),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
         signs=[hint.sign for hint in hints if hint.sign],
-        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > finding.bound / 2),
+        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
 
 
 def _start(trajectory: Trajectory) -> np.ndarray:
     """Where a run began; a vector that was handed in is taken to come from 0."""
-    return trajectory.alphas[0].astype(np.float64) * (trajectory.stopped != "given")
+    return trajectory.alphas[0].astype(np.float64) * (trajectory.stopped != GIVEN)
 
 
 def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
@@ -193,8 +196,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     m, u = problem.samples, unit_roundoff(case.declaration.precision)
     size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
     stored = norm_upper((trajectory.final - alpha).astype(np.float64))
-    slack = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
-    lower, upper = max(distance - slack, 0.0), (distance + slack) * OUTWARD
+    error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
+    lower, upper = max(distance - error, 0.0), (distance + error) * OUTWARD
     farthest = optimum_ridge.distance_bound(problem, values.residual.upper)
     if lower > farthest + stored:
         raise OracleDisagreementError(
@@ -209,38 +212,32 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     written = norm_upper(written_with(trajectory))
     bound = (claimed + attainable + written) * OUTWARD
     upper = min(upper, farthest + stored)
-    over = relative_to(
-        (lower, upper), (max(size / OUTWARD - optimum.error, 0.0), size * OUTWARD + optimum.error)
-    )
+    least = max(size / OUTWARD - optimum.error, 0.0)
+    over = relative_to((lower, upper), (least, size * OUTWARD + optimum.error))
     largest = np.abs(values.entries)
     violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
-    what = (
-        f"distance of the final a of {case.declaration.name} from a*, claimed {claimed:.3g}, enclosed as "
-        f"[{lower:.3g}, {upper:.3g}]"
-    )
-    what += reached(case, trajectory, f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}")
-    finding = Finding(what, lower, upper, bound)
-    hints = explanations(case, trajectory, optimum.alpha, finding, over[0], size)
-    start, limit = max(size / OUTWARD - optimum.error, 0.0), bound
+    start, limit = least, bound
     if (first := _start(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver_error
         away = norm(first - optimum.alpha)
-        start = max(
-            away / OUTWARD - rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error), 0.0
-        )
+        error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
+        start = max(away / OUTWARD - error, 0.0)
         limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
-    reason = (
-        f"the start{'' if first.any() else ' a = 0'} is {start:.3g} at least away from a*, within its bound"
-    )
     return _verdict(
         case,
         s,
         trajectory,
-        finding,
-        hints,
-        planted_term("no step made", start, limit, 1, 1, reason),
-        written,
-        {
+        optimum.alpha,
+        f"distance of the final a of {case.declaration.name} from a*, claimed {claimed:.3g}, enclosed as "
+        f"[{lower:.3g}, {upper:.3g}]",
+        (lower, upper),
+        bound,
+        start=(f"is {start:.3g} at least away from a*", start, limit),
+        written=written,
+        whole=size,
+        over=over,
+        told=(f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}"),
+        evidence={
             "claimed distance": claimed,
             "attainable distance": attainable,
             "distance by rounding of what was written, at most": written,
@@ -263,12 +260,11 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     )  # fmt: skip
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s",
     planted="a run that made no step at all, its last a its first",
-    runs=runs,
-    judge=judge,
     bounds=("optimum/svm", "optimum/ridge", "optimum/written"),
 )

@@ -12,17 +12,17 @@ from command import command
 from planted_report import CASE, verdicts_of
 
 from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STALE
-from sstep_verify.checks.explanations import explain, known_checks
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.specification import decided_by
 
 
 def test_every_check_is_explained():
     code, listed, _ = command("explain")
     assert code == 0
-    assert known_checks() == tuple(CHECKS)
-    for check in CHECKS:
+    order = [listed.index(f"{check}\n  ") for check in CHECKS]
+    assert order == sorted(order)
+    for check, found in CHECKS.items():
         assert f"{check}\n  " in listed
-        found = explain(check)
         assert found.claim.endswith(".")
         assert "Check " not in found.claim
         assert all([found.needs, found.planted, found.vacuous])
@@ -31,8 +31,9 @@ def test_every_check_is_explained():
         assert output.startswith(f"{check}\n\nClaim\n")
         for title in ("Needs", "Planted defect", "VACUOUS"):
             assert f"\n{title}\n  " in output
-        assert found.sentences
-        assert all(f"\n  {number}: {text[:40]}" in output for number, text in found.sentences.items())
+        sentences = decided_by(check)
+        assert sentences
+        assert all(f"\n  {one.number}: {one.text[:40]}" in output for one in sentences)
         for path, text in found.derivations.items():
             assert f"\nBound: {path}\n" in output
             assert len(text) > 100
@@ -49,8 +50,8 @@ def test_every_check_is_explained():
     ],
 )
 def test_a_check_names_its_bounds(check, bounds):
-    assert set(explain(check).derivations) >= bounds
-    assert bounds or not explain(check).derivations
+    assert set(CHECKS[check].derivations) >= bounds
+    assert bounds or not CHECKS[check].derivations
 
 
 def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):

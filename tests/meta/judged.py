@@ -47,10 +47,10 @@ def by_s(verdicts, s_values):
 
 def judged(check, case, tested, change=None, observe=None, of=None):
     """Verdicts of a check, one for each s of the case (of `of`), on runs that may be altered or ended."""
-    trajectories = {key: tested.run(request, observe) for key, request in check.runs(case).items()}
+    trajectories = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
     if change is not None:
         trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
-    verdicts = check.judge(case, trajectories, Oracle(case.problem))
+    verdicts = check.DECLARED.judge(case, trajectories, Oracle(case.problem))
     for verdict in verdicts:
         assert verdict.check == check.CHECK
         assert verdict.replay == "again"

@@ -35,8 +35,8 @@ def drawn_case(
 
 
 def judged(solver, case):
-    runs = {key: solver.run(request) for key, request in phases.runs(case).items()}
-    (verdict,) = phases.judge(case, runs, Oracle(case.problem))
+    runs = {key: solver.run(request) for key, request in phases.DECLARED.runs(case).items()}
+    (verdict,) = phases.DECLARED.judge(case, runs, Oracle(case.problem))
     return verdict
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.checks.panel.digits import significant_digits
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, decisive
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import worst_entry
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.kernel_rows import panel_defects, rows_of
 from sstep_verify.numerics.rounding import OUTWARD
@@ -81,14 +83,8 @@ class PanelRows:
         return measured
 
     def _finding(self, row: int) -> Finding:
-        bound = self.entries.solver_error[row]
-        findings = [
-            Finding("", float(low), float(high), float(limit))
-            for low, high, limit in zip(*self.measured[:, row], bound, strict=True)
-        ]
-        worst = decisive(findings)
-        column = next(place for place, finding in enumerate(findings) if finding is worst)
-        return Finding(self._what(int(self.rows[row]), column), worst.lower, worst.upper, worst.bound)
+        column, worst = worst_entry(self.measured[:, row], self.entries.solver_error[row])
+        return replace(worst, what=self._what(int(self.rows[row]), column))
 
     def _what(self, row: int, column: int) -> str:
         i, j = int(self._panel.columns[row]), int(self.among[column])

@@ -10,8 +10,8 @@ a value may overflow in its precision (bounds/optimum/overflow.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from sstep_verify.bounds.optimum.predictions import predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unknown
-from sstep_verify.checks.shared.outcome import planted_term
-from sstep_verify.checks.shared.several import executed, most_visible, record_of
+from sstep_verify.checks.shared.outcome import executed, most_visible, planted_term, record
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Claim, Trajectory
@@ -44,29 +42,20 @@ RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
 ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
 
 
-runs = plain_runs
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Compare what a run reports with the truth; the oracle is not used, for that needs no optimum.
 
-
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare what every run reports with the truth; the oracle is not used, for that needs no optimum.
-
-    Parameters and the list returned are those of `judge_every_s`: one verdict per run that reports
-    anything. Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of
-    training sample N; a claim of another name is INCONCLUSIVE.
+    Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of training
+    sample N; a claim of another name is INCONCLUSIVE. A run that reports nothing has no verdict.
     """
-    return judge_every_s(case, trajectories, _judge)
-
-
-def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
     if not trajectory.claims:
-        return None
+        return []
     true = _True(case, trajectory)
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
-            off = abs(claim.value - trajectory.length)
-            what = f"iterations reported {claim.value:g}, made {trajectory.length}; difference"
-            finding = Finding(what, off, off, claim.rounding)
+            made = float(trajectory.length)
+            finding = _finding(case, name, claim, Evaluated(made, 0.0, 0.0), (made, made))
         else:
             finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
             if name in true.floats and _wide(finding):
@@ -74,13 +63,13 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
             effects.append((true.change(name), finding.bound))
         findings.append(finding)
     effect, bound = most_visible(effects, (math.inf, 0.0))
-    still = f"the same value at the run's start differs by {effect:.2g} only"
+    still = f"the same value at the run's start is certain to differ by {effect:.2g} only"
     counts = len(findings), executed(findings)
-    return record_of(
+    verdict = record(
         CHECK,
         case,
         s,
-        findings,
+        *findings,
         units="absolute",
         origin=ORIGIN,
         causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
@@ -96,6 +85,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
         ],
         each=True,
     )
+    return [verdict]
 
 
 def _wide(finding: Finding) -> bool:
@@ -108,11 +98,15 @@ class _True:
     """True values at the end of a run: in float64 with an error, in balls where that is too wide."""
 
     def __init__(self, case: Case, trajectory: Trajectory):
-        self._case, self._final = case, trajectory.final
+        self._problem, self._final = case.problem, trajectory.final
         predicted = PREDICTION.format(0) in trajectory.claims
-        self.floats = _evaluated(case, trajectory.final, predicted)
-        self._start = _evaluated(case, trajectory.alphas[0], predicted)
-        self._balls: dict[str, tuple[float, float]] = {}
+        self.floats, self._start = (
+            _evaluated(case, vector, predicted) for vector in (trajectory.final, trajectory.alphas[0])
+        )
+
+    @cached_property
+    def _balls(self) -> dict[str, tuple[float, float]]:
+        return exact_values(self._problem, [self._final])[0]
 
     def roughly(self, name: str) -> tuple[float, float]:
         """Enclosure in float64; of a longdouble vector, which float64 does not hold, there is none."""
@@ -123,10 +117,7 @@ class _True:
 
     def exactly(self, name: str) -> tuple[float, float]:
         """Enclosure in balls, where m is small enough."""
-        if self._case.problem.samples > MOST_SAMPLES:
-            return self.roughly(name)
-        self._balls = self._balls or exact_values(self._case.problem, [self._final])[0]
-        return self._balls[name]
+        return self.roughly(name) if self._problem.samples > MOST_SAMPLES else self._balls[name]
 
     def change(self, name: str) -> float:
         """Lower bound on the difference between the value at the start and at the end."""
@@ -141,19 +132,15 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
     alpha = vector.astype(np.float64)
     if not np.isfinite(alpha).all():
         return {}
-    if case.problem.is_svm:
-        values = svm_values(case.problem, case.declaration, alpha)
-        found = {"gap": values.gap, "primal": values.primal, "dual": values.dual}
-    else:
-        ridge = ridge_values(case.problem, case.declaration, alpha)
-        found = {"gap": ridge.gap, "primal": ridge.primal, "dual": ridge.dual, "residual": ridge.residual}
-    dual = found["dual"]
-    found |= {"objective": Evaluated(-dual.value, dual.judge_error, dual.solver_error)}
+    evaluate = svm_values if case.problem.is_svm else ridge_values
+    values = vars(evaluate(case.problem, case.declaration, alpha))
+    known = {name: value for name, value in values.items() if isinstance(value, Evaluated)}
+    known["objective"] = replace(known["dual"], value=-known["dual"].value)
     samples = predictions(case.problem, case.declaration, alpha) if predicted else []
-    found |= {PREDICTION.format(place): value for place, value in enumerate(samples)}
+    known |= {PREDICTION.format(place): value for place, value in enumerate(samples)}
     if may_overflow(case.problem, case.declaration, alpha):
-        return {name: replace(value, solver_error=math.inf) for name, value in found.items()}
-    return found
+        return {name: replace(value, solver_error=math.inf) for name, value in known.items()}
+    return known
 
 
 def _finding(
@@ -174,12 +161,11 @@ def _finding(
     return Finding(what, lower, upper, bound)
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s",
     planted="the value of an earlier a reported as that of the last",
-    runs=runs,
-    judge=judge,
     bounds=("optimum/svm", "optimum/ridge", "optimum/predictions", "optimum/overflow"),
 )

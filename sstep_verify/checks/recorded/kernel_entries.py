@@ -9,16 +9,13 @@ formulas, whatever the order of summation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from sstep_verify.checks.panel.rows import PanelRows
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import decisive, unknown
-from sstep_verify.checks.shared.outcome import planted_term
-from sstep_verify.checks.shared.several import record_of
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.candidates import Candidate, Suspects
 from sstep_verify.diagnosis.kernel_rows import differs, shown
@@ -37,57 +34,33 @@ CAUSES = "part of the features lost, rows of other samples, another kernel or pr
 ORIGIN = "rounding of the declared kernel formula in any order of summation (bounds/kernel/entries.py)"
 
 
-def key(s: int) -> str:
-    """Key of the run of an s that exposes its panels."""
-    return f"panels/s={s}"
-
-
-def runs(case: Case) -> dict[str, RunRequest]:
-    """A short run of every s that exposes panels; none if the solver does not declare that it can."""
-    if not case.declaration.exposes:
-        return {}
-    return {key(s): _request(case, s) for s in case.s_values if replayable(case, s)}
-
-
-def _request(case: Case, s: int) -> RunRequest:
+def _requests(case: Case, s: int) -> dict[str, RunRequest]:
+    """A short run that exposes its panels."""
     iterations = min(max(case.short, s), WINDOWS * s, case.iterations)
     ends = {min(s, iterations), max((iterations - 1) // s * s, 0)}
-    return RunRequest(
-        case.problem, case.stream, s, iterations, record=tuple(sorted(ends)), expose_panels=True
-    )
+    record_at = tuple(sorted(ends))
+    short = RunRequest(case.problem, case.stream, s, iterations, record=record_at, expose_panels=True)
+    return {f"panels/s={s}": short}
 
 
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare exposed panels with exact kernel values.
-
-    Parameters are those of `Check.judge`; the oracle gives exact kernel values.
-
-    Returns
-    -------
-    list of Verdict
-        One per run of a solver that declares panels, INCONCLUSIVE where it then exposes none; no
-        verdict for a solver that does not.
-    """
-    return [_judge(case, s, trajectories[key(s)], oracle) for s in case.s_values if key(s) in runs(case)]
-
-
-def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Compare exposed panels with the oracle's exact kernel values; INCONCLUSIVE where there are none."""
     panels = sorted((begin, panel) for begin, panel in trajectory.panels.items() if panel.entries.size)
     judged = [PanelRows(case, begin, panel, oracle) for begin, panel in panels]
     findings = [finding for rows in judged for finding in rows.findings()]
     if not findings:
-        what = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
-        findings = [unknown(what)]
+        lacks = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
+        findings = [unknown(lacks)]
     fails = decisive(findings).status is Status.FAIL
     suspects = _suspects(case, judged) if fails else []
     named = [one.words for one in suspects]
-    planned = sum(rows.compared for rows in judged) or case.problem.samples
     executed = sum(rows.compared for rows in judged)
-    return record_of(
+    planned = executed or case.problem.samples
+    verdict = record(
         CHECK,
         case,
         s,
-        findings,
+        *findings,
         units="absolute",
         planned=planned,
         executed=executed,
@@ -101,6 +74,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdic
         signs=[name for one in suspects for name in one.names],
         each=len(suspects) == 1,
     )
+    return [verdict]
 
 
 def _terms(
@@ -118,7 +92,8 @@ def _terms(
     compared = np.unique(np.concatenate([rows.columns for rows in judged])) if judged else np.empty(0, int)
     placed = []
     for name, ratio in best.items():
-        reason, order = f"it would change the compared entries by at most {ratio:.2g} of the bound", 1
+        reason = f"it is certain to change no compared entry by more than {ratio:.2g} of its bound"
+        order = 1
         if not ratio > 2.0:
             idle = not differs(case.problem, name, compared, oracle)
             reason, order = ("it changes none of the compared entries", 2) if idle else (reason, 0)
@@ -146,13 +121,13 @@ def _causes(case: Case) -> str:
     return ", ".join([*causes, CAUSES])
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
+    _requests,
     id=CHECK,
     text=__doc__,
     needs="a short run of every s that exposes its panels, where the solver declares that it can",
     planted="entries that say nothing of the data, as if the kernel function were left out",
-    runs=runs,
-    judge=judge,
     bounds=("kernel/entries",),
     level=2,
     applies=lambda case, s: case.declaration.exposes,

@@ -11,7 +11,6 @@ a in another scale, sign or order than ours, and steps without a log.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +27,7 @@ from sstep_verify.checks.probed.compared import (
 from sstep_verify.checks.probed.quantities import BOTH, TURNED, ProbedRun, malformed
 from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unbounded, wrong
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.window_replay import replayable
@@ -48,61 +47,28 @@ CORE = {GRADIENT: (STALE, BOTH), CURVATURE: (DIAGONAL,), INCREMENT: (TURNED,), S
 """Parts that must show when left out, or the verdict is VACUOUS."""
 
 
-def applies(case: Case) -> bool:
+def _applies(case: Case, s: int) -> bool:
     """Whether the solver writes down what its steps use, and a is known before each of them."""
     return case.declaration.probes and loggable(case)
 
 
-def key(case: Case, s: int) -> str:
-    """Key of the run of an s: the plain run, or one of its own."""
-    return run_key(s) if _length(case, s) == case.iterations else f"{CHECK}/s={s}"
-
-
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s, or its beginning, with log and probes."""
-    if not applies(case):
-        return {}
-    return {key(case, s): _request(case, s) for s in case.s_values if replayable(case, s)}
-
-
-def _length(case: Case, s: int) -> int:
-    """Iterations of the run: all, or whole windows of up to `WORDS` kernel entries, one at least."""
+def _requests(case: Case, s: int) -> dict[str, RunRequest]:
+    """The plain run, or windows of its beginning up to `WORDS` kernel entries, with log and probes."""
     window = math.lcm(s, case.unit)
     words = case.problem.samples * case.stream.block * window
-    return min(case.iterations, max(WORDS // words, 1) * window)
+    length = min(case.iterations, max(WORDS // words, 1) * window)
+    request = replace(plain_request(case, s), log=True, probes=True)
+    if length == case.iterations:
+        return {run_key(s): request}
+    return {f"{CHECK}/s={s}": replace(request, iterations=length, record=())}
 
 
-def _request(case: Case, s: int) -> RunRequest:
-    plain, length = plain_request(case, s), _length(case, s)
-    if length < case.iterations:
-        plain = replace(plain, iterations=length, record=())
-    return replace(plain, log=True, probes=True)
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Judge the recorded quantities of a run; the oracle keeps kernel entries."""
+    return [_verdict(case, s, trajectory, oracle)]
 
 
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Judge the recorded quantities of every run.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        The runs asked for by `runs`, by key.
-    oracle : Oracle
-        Keeps kernel entries.
-
-    Returns
-    -------
-    list of Verdict
-        One per run of a solver that declares probes.
-    """
-    wanted = runs(case)
-    return [
-        _judge(case, s, trajectories[key(case, s)], oracle) for s in case.s_values if key(case, s) in wanted
-    ]
-
-
-def _judge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
+def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
     if fault := malformed(case, trajectory):
         return verdict_on(
             CHECK, case, s, Status.FAIL, wrong(fault), f"{fault}.",
@@ -179,9 +145,11 @@ def _reason(run: ProbedRun, found: list[Compared], first, terms: tuple[Term, ...
     if first is not None:
         words.append(told_first(run, found, *first))
     else:
-        finding = _largest(found)
         words.append(
-            f"All are within their bounds; largest ratio {finding.ratio:.3g} (bounds/step/probed.py)."
+            f"All that were judged are within their bounds; largest ratio {_largest(found).ratio:.3g} "
+            "(bounds/step/probed.py)."
+            if any(one.judged for one in found)
+            else "None has a finite bound."
         )
     missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in {one.name for one in found}]
     if missing:
@@ -207,15 +175,15 @@ def _evidence(run: ProbedRun, found: list[Compared], first) -> dict[str, object]
     return evidence
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
+    _requests,
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s, or its beginning, with log and probes, where the solver declares them",
     planted="stale product, correction, curvature or write-back left out, or the increment turned",
-    runs=runs,
-    judge=judge,
     bounds=("step/probed", "step/clip", "step/residual", "kernel/entries"),
     level=2,
-    applies=lambda case, s: applies(case),
+    applies=_applies,
     affordable=replayable,
 )

@@ -9,16 +9,12 @@ alone, that they hold the same. The bound is 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
-from sstep_verify.checks.shared.outcome import planted_term
-from sstep_verify.checks.shared.several import record_of
+from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory, fingerprint
 from sstep_verify.verdict import Term, Verdict
@@ -29,19 +25,6 @@ CAUSES = (
     "a reduction that gives ranks different bits, an index stream drawn anew on each rank, a kernel "
     "function applied to partial sums, ranks that disagree on how many there are"
 )
-
-
-runs = plain_runs
-
-
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare the digests of all ranks, whose number the case declares; the oracle is not used.
-
-    Parameters and the list returned are those of `judge_every_s`: one verdict per run on more than one
-    rank that left digests of a, or of which a witness saw that ranks were given other bits; INCONCLUSIVE if
-    a run left none, and its solver is one that has them to show (level 3).
-    """
-    return judge_every_s(case, trajectories, _judge)
 
 
 def _shows(case: Case, trajectory: Trajectory) -> bool:
@@ -57,9 +40,14 @@ def _shows(case: Case, trajectory: Trajectory) -> bool:
     )
 
 
-def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+    """Compare the digests of all ranks, whose number the case declares; the oracle is not used.
+
+    A run on more than one rank has a verdict if it left digests of a, or if a witness saw that ranks were
+    given other bits; INCONCLUSIVE if it left none, and its solver is one that has them to show (level 3).
+    """
     if not _shows(case, trajectory):
-        return None
+        return []
     ranks = case.declaration.ranks
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
     planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
@@ -73,11 +61,11 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
-    return record_of(
+    verdict = record(
         CHECK,
         case,
         s,
-        findings,
+        *findings,
         units="ranks",
         planned=planned + collectives,
         executed=len(known) + collectives,
@@ -86,6 +74,7 @@ def _judge(case: Case, s: int, trajectory: Trajectory) -> Verdict | None:
         terms=tuple(terms),
         evidence={"ranks": ranks, "iterations": known, "collectives": collectives},
     )
+    return [verdict]
 
 
 def _own_way(trajectory: Trajectory, known: list[int], planned: int) -> Term:
@@ -106,17 +95,18 @@ def _others(received: np.ndarray) -> Term:
 
 def _received(case: Case, received: np.ndarray) -> Finding:
     """Ranks that received other bits than rank 0 in the first collective where any did."""
-    differ = received != received[0]
-    first = int(np.argmax(differ.any(axis=0))) if differ.any() else None
-    if first is None:
-        what = f"{case.declaration.name}: ranks that received other bits than rank 0 in a collective"
-        return wrong(what, 0.0)
-    ranks = np.nonzero(differ[:, first])[0].tolist()
-    what = (
-        f"{case.declaration.name}: ranks that received other bits than rank 0 in number {first + 1} of "
-        f"{received.shape[1]} collectives that give all the same (ranks {', '.join(map(str, ranks))})"
-    )
-    return wrong(what, len(ranks))
+    differ, calls = received != received[0], received.shape[1]
+    who = f"{case.declaration.name}: ranks that received other bits than rank 0"
+    if not differ.any():
+        return wrong(f"{who} in any of {calls} collectives that give all the same", 0.0)
+    first = int(np.argmax(differ.any(axis=0)))
+    ranks = np.flatnonzero(differ[:, first]).tolist()
+    where = f"in number {first + 1} of {calls} collectives that give all the same"
+    return wrong(f"{who} {where}{_named(ranks)}", len(ranks))
+
+
+def _named(ranks: list[int]) -> str:
+    return f" (ranks {', '.join(map(str, ranks))})" if ranks else ""
 
 
 def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
@@ -126,19 +116,17 @@ def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> 
         return wrong(what, abs(ranks - len(digests)), window=Window(0, iteration))
     own = fingerprint(trajectory.at(iteration))
     differ = [rank for rank, digest in enumerate(digests) if digest != own]
-    named = f" (ranks {', '.join(map(str, differ))})" if differ else ""
     what = (
         f"{case.declaration.name} on {ranks} ranks at iteration {iteration}: ranks whose a has other bits "
-        f"than the recorded one{named}"
+        f"than the recorded one{_named(differ)}"
     )
     return wrong(what, len(differ), window=Window(0, iteration))
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s, on several ranks",
     planted="a rank that goes its own way, or makes no updates",
-    runs=runs,
-    judge=judge,
 )

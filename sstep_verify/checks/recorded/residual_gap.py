@@ -9,20 +9,16 @@ segments, and the plain run to its end, in larger ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.contract import finite_promised
-from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.every_s import judge_every_s, plain_runs
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, unknown, wrong
-from sstep_verify.checks.shared.outcome import planted_term
-from sstep_verify.checks.shared.several import most_visible, record_of
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.check import check_of_each_s, plain_run
+from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
+from sstep_verify.checks.shared.outcome import most_visible, planted_term, record, worst_entry
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -43,43 +39,15 @@ RIDGE_CAUSES = CAUSES.format("lambda or m")
 ORIGIN = "distance at the segment's start + rounding of the updates in it (bounds/residual_gap.py)"
 
 
-def key(s: int) -> str:
-    """Key of the run of an s whose state is judged."""
-    return f"state/s={s}"
-
-
-def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run and a short one of every s, recorded in several places; none without a state."""
-    if not case.declaration.state or case.problem.samples > MOST_SAMPLES:
+def _requests(case: Case, s: int) -> dict[str, RunRequest]:
+    """The plain run and a short one, recorded in several places."""
+    if case.problem.samples > MOST_SAMPLES:
         return {}
-    requests = {}
-    for s in case.s_values:
-        iterations = min(case.short, case.iterations)
-        step = max(-(-iterations // (SEGMENTS * s)), 1) * s
-        record_at = tuple(range(step, iterations, step))
-        requests[key(s)] = RunRequest(case.problem, case.stream, s, iterations, record=record_at)
-    return plain_runs(case) | requests
-
-
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare every declared state with what it stands for; the oracle is not used, for that needs no run.
-
-    Parameters and the list returned are those of `judge_every_s`: one verdict per s and state, INCONCLUSIVE
-    where a declared state was not recorded.
-
-    Raises
-    ------
-    InputError
-        If a state is declared that the problem does not have.
-    """
-    if not runs(case):
-        return []
-    verdicts = []
-    for name in case.declaration.state:
-        bound = DriftBound(case.problem, case.declaration, name)
-        judged = partial(_judge, name=name, bound=bound)
-        verdicts += judge_every_s(case, trajectories, judged, lambda s: (key(s), run_key(s)))
-    return verdicts
+    iterations = min(case.short, case.iterations)
+    step = max(-(-iterations // (SEGMENTS * s)), 1) * s
+    points = tuple(range(step, iterations, step))
+    short = RunRequest(case.problem, case.stream, s, iterations, record=points)
+    return {f"state/s={s}": short} | plain_run(case, s)
 
 
 def sparse(trajectory: Trajectory, name: str) -> Trajectory:
@@ -97,25 +65,41 @@ def sparse(trajectory: Trajectory, name: str) -> Trajectory:
     )
 
 
-def _judge(
-    case: Case, s: int, short: Trajectory, plain: Trajectory, name: str, bound: DriftBound
-) -> Verdict:
+def _judge(case: Case, s: int, oracle: Oracle, *runs: Trajectory) -> list[Verdict]:
+    """Compare every declared state with what it stands for; the oracle is not used, for that needs no run.
+
+    One verdict a state, INCONCLUSIVE where a declared state was not recorded.
+
+    Raises
+    ------
+    InputError
+        If a state is declared that the problem does not have.
+    """
+    return [_verdict(case, s, name, *runs) for name in case.declaration.state if runs]
+
+
+def _verdict(case: Case, s: int, name: str, short: Trajectory, plain: Trajectory) -> Verdict:
+    bound, plain = DriftBound(case.problem, case.declaration, name), sparse(plain, name)
     findings, effects = _segments(case, name, short, bound)
-    plain = sparse(plain, name)
     others, further = _segments(case, name, plain, bound)
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
     findings += [finding for finding in others if finding.bound < np.inf]
     effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
     still = (
-        "a does not move between any two recorded iterations, so no update of the state could be missing"
+        f"a does not move between two recorded iterations, or changes no entry of the {name} for certain"
     )
+    if effect:
+        still = (
+            f"what one coordinate adds to the {name} between two recorded iterations is certain to change "
+            f"an entry by {effect:.2g} only, where {allowed:.2g} is allowed"
+        )
     planned = int(short.iterations.size + plain.iterations.size)
     decided = sum(finding.bound < np.inf for finding in findings)
-    return record_of(
+    return record(
         CHECK,
         case,
         s,
-        findings,
+        *findings,
         units="absolute, largest entry",
         planned=planned,
         executed=decided,
@@ -173,26 +157,22 @@ def _finding(
     case: Case, name: str, trajectory: Trajectory, place: int, drift, limit: np.ndarray
 ) -> Finding:
     """The entry of the state that is worst, at one recorded iteration."""
-    low, high = drift
-    entries = [
-        Finding("", *values) for values in zip(low.tolist(), high.tolist(), limit.tolist(), strict=True)
-    ]
-    worst = decisive(entries)
+    entry, worst = worst_entry(drift, limit)
+    iteration = int(trajectory.iterations[place])
     what = (
-        f"{name} carried by {case.declaration.name} at iteration {int(trajectory.iterations[place])}, "
-        f"entry {next(k for k, one in enumerate(entries) if one is worst)}: distance from the true one"
+        f"{name} carried by {case.declaration.name} at iteration {iteration}, entry {entry}: distance from "
+        "the true one"
     )
-    until = Window(0, int(trajectory.iterations[place]))
-    return Finding(what, worst.lower, worst.upper, worst.bound, until)
+    return replace(worst, what=what, window=Window(0, iteration))
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
+    _requests,
     id=CHECK,
     text=__doc__,
     needs="the plain run and a short one of every s, recorded in several places, where a state is declared",
     planted="a carried quantity that is not updated",
-    runs=runs,
-    judge=judge,
     bounds=("residual_gap",),
     level=2,
     applies=lambda case, s: bool(case.declaration.state),

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.checks.contract_items import FINITE
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.numerics.rounding import flushed_to_zero
@@ -31,9 +32,6 @@ APART = (
     "they with one exact run; let the program draw from a fixed seed."
 )
 """Why a check that needs several runs of a program says nothing of it."""
-
-FINITE = "finite"
-"""The item of the check contract that depends on the arithmetic of a run; all others do not."""
 
 
 def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -21,6 +24,11 @@ UNSEEN = (
 def every_run(case: Case, s: int) -> bool:
     """Every run."""
     return True
+
+
+def plain_run(case: Case, s: int) -> dict[str, RunRequest]:
+    """The plain run of an s, by key."""
+    return {run_key(s): plain_request(case, s)}
 
 
 def none_continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
@@ -96,6 +104,15 @@ class Check:
         """How it goes about it; may be empty."""
         return self.text.partition("\n\n")[2].strip()
 
+    @property
+    def derivations(self) -> dict[str, str]:
+        """Derivations by the path in the package of each module that bounds it; none if the bound is 0."""
+        modules = {name: f"sstep_verify.bounds.{name.replace('/', '.')}" for name in self.bounds}
+        return {
+            f"bounds/{name}.py": inspect.getdoc(importlib.import_module(module)) or ""
+            for name, module in modules.items()
+        }
+
     def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
         """The runs made that its verdicts rest on; step logs and probes only where it asks."""
         if self.all_runs:
@@ -110,3 +127,40 @@ class Check:
             for key, request in asked.items()
             if key in trajectories
         }
+
+
+def check_of_each_s(
+    judge_runs: Callable[..., list[Verdict]],
+    requests: Callable[[Case, int], dict[str, RunRequest]] = plain_run,
+    *,
+    applies: Callable[[Case, int], bool] = every_run,
+    affordable: Callable[[Case, int], bool] = every_run,
+    **declared: Any,
+) -> Check:
+    """A check that judges the runs of each s by themselves.
+
+    Parameters
+    ----------
+    judge_runs : callable
+        ``judge_runs(case, s, oracle, *runs)`` gives the verdicts on the runs of one s.
+    requests : callable
+        ``requests(case, s)`` gives these runs, by key; the plain run if absent.
+    applies, affordable : callable
+        As in `Check`: where either is false nothing is asked for, and nothing judged.
+    **declared
+        Further fields of the `Check`.
+    """
+
+    def judged(case: Case) -> list[int]:
+        return [s for s in case.s_values if applies(case, s) and affordable(case, s)]
+
+    def runs(case: Case) -> dict[str, RunRequest]:
+        return {key: request for s in judged(case) for key, request in requests(case, s).items()}
+
+    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+        verdicts: list[Verdict] = []
+        for s in judged(case):
+            verdicts += judge_runs(case, s, oracle, *(trajectories[key] for key in requests(case, s)))
+        return verdicts
+
+    return Check(runs=runs, judge=judge, applies=applies, affordable=affordable, **declared)

@@ -5,11 +5,14 @@ The formulas stand in costs/messages.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.costs import messages
 from sstep_verify.costs.windows import (
+    Distinct,
     cache_misses,
     distinct_counts,
     distinct_of,
@@ -34,14 +37,13 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
     if declared.exchange == "kept-gram":
         sizes = samples, -(-trajectory.length // s), declared.gram_rows, norms
         return [messages.kept_gram_counts(*sizes, formed=formed).counters for formed in (True, False)]
-    drawn = drawn_windows(case.stream, s, trajectory.length, trajectory.start)
     if declared.exchange == "column-cache":
         capacity = min(declared.cache_words // samples, samples)
-        missing = cache_misses(drawn, samples, capacity)
+        missing = cache_misses(_drawn(case, s, trajectory), samples, capacity)
         return [messages.column_cache_counts(samples, missing, norms).counters]
     if declared.exchange == SUPPORT:
         return [_of_support(case, s, trajectory, norms)]
-    distinct = distinct_of(distinct_counts(drawn))
+    distinct = distinct_columns(case, s, trajectory)
     return [messages.window_counts(declared.exchange, samples, distinct, norms).counters]
 
 
@@ -53,8 +55,10 @@ def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict
     return {name: count for name, count in counts.counters.items() if log is not None or name != "words"}
 
 
-def distinct_columns(case: Case, s: int, trajectory: Trajectory) -> tuple[int, int]:
-    """Distinct coordinates of the windows of a run: their sum, and the sum of their squares."""
-    drawn = drawn_windows(case.stream, s, trajectory.length, trajectory.start)
-    distinct = distinct_of(distinct_counts(drawn))
-    return distinct.total, distinct.squares
+def distinct_columns(case: Case, s: int, trajectory: Trajectory) -> Distinct:
+    """Distinct coordinates of the windows of a run."""
+    return distinct_of(distinct_counts(_drawn(case, s, trajectory)))
+
+
+def _drawn(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]:
+    return drawn_windows(case.stream, s, trajectory.length, trajectory.start)

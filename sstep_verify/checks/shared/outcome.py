@@ -1,4 +1,4 @@
-"""From a finding to a verdict: what planted defects would have shown, the reason, the record.
+"""From findings to a verdict: what planted defects would have shown, which decides, the reason, the record.
 
 A reason says what a bound is mostly made of that no rounding of the run makes: declared, stored or written
 so.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.specification import of_verdict
 from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
@@ -51,6 +52,25 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     return Term(
         name, status, detection_limit, planned, executed, executed if seen else 0, "" if seen else reason
     )
+
+
+def most_visible(
+    effects: Iterable[tuple[float, float]], default: tuple[float, float]
+) -> tuple[float, float]:
+    """Effect of a planted defect and bound, of several, where it shows most; else `default`."""
+    return max(effects, key=lambda pair: float(ratios(*pair)), default=default)
+
+
+def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
+    """The worst of comparisons, by enclosures, shape (2, n), and bounds, shape (n,): its place, and it."""
+    entries = [Finding("", *row) for row in np.vstack([ends, bound]).T.tolist()]
+    worst = decisive(entries)
+    return next(place for place, entry in enumerate(entries) if entry is worst), worst
+
+
+def executed(findings: Iterable[Finding]) -> int:
+    """Comparisons that were made: those of which something is known."""
+    return sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
 
 
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
@@ -149,32 +169,29 @@ def record(
     check: str,
     case: Case,
     s: int,
-    finding: Finding,
-    *,
+    *findings: Finding,
     units: str,
-    planned: int,
-    executed: int,
     origin: str,
     causes: str,
     terms: tuple[Term, ...] = (),
-    evidence: dict[str, object] | None = None,
-    signs: Iterable[str] = (),
-    each: bool = False,
-    uncertain: Iterable[str] = (),
+    **rest: Any,
 ) -> Verdict:
-    """The verdict on one run that a finding decides, with its reason in words.
+    """The verdict on one run that the worst of its findings decides, with its reason in words.
 
     Parameters
     ----------
-    check, case, s, units, planned, executed, terms, evidence, signs, each, uncertain
+    check, case, s, units, terms
         As in `verdict_on`; the first term decides on VACUOUS.
-    finding : Finding
-        The comparison that decides.
+    *findings : Finding
+        The comparisons, at least one.
     origin : str
         Where the bound comes from.
     causes : str
         Likely causes of a failure.
+    **rest
+        Further arguments of `verdict_on`; planned and executed are those of the comparisons if absent.
     """
+    finding = decisive(findings)
     status = with_planted(finding.status, terms)
     reason = (
         f"{finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} {units} ({origin})."
@@ -190,11 +207,8 @@ def record(
             f" The enclosure [{finding.lower:.3g}, {finding.upper:.3g}] of the measured value holds "
             "the bound, or nothing is known of it."
         )
-    return verdict_on(
-        check, case, s, status, finding, reason,
-        units=units, planned=planned, executed=executed, terms=terms, evidence=evidence, signs=signs,
-        each=each, uncertain=uncertain,
-    )  # fmt: skip
+    counted = {"planned": len(findings), "executed": executed(findings), **rest}
+    return verdict_on(check, case, s, status, finding, reason, units=units, terms=terms, **counted)
 
 
 def mostly_uncertain(check: str, case: Case) -> list[str]:

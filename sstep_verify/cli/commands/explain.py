@@ -7,12 +7,15 @@ import math
 import os
 import shlex
 import textwrap
-from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from sstep_verify.cli.options.completion import checks, complete
 from sstep_verify.cli.telling.plain_words import filled, glossary, in_short, number
+
+if TYPE_CHECKING:
+    from sstep_verify.checks.shared.check import Check
 
 
 @click.command("explain")
@@ -30,23 +33,37 @@ def command(check, artefact, in_full, as_json):
     ARTEFACT, a folder that a report holds under artefacts/: what was found there, in plain words; CHECK
     need not be named.
     """
-    from sstep_verify.checks.explanations import explain, known_checks
+    from sstep_verify.checks.registry import CHECKS, checks_of
 
-    if check is not None and artefact is None and _is_path(check, known_checks()):
+    if check is not None and artefact is None and _is_path(check, tuple(CHECKS)):
         check, artefact = None, check
     if artefact is not None:
         _explain_artefact(check, artefact, in_full, as_json)
     elif check is not None:
-        found = explain(check)
+        (declared,) = checks_of((check,))
         if as_json:
-            _print_json(asdict(found))
+            _print_json(_explanation(declared))
         else:
-            _show(found, in_full)
+            _show(declared, in_full)
     elif as_json:
-        _print_json({name: explain(name).claim for name in known_checks()})
+        _print_json({name: declared.claim for name, declared in CHECKS.items()})
     else:
-        for name in known_checks():
-            click.echo(f"{name}\n{filled(explain(name).claim)}")
+        for name, declared in CHECKS.items():
+            click.echo(f"{name}\n{filled(declared.claim)}")
+
+
+def _explanation(declared: Check) -> dict[str, object]:
+    """A check as plain values."""
+    names = "claim", "method", "needs", "derivations", "planted", "vacuous"
+    values = {name: getattr(declared, name) for name in names}
+    return {"check": declared.id, **values, "sentences": _sentences(declared)}
+
+
+def _sentences(declared: Check) -> dict[str, str]:
+    """The sentences of the specification that a check decides, by number."""
+    from sstep_verify.specification import decided_by
+
+    return {sentence.number: sentence.text for sentence in decided_by(declared.id)}
 
 
 def _is_path(word: str, checks: tuple[str, ...]) -> bool:
@@ -55,23 +72,25 @@ def _is_path(word: str, checks: tuple[str, ...]) -> bool:
 
 def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bool) -> None:
     from sstep_verify.checks.contract import CHECK as CONTRACT
-    from sstep_verify.checks.explanations import explain
+    from sstep_verify.checks.registry import checks_of
 
     kept = _read(check, folder)
-    found = explain(kept.check)
+    (declared,) = checks_of((kept.check,))
     replay = f"sstep-verify replay {shlex.quote(folder)}"
     if as_json:
         again = {"replay": replay, "run": kept.case.replay_command}
         head = {"check": kept.check, "case": kept.case.id, "s": kept.s, "version": kept.version}
-        _print_json({**head, "verdicts": kept.verdicts, "again": again, "explanation": asdict(found)})
+        _print_json(
+            {**head, "verdicts": kept.verdicts, "again": again, "explanation": _explanation(declared)}
+        )
         return
     if in_full:
-        _show(found, True)
+        _show(declared, True)
     for verdict in kept.verdicts:
         if in_full:
             _show_numbers(kept, verdict)
         else:
-            for line in in_short(verdict, found.claim):
+            for line in in_short(verdict, declared.claim):
                 click.echo(line)
     click.echo(f"\nAgain\n  offline: {replay}" if in_full else f"Again\n  offline: {replay}")
     click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
@@ -98,24 +117,24 @@ def _print_json(document: object) -> None:
     click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def _show(explanation, in_full: bool) -> None:
-    click.echo(explanation.check)
-    _section("Claim", filled(explanation.claim))
+def _show(declared: Check, in_full: bool) -> None:
+    click.echo(declared.id)
+    _section("Claim", filled(declared.claim))
     if in_full:
-        _section("Method", textwrap.indent(explanation.method, "  "))
-    _section("Needs", filled(explanation.needs))
+        _section("Method", textwrap.indent(declared.method, "  "))
+    _section("Needs", filled(declared.needs))
     if in_full:
-        for path, text in explanation.derivations.items():
+        for path, text in declared.derivations.items():
             _section(f"Bound: {path}", textwrap.indent(text, "  "))
-    elif explanation.derivations:
-        paths = ", ".join(explanation.derivations)
+    elif declared.bounds:
+        paths = ", ".join(declared.derivations)
         _section("Bound", filled(f"Derived in {paths}; --long prints the derivations."))
-    if not explanation.derivations:
+    if not declared.bounds:
         zero = "0: what is compared must agree exactly, for the reason that the claim and the method give."
         _section("Bound", filled(zero))
-    _section("Planted defect", filled(explanation.planted))
-    _section("VACUOUS", filled(explanation.vacuous))
-    sentences = (filled(f"{number}: {text}") for number, text in explanation.sentences.items())
+    _section("Planted defect", filled(declared.planted))
+    _section("VACUOUS", filled(declared.vacuous))
+    sentences = (filled(f"{number}: {text}") for number, text in _sentences(declared).items())
     _section("Sentences of the specification that it decides", "\n".join(sentences))
 
 

@@ -19,9 +19,9 @@ def campaigns() -> Iterable[str]:
 
 def checks() -> Iterable[str]:
     """Ids of the checks."""
-    from sstep_verify.checks.explanations import known_checks
+    from sstep_verify.checks.registry import CHECKS
 
-    return known_checks()
+    return tuple(CHECKS)
 
 
 def data_sets() -> Iterable[str]:

@@ -102,7 +102,7 @@ def test_float32_may_round_the_upper_end():
 
 def test_ridge_regression_has_no_box():
     case, tested = small_case(Ridge(0.05))
-    assert check.runs(case) == {}
+    assert check.DECLARED.runs(case) == {}
     assert judged(check, case, tested, of=()) == {}
 
 

@@ -27,8 +27,8 @@ def case_of(solver, task="svm-l1", data=None, kernel=None, length=60, s=5, **opt
 
 
 def judged(solver, case, change=lambda run: run):
-    runs = {key: change(solver.run(request)) for key, request in phases.runs(case).items()}
-    (verdict,) = phases.judge(case, runs, Oracle(case.problem))
+    runs = {key: change(solver.run(request)) for key, request in phases.DECLARED.runs(case).items()}
+    (verdict,) = phases.DECLARED.judge(case, runs, Oracle(case.problem))
     return verdict
 
 
@@ -148,28 +148,31 @@ def test_of_a_long_run_the_beginning_is_made(monkeypatch):
     solver = ProbingSolver()
     monkeypatch.setattr(phases, "WORDS", 9 * 23)
     case = case_of(solver)
-    ((key, request),) = phases.runs(case).items()
+    ((key, request),) = phases.DECLARED.runs(case).items()
     assert (key, request.iterations, request.log, request.probes) == ("phases/s=5", 20, True, True)
     assert judged(solver, case).status is Status.PASS
-    assert phases.runs(replace(case, declaration=replace(solver.declaration, probes=False))) == {}
-    assert phases.runs(replace(case, declaration=replace(solver.declaration, log=False))) == {}
+    assert phases.DECLARED.runs(replace(case, declaration=replace(solver.declaration, probes=False))) == {}
+    assert phases.DECLARED.runs(replace(case, declaration=replace(solver.declaration, log=False))) == {}
 
 
 def test_an_artefact_is_judged_as_the_run_was(tmp_path):
     solver = ProbingSolver(mistake="correction")
     case = case_of(solver)
-    runs = {key: solver.run(request) for key, request in phases.runs(case).items()}
-    found = phases.judge(case, runs, Oracle(case.problem))
+    runs = {key: solver.run(request) for key, request in phases.DECLARED.runs(case).items()}
+    found = phases.DECLARED.judge(case, runs, Oracle(case.problem))
     kept = read_artefact(write_artefact(artefact_of(phases.DECLARED, case, 5, runs, found), tmp_path))
-    assert [one.as_dict() for one in phases.judge(kept.case, kept.trajectories, Oracle(case.problem))] == [
-        one.as_dict() for one in found
-    ]
+    assert [
+        one.as_dict() for one in phases.DECLARED.judge(kept.case, kept.trajectories, Oracle(case.problem))
+    ] == [one.as_dict() for one in found]
 
 
 def test_a_run_that_is_shared_keeps_what_each_check_asks_for():
     case = case_of(ProbingSolver())
-    plain = {key: replace(request, log=False, probes=False) for key, request in phases.runs(case).items()}
-    (request,) = merge_requests([plain, phases.runs(case)]).values()
+    plain = {
+        key: replace(request, log=False, probes=False)
+        for key, request in phases.DECLARED.runs(case).items()
+    }
+    (request,) = merge_requests([plain, phases.DECLARED.runs(case)]).values()
     assert request.probes
-    made = {key: ProbingSolver().run(one) for key, one in phases.runs(case).items()}
+    made = {key: ProbingSolver().run(one) for key, one in phases.DECLARED.runs(case).items()}
     assert phases.DECLARED.wanted(case, made)["s=5"].probes is not None

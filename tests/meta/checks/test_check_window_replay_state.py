@@ -119,8 +119,10 @@ def test_a_drifted_state_is_the_claim_of_residual_gap_not_of_the_window(loss, na
     assert judged(check, case, tested)[1].status is Status.PASS
     gap = {
         verdict.status
-        for verdict in residual_gap.judge(
-            case, {key: tested.run(request) for key, request in residual_gap.runs(case).items()}, None
+        for verdict in residual_gap.DECLARED.judge(
+            case,
+            {key: tested.run(request) for key, request in residual_gap.DECLARED.runs(case).items()},
+            None,
         )
     }
     assert gap == {Status.FAIL}

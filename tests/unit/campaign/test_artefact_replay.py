@@ -78,9 +78,11 @@ def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, k
 
 def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
+    runs = {
+        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
+    }
     silent = {**runs, "s=4": dataclasses.replace(runs["s=4"], counters={})}
-    verdicts = message_count.judge(case, silent, Oracle(case.problem))
+    verdicts = message_count.DECLARED.judge(case, silent, Oracle(case.problem))
     kept = keep_artefacts(message_count.DECLARED, case, silent, verdicts, tmp_path)
     (folder,) = tmp_path.iterdir()
     assert [verdict.replay for verdict in kept] == [
@@ -94,9 +96,11 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
 
 def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
+    runs = {
+        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
+    }
     runs["s=4"] = dataclasses.replace(runs["s=4"], counters={})
-    verdicts = message_count.judge(case, runs, Oracle(case.problem))
+    verdicts = message_count.DECLARED.judge(case, runs, Oracle(case.problem))
     (tmp_path / "file").write_text("", encoding="ascii")
     kept = keep_artefacts(message_count.DECLARED, case, runs, verdicts, tmp_path / "file")
     assert [verdict.status for verdict in kept] == [verdict.status for verdict in verdicts]
@@ -106,9 +110,13 @@ def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
 
 def test_another_verdict_than_the_stored_one_is_a_disagreement():
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {key: ProductionSolver().run(request) for key, request in message_count.runs(case).items()}
+    runs = {
+        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
+    }
     verdicts = [
-        verdict for verdict in message_count.judge(case, runs, Oracle(case.problem)) if verdict.s == 4
+        verdict
+        for verdict in message_count.DECLARED.judge(case, runs, Oracle(case.problem))
+        if verdict.s == 4
     ]
     kept = artefact_of(message_count.DECLARED, case, 4, runs, verdicts)
     assert rejudge(kept).exit_code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sstep_verify.checks.shared.several import most_visible
+from sstep_verify.checks.shared.outcome import most_visible
 
 
 def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
