@@ -150,11 +150,12 @@ def test_a_duplicated_sample_leaves_the_solution_open():
     assert "not proved unique" in found[1].evidence["solution"]
 
 
-def test_a_point_better_than_the_optimum_is_an_oracle_disagreement():
+def test_a_point_better_than_the_optimum_is_an_oracle_disagreement(monkeypatch):
     case, tested, observe = _converging(Hinge(0.5), 1)
     oracle = Oracle(case.problem)
     true = oracle.svm_optimum(case.problem)
-    oracle._svm[case.problem.hinge] = dataclasses.replace(true, value_upper=true.value_lower / 2)
+    lower = dataclasses.replace(true, value_upper=true.value_lower / 2)
+    monkeypatch.setattr(oracle, "svm_optimum", lambda problem: lower)
     runs = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
     with pytest.raises(OracleDisagreementError, match="above the certified"):
         check.DECLARED.judge(case, runs, oracle)
