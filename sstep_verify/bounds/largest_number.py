@@ -49,7 +49,7 @@ from sstep_verify.bounds.block.factorisation import factorisation_error, factors
 from sstep_verify.bounds.box import accumulation_error, stays_within
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, unit_roundoff
-from sstep_verify.problems import Problem
+from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.solver import Declaration
 
@@ -129,22 +129,25 @@ def _entry(problem: Problem) -> tuple[float, float]:
 
 def _parameters(problem: Problem) -> list[float]:
     """The numbers that come with the problem beside data and targets, and omega."""
-    shift = problem.hinge.shift if problem.is_svm else 0.0
+    own = [problem.boxed.shift, problem.boxed.threshold] if problem.is_svm else []
     reals = [value for value in parameters_of(problem.kernel).values() if isinstance(value, float)]
-    return [*reals, problem.loss.parameter, shift]
+    return [*reals, problem.loss.parameter, *own]
 
 
 def _gradient(problem: Problem, s: int, largest: float) -> float:
     """Largest number in a step of a K-SVM."""
-    loss, entry = problem.hinge, _entry(problem)[0]
-    gradient = 1.0 + ((1 + 2 * s) * loss.shift + (problem.samples + 2 * s) * entry) * largest
-    return gradient * max(1.0, 2 * loss.C) if loss.shift else gradient
+    loss, entry = problem.boxed, _entry(problem)[0]
+    constant = float(np.abs(problem.linear).max()) + loss.threshold
+    gradient = constant + ((1 + 2 * s) * loss.shift + (problem.samples + 2 * s) * entry) * largest
+    return gradient * max(1.0, 1.0 / loss.shift) if loss.shift else gradient
 
 
 def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
-    loss, samples = problem.hinge, problem.samples
-    if not loss.shift:
-        return 2 * max(loss.C, float(np.abs(initial).max(initial=0.0)))
+    loss, samples = problem.boxed, problem.samples
+    if (end := max(loss.upper, -loss.lower)) < np.inf:
+        return 2 * max(end, float(np.abs(initial).max(initial=0.0)))
+    if not isinstance(loss, SquaredHinge):
+        return np.inf
     entry, below = _entry(problem)[0], np.maximum(-initial, 0.0)
     outside, square = float(below.sum()), float(below @ below)
     rise = (samples * entry + loss.shift) * float(initial @ initial) / 2 + 2 * outside

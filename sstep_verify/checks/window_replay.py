@@ -29,7 +29,7 @@ from sstep_verify.checks.window.reasons import SOURCES, coverage, reason
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.quantities import KERNEL, core, quantities_of
+from sstep_verify.quantities import KERNEL, core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
@@ -116,7 +116,7 @@ def _judge_run(
 ) -> Verdict:
     trajectory, update = runs_made[run_key(s)], case.declaration.update
     width = min(s, max(trajectory.length, 1))
-    names = [one.name for one in quantities_of(case.problem.loss.task, update, width, case.stream.block)]
+    names = case.problem.quantities(update, width, case.stream.block)
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
     screened = screen.screen(case, s, trajectory, runs_made)
     chosen = [*((trajectory, 0, window) for window in windows), *screened.notable]

@@ -16,7 +16,7 @@ import numpy as np
 from sstep_verify.diagnosis.kernel_rows import mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import TAIL, quantities_of
+from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.solver import Declaration
@@ -164,8 +164,9 @@ def suspects_of(problem: Problem, update: str, s: int, block: int, *, between: b
     between : bool
         Whether only what relates the steps of a window can be wrong.
     """
-    task = problem.loss.task
-    known = mistakes(task, [one.name for one in quantities_of(task, update, s, block)])
+    known = mistakes(problem.kin, problem.quantities(update, s, block))
+    if problem.is_svm and not problem.loss.labelled:
+        known = [one for one in known if one.labels == NONE.labels]
     right = (lambda one: of_correction(one)) if between else (lambda one: s > 1 or not of_correction(one))
     return Suspects(problem, tuple(filter(right, known)), between)
 

@@ -110,7 +110,7 @@ def mistaken(problem: Problem) -> dict[str, list[Problem]]:
     found = {LOST: [kept]}
     if not problem.kernel.linear:
         found[SPLIT] = [kept, replace(problem, data=second)]
-    if problem.is_svm:
+    if problem.loss.labelled:
         found[LABELS] = [replace(problem, data=problem.targets[:, None] * data)]
     return found
 

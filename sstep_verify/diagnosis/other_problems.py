@@ -107,7 +107,7 @@ def scaled_solution(problem: Problem) -> Iterator[Other]:
 
 def labels_inside(problem: Problem) -> Iterator[Other]:
     """Labels inside the kernel, alone or also outside; with the linear kernel the first is right."""
-    if problem.is_svm and _copied(problem):
+    if problem.loss.labelled and _copied(problem):
         data = problem.targets[:, None] * problem.dense
         inside = {} if problem.kernel.linear else {LABELS: np.ones(problem.samples)}
         for name, targets in {**inside, BOTH: problem.targets}.items():
@@ -117,7 +117,7 @@ def labels_inside(problem: Problem) -> Iterator[Other]:
 
 def labels_left_out(problem: Problem) -> Iterator[Other]:
     """K in the place of Q."""
-    if problem.is_svm and np.unique(problem.targets).size > 1:
+    if problem.loss.labelled and np.unique(problem.targets).size > 1:
         words = "the optimum of K in the place of Q: the labels were left out"
         yield from changed(problem, words, UNLABELLED, targets=np.ones(problem.samples))
 

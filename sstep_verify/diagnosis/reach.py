@@ -21,9 +21,9 @@ def mistaken_reach(
 ) -> np.ndarray:
     """What all steps of a K-SVM could round if each drew this coordinate, shape (c,).
 
-    In one step ``(gamma_k (|K_i| |a| + omega |a_i| + 1) + delta_i |a|) / eta_i + u |a_i|``, with k a count
-    of all that a step sums. (The bound of the right run is 0 where that is clipped, which another may not
-    be.) Where float64 does not hold it, nothing is allowed.
+    In one step ``(gamma_k (|K_i| |a| + omega |a_i| + |p_i| + threshold) + delta_i |a|) / eta_i + u |a_i|``,
+    with k a count of all that a step sums. (The bound of the right run is 0 where that is clipped, which
+    another may not be.) Where float64 does not hold it, nothing is allowed.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ def mistaken_reach(
     steps, s : int
         Steps made, and per window.
     """
-    shift, u = problem.hinge.shift, unit_roundoff(declaration.precision)
+    dual, u = problem.dual, unit_roundoff(declaration.precision)
+    shift, constant = dual.shift, np.abs(problem.linear[places]) + dual.threshold
     with np.errstate(over="ignore", invalid="ignore"):
-        summed = np.abs(entries.values) @ largest + shift * largest[places] + 1.0
+        summed = np.abs(entries.values) @ largest + shift * largest[places] + constant
         eta = entries.values[np.arange(places.size), places] + shift
         error = (
             gamma(problem.samples + problem.features + 2 * s + 8, u) * summed

@@ -1,14 +1,16 @@
 """Loss descriptions: what descent needs to know of the dual of each loss.
 
-A boxed loss (K-SVM) has labels, a box [0, upper] and a diagonal shift, and is descended coordinate by
-coordinate; the other one (K-RR) has targets and no box, and is descended by blocks.
+A boxed loss (K-SVM) is descended coordinate by coordinate, each step ended by a soft threshold and a clip
+(`BoxedLoss`); the other one (K-RR) has targets and no box, and is descended by blocks.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.parameters import positive
@@ -17,14 +19,62 @@ LEAST_C, MOST_C = 2.0**-1023, 2.0**1021
 """Range of C in which 2C and 1/(2C) are normal numbers of float64."""
 
 
+class Dual(NamedTuple):
+    """The numbers of a boxed loss on given targets, in float64; see `BoxedLoss`.
+
+    Parameters
+    ----------
+    shift, upper, lower, threshold : float
+        Diagonal shift (omega), ends of the box, weight of the 1-norm.
+    signs, linear : ndarray, shape (m,), or float
+        Signs of the kernel's rows and columns, and the linear term; of all coordinates where a number.
+    """
+
+    shift: float
+    upper: float
+    lower: float = 0.0
+    threshold: float = 0.0
+    signs: np.ndarray | float = 1.0
+    linear: np.ndarray | float = 1.0
+
+
 @dataclass(frozen=True)
-class _OfMargin:
-    """What both losses of a K-SVM have: a penalty C and a box."""
+class BoxedLoss:
+    """A loss whose dual is descended one coordinate a step: all that a step needs to know of it.
+
+    With b_i = sigma_i a_i the dual is
+
+        min 1/2 b'K b + shift/2 |a|^2 - p'a + threshold |a|_1  over  lower <= a_i <= upper,
+
+    sigma the labels and p ones where the loss is of labels, sigma ones and p the targets where it is not.
+    One step on coordinate i is then ``g = sigma_i K_i b - p_i + shift a_i``, ``eta = K_ii + shift`` and
+
+        a_i <- clip(soft(a_i - g / eta, threshold / eta), lower, upper),
+        soft(z, t) = max(z - t, 0) + min(z + t, 0).
+
+    Of the two kinds of a K-SVM neither has a threshold, and the lower end is 0.
+
+    Parameters
+    ----------
+    C : float
+        Penalty, > 0.
+
+    Attributes
+    ----------
+    task : str
+        Name of the task, in messages.
+    labelled : bool
+        Whether targets are labels -1 and +1.
+    kin : str
+        The shipped task whose quantities and mistakes its steps share; empty if that is `task`.
+    """
 
     C: float = 1.0
     boxed: ClassVar[bool] = True
+    labelled: ClassVar[bool] = True
     symbol: ClassVar[str] = "C"
     task: ClassVar[str]
+    kin: ClassVar[str] = ""
 
     def __post_init__(self):
         object.__setattr__(self, "C", positive(f"K-{self.task.upper()}", "C", self.C))
@@ -34,9 +84,33 @@ class _OfMargin:
         """The one parameter, C."""
         return self.C
 
+    @property
+    def shift(self) -> float:
+        """Diagonal shift (omega), >= 0."""
+        return 0.0
+
+    @property
+    def lower(self) -> float:
+        """Lower end of the box, <= 0."""
+        return 0.0
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the box (nu), > 0; infinite where there is none."""
+        return self.C
+
+    @property
+    def threshold(self) -> float:
+        """Weight of the 1-norm (epsilon), >= 0."""
+        return 0.0
+
+    def exact_shift(self, arithmetic: Any) -> Any:
+        """Diagonal shift in an arithmetic of `sstep_reference`; the float64 itself if not overridden."""
+        return arithmetic.number(self.shift)
+
 
 @dataclass(frozen=True)
-class Hinge(_OfMargin):
+class Hinge(BoxedLoss):
     """Hinge loss of K-SVM-L1: ``min 1/2 a'Qa - 1'a`` over ``0 <= a <= C``.
 
     Parameters
@@ -47,17 +121,10 @@ class Hinge(_OfMargin):
 
     task: ClassVar[str] = "svm-l1"
     power: ClassVar[int] = 1
-    shift: ClassVar[float] = 0.0
-    """Diagonal shift (omega)."""
-
-    @property
-    def upper(self) -> float:
-        """Upper end of the box (nu)."""
-        return self.C
 
 
 @dataclass(frozen=True)
-class SquaredHinge(_OfMargin):
+class SquaredHinge(BoxedLoss):
     """Squared hinge loss of K-SVM-L2: ``min 1/2 a'(Q + I/(2C))a - 1'a`` over ``a >= 0``.
 
     Parameters
@@ -68,8 +135,16 @@ class SquaredHinge(_OfMargin):
 
     task: ClassVar[str] = "svm-l2"
     power: ClassVar[int] = 2
-    upper: ClassVar[float] = math.inf
-    """Upper end of the box (nu)."""
+
+    @property
+    def upper(self) -> float:
+        """There is none."""
+        return math.inf
+
+    def exact_shift(self, arithmetic: Any) -> Any:
+        """``1/(2C)``."""
+        with arithmetic.working():
+            return arithmetic.number(1) / (2 * arithmetic.number(self.C))
 
     @property
     def shift(self) -> float:
@@ -100,7 +175,9 @@ class Ridge:
 
     penalty: float = 1.0
     boxed: ClassVar[bool] = False
+    labelled: ClassVar[bool] = False
     symbol: ClassVar[str] = "lambda"
+    kin: ClassVar[str] = ""
     task: ClassVar[str] = "krr"
 
     def __post_init__(self):
@@ -112,7 +189,7 @@ class Ridge:
         return self.penalty
 
 
-Loss = Hinge | SquaredHinge | Ridge
+Loss = BoxedLoss | Ridge
 
 LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Ridge]] = {
     kind.task: kind for kind in (Hinge, SquaredHinge, Ridge)

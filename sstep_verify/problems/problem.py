@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from sstep_verify.errors import InputError
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
-from sstep_verify.problems.losses import Hinge, Loss, Ridge, SquaredHinge
+from sstep_verify.problems.losses import BoxedLoss, Dual, Hinge, Loss, Ridge, SquaredHinge
+from sstep_verify.quantities import LABELS, quantities_of
 
 DENSE_GIB = 16.0
 """Memory that sparse data may take as a dense array."""
@@ -60,7 +61,7 @@ class Problem:
         if targets.shape != (m,):
             raise InputError(f"{self.name}: {m} samples but targets of shape {targets.shape}")
         _check_finite(self.name, self.data, targets)
-        if self.is_svm:
+        if self.loss.labelled:
             _check_labels(self.name, targets)
 
     @property
@@ -75,20 +76,57 @@ class Problem:
 
     @property
     def is_svm(self) -> bool:
-        """True for K-SVM, False for K-RR."""
+        """Whether steps are ended by a clip: True for K-SVM, False for K-RR."""
         return self.loss.boxed
+
+    @property
+    def kin(self) -> str:
+        """The shipped task whose quantities and mistakes its steps share."""
+        return self.loss.kin or self.loss.task
+
+    def quantities(self, update: str, s: int, block: int) -> list[str]:
+        """Names of the quantities that the steps of a run have.
+
+        Parameters
+        ----------
+        update : {"in-place", "frozen", "added"}
+            Form of the update.
+        s, block : int
+            Iterations per window, coordinates per block (b).
+        """
+        names = [one.name for one in quantities_of(self.kin, update, s, block)]
+        return [name for name in names if name != LABELS or self.loss.labelled]
 
     @cached_property
     def signs(self) -> np.ndarray:
-        """Signs of the kernel's rows and columns in the dual, shape (m,): labels; ones for K-RR."""
-        return self.targets if self.is_svm else np.ones(self.samples)
+        """Signs of the kernel's rows and columns in the dual, shape (m,): labels, or ones."""
+        return self.targets if self.loss.labelled else np.ones(self.samples)
+
+    @cached_property
+    def linear(self) -> np.ndarray:
+        """Linear term of the dual, shape (m,): ones where targets are labels, else the targets."""
+        return np.ones(self.samples) if self.loss.labelled else self.targets
+
+    @cached_property
+    def dual(self) -> Dual:
+        """The numbers of a boxed loss on these targets; an InputError for a K-RR."""
+        loss = self.boxed
+        return Dual(loss.shift, loss.upper, loss.lower, loss.threshold, self.signs, self.linear)
 
     @property
-    def hinge(self) -> Hinge | SquaredHinge:
-        """The loss of a K-SVM; an InputError for a K-RR."""
+    def boxed(self) -> BoxedLoss:
+        """The boxed loss; an InputError for a K-RR."""
         if isinstance(self.loss, Ridge):
             raise InputError(f"{self.label}: a K-RR has no box; a K-SVM is needed here")
         return self.loss
+
+    @property
+    def hinge(self) -> Hinge | SquaredHinge:
+        """The loss of a K-SVM; an InputError for any other."""
+        loss = self.boxed
+        if isinstance(loss, Hinge | SquaredHinge):
+            return loss
+        raise InputError(f"{self.label}: only of svm-l1 and svm-l2 is known what is asked here")
 
     @property
     def ridge(self) -> Ridge:

@@ -1,19 +1,18 @@
 """The mutable s-step recurrence over one window, in the paper's form with a frozen over the window.
 
 Source: Algorithm 2, lines 15-24 (K-SVM), and Algorithm 4, lines 11-16 (K-RR), which share all but the
-finisher of a step: a clip to the box in value space, a block solve in residual space. With no mutation it
-equals the reference exactly (shown in rational arithmetic); every correction term has a factor, so that a
-defect is data and not another program. Increments are summed per coordinate, which changes nothing in exact
-arithmetic.
+finisher of a step: a threshold and a clip in value space, a block solve in residual space. With no mutation
+it equals the reference exactly (shown in rational arithmetic); every correction term has a factor, so that
+a defect is data and not another program. Increments are summed per coordinate, which changes nothing in
+exact arithmetic.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
-
-from sstep_reference.inputs import svm_constants
 
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
@@ -37,7 +36,9 @@ class Finisher(Protocol):
         Whether kernel rows multiply labels times a.
     """
 
-    signed: ClassVar[bool]
+    @property
+    def signed(self) -> bool:
+        """Whether kernel rows multiply labels times a."""
 
     def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
         """The finisher of the steps of one window."""
@@ -45,16 +46,20 @@ class Finisher(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One K-SVM step as it was made: value before, unclipped new value, increment."""
+    """One K-SVM step as it was made: value before, minimiser of the smooth part, that after the threshold,
+    new value, increment.
+    """
 
     value: Scalar
     unclipped: Scalar
+    free: Scalar
+    updated: Scalar
     increment: Scalar
 
 
 @dataclass(frozen=True)
 class Clip:
-    """K-SVM: the minimiser along one coordinate, clipped to the box; its log keeps a `Step`.
+    """Boxed losses: the minimiser along one coordinate, clipped to the box; its log keeps a `Step`.
 
     Parameters
     ----------
@@ -62,11 +67,42 @@ class Clip:
         Diagonal shift.
     upper : scalar or None
         Upper end of the box (nu); None is infinity.
+    lower : scalar or None
+        Lower end of the box; None is minus infinity.
+    threshold : scalar or None
+        Weight of the 1-norm; None where there is none.
+    signed : bool
+        Whether targets are labels: they multiply kernel rows then, and the linear term is 1; else it is the
+        target.
     """
 
     omega: Scalar
     upper: Scalar | None
-    signed: ClassVar[bool] = True
+    lower: Scalar | None = 0
+    threshold: Scalar | None = None
+    signed: bool = True
+
+    @staticmethod
+    def clipped(arithmetic: Any, value: Scalar, lower: Scalar | None, upper: Scalar | None) -> Scalar:
+        """The value clipped to an interval; None is an end at infinity."""
+        if lower is not None:
+            return arithmetic.clip(value, lower, upper)
+        return value if upper is None else -arithmetic.clip(-value, -upper, None)
+
+    def soft(self, arithmetic: Any, value: Scalar, curvature: Scalar) -> Scalar:
+        """The minimiser with the 1-norm, from that without it."""
+        if self.threshold is None:
+            return value
+        knot, zero = self.threshold / curvature, arithmetic.number(0)
+        return arithmetic.clip(value - knot, zero, None) - arithmetic.clip(-value - knot, zero, None)
+
+    def flat(self, arithmetic: Any, linear: Scalar, upper: Scalar | None) -> Scalar:
+        """The minimiser where there is no curvature; without an end the right one stands in."""
+        zero = arithmetic.number(0)
+        threshold = zero if self.threshold is None else self.threshold
+        if not arithmetic.at_most(linear, threshold):
+            return self.upper if upper is None else upper
+        return zero if arithmetic.at_most(-threshold, linear) else self.lower
 
     def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
         """The finisher of the steps of one window."""
@@ -74,27 +110,28 @@ class Clip:
         shift, shift_moved = omega * number(mutation.omega_stale), omega * number(mutation.omega_overlap)
         unbounded = self.upper is None or mutation.upper is None
         end = None if unbounded else self.upper * number(mutation.upper)
-        zero, eta, leak = number(0), number(mutation.curvature), number(mutation.leak)
+        lower = None if self.lower is None else number(self.lower)
+        one, eta, leak = number(1), number(mutation.curvature), number(mutation.leak)
         sign = number(mutation.labels)
 
         def finish(
             step: int, sums: list, values: list, increments: Vector
         ) -> tuple[Sequence[Scalar], Step]:
             (place,), ((product, own),), (value,) = window.draws[step], sums, values
-            label = window.targets[place]
-            gradient = sign * (label * product) - 1 + label * own
+            label, linear = (window.targets[place], one) if self.signed else (one, window.targets[place])
+            gradient = sign * (label * product) - linear + label * own
             gradient = gradient + shift * window.start[place] + shift_moved * increments[place]
             curvature = window.gram[place][place] + omega
             if arithmetic.is_zero(curvature):
-                # Without an upper end there would be no minimiser: the right one stands in.
-                unclipped = updated = self.upper if end is None else end
+                unclipped = free = updated = self.flat(arithmetic, linear, end)
             else:
                 unclipped = value - gradient / (eta * curvature)
-                updated = arithmetic.clip(unclipped, zero, end)
+                free = self.soft(arithmetic, unclipped, eta * curvature)
+                updated = self.clipped(arithmetic, free, lower, end)
                 if mutation.leak:
-                    updated = updated + leak * (unclipped - arithmetic.clip(unclipped, zero, None))
+                    updated = updated + leak * (free - self.clipped(arithmetic, free, lower, None))
             increment = updated - value
-            return [increment], Step(value, unclipped, increment)
+            return [increment], Step(value, unclipped, free, updated, increment)
 
         return finish
 
@@ -149,8 +186,14 @@ class Solve:
 def finisher_of(problem: Problem, arithmetic: Any) -> Clip | Solve:
     """The finisher of a problem's steps, its parameters taken exactly."""
     if problem.is_svm:
-        upper, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-        return Clip(omega, upper)
+        loss, number = problem.boxed, arithmetic.number
+        return Clip(
+            loss.exact_shift(arithmetic),
+            None if math.isinf(loss.upper) else number(loss.upper),
+            None if math.isinf(loss.lower) else number(loss.lower),
+            number(loss.threshold) if loss.threshold else None,
+            loss.labelled,
+        )
     return Solve(arithmetic.number(problem.ridge.penalty), problem.samples)
 
 

@@ -49,6 +49,7 @@ from sstep_verify.numerics.rounding import (
     unit_roundoff,
 )
 from sstep_verify.problems import Problem
+from sstep_verify.problems.losses import Dual
 from sstep_verify.safety.every_window import EveryWindow
 from sstep_verify.safety.rows import diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
@@ -105,8 +106,8 @@ class SvmWindows(EveryWindow):
         return float(np.sum(self._rows.sizes.product))
 
     def _constants(self, support: int, width: int) -> ClipConstants:
-        box = self._shift, self._upper
-        return clip_constants(self._declaration, self._samples, support, width, box, judge=False)
+        dual = Dual(self._shift, self._upper)
+        return clip_constants(self._declaration, self._samples, support, width, dual, judge=False)
 
     def _box(self, s: int) -> float:
         if self._upper == math.inf:
@@ -152,7 +153,7 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
             return np.inf, np.inf
         # At least the size of the unclipped value and of its distance from the one before the step.
         reach = (own[i] + slopes[i] / lower) * OUTWARD
-        error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach)
+        error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach, 0.0)
         if not error < np.inf:
             return np.inf, np.inf
         apart = min(error, upper)

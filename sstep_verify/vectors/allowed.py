@@ -69,10 +69,9 @@ def trajectory_bounds(
     problem, start = request.problem, initial_of(request)
     carried = carried_weights(problem, declaration, exact.places, start)
     if isinstance(exact.steps, SvmSteps):
-        loss = problem.hinge
         return svm_trajectory_bound(
             entries, exact.places, start, exact.steps, exact.errors, request.s, request.stops,
-            loss.shift, loss.upper, declaration, carried,
+            problem.dual, declaration, carried,
         )  # fmt: skip
     return ridge_trajectory_bound(
         entries, exact.places, start, problem.targets, exact.steps, exact.errors, request.s, request.stops,

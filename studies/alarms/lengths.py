@@ -49,9 +49,7 @@ def longest_sum(check: str, case: Case, s: int) -> int:
         return 0
     samples, width = problem.samples, min(s, max(case.iterations, 1))
     if problem.is_svm:
-        loss = problem.hinge
-        box = loss.shift, loss.upper
-        sums = clip_constants(declared, samples, samples, width, box, judge=False).sums
+        sums = clip_constants(declared, samples, samples, width, problem.dual, judge=False).sums
     else:
         sums = solve_constants(declared, samples, samples, width, case.stream.block, judge=False).sums
     # gamma_k = k u / (1 - k u), solved for k.

@@ -72,7 +72,7 @@ def _bound(problem: Problem, declaration: Declaration, before: np.ndarray, repla
     entries, loss = kernel_entries(problem, declaration, replay.places), problem.loss
     if problem.is_svm:
         return svm_window_bound(
-            entries, replay.places, before, replay.steps, loss.shift, loss.upper, declaration
+            entries, replay.places, before, replay.steps, problem.dual, declaration
         ).radius
     return np.atleast_1d(
         ridge_window_errors(

@@ -126,8 +126,7 @@ def replayed(scenario: Scenario, declaration: Declaration, window, begin, end, e
             measured.places,
             begin,
             measured.steps,
-            problem.loss.shift,
-            problem.loss.upper,
+            problem.dual,
             declaration,
         )
         return measured, bound.radius

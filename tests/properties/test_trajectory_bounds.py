@@ -47,7 +47,7 @@ class Truth:
         entries = kernel_entries(problem, declaration, exact.places)
         head = (entries, exact.places, self.scenario.initial)
         if problem.is_svm:
-            tail = (exact.steps, exact.errors, s, ends, loss.shift, loss.upper, declaration)
+            tail = (exact.steps, exact.errors, s, ends, problem.dual, declaration)
             return svm_trajectory_bound(*head, *tail)
         tail = (exact.steps, exact.errors, s, ends, loss.penalty, declaration)
         return ridge_trajectory_bound(*head, problem.targets, *tail)

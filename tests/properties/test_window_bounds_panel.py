@@ -40,9 +40,8 @@ def measured_and_bound(scenario: Scenario, declaration, panel: Panel, window, be
     rows = panel.entries[[order[int(place)] for place in replay.places]]
     entries = panel_entries(rows, replay.places)
     if problem.is_svm:
-        loss = problem.loss
         bound = svm_window_bound(
-            entries, replay.places, begin, replay.steps, loss.shift, loss.upper, declaration
+            entries, replay.places, begin, replay.steps, problem.dual, declaration
         ).radius
     else:
         bound = ridge_panel_bound(

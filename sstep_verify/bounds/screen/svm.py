@@ -69,10 +69,10 @@ def screen_svm(
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
-    loss, width = problem.hinge, length or s
-    kernel = svm_rows(entries, declaration.precision, width, problem.targets)
+    width = length or s
+    kernel = svm_rows(entries, declaration.precision, width, problem.dual)
     windows = -(-width // s)
-    solver = svm_arithmetic(entries, width, loss.shift, loss.upper, declaration, windows=windows)
+    solver = svm_arithmetic(entries, width, problem.dual, declaration, windows=windows)
     runs = np.ascontiguousarray(alphas, dtype=np.float64), np.ascontiguousarray(draws, dtype=np.int64)
     return Screened(*_screen(*runs, width, kernel, row_of, solver))
 

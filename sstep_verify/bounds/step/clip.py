@@ -17,10 +17,11 @@ With the linear kernel the products may be formed from the samples: k is larger 
 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
-rounding of C (bounds/box_rounding.py). The stored value lands on the clipped one in place, within
-u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 A_r where frozen, A_r
-of bounds/step/sums.py; the value stepped from is then within 2 A_{r-1} of the logged one as well. Nothing
-is propagated: no factor grows with s but in k.
+rounding of C (bounds/box_rounding.py). Of a loss with another linear term than 1, or with a threshold, the
+same holds with the sizes of these (bounds/finisher.py). The stored value lands on the clipped one in
+place, within u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 A_r
+where frozen, A_r of bounds/step/sums.py; the value stepped from is then within 2 A_{r-1} of the logged one
+as well. Nothing is propagated: no factor grows with s but in k.
 
 The judge makes the same step in float64 from the same a, in place, with products in any order over its
 nonzero entries: the same theorem with u64 and ``k = p + q + 7``, its own delta. Two correct values differ
@@ -34,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.box_rounding import box_errors
+from sstep_verify.bounds.finisher import Box, box_of, dual_errors, finish
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.sums import (
     ADDED,
@@ -48,6 +49,7 @@ from sstep_verify.bounds.step.sums import (
 )
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 
 
@@ -59,11 +61,13 @@ class ClipConstants(NamedTuple):
     sums : SumConstants
         Of the gradients.
     curvature, quotient : float
-        gamma_3 and gamma_2.
-    shift, upper : float
-        Diagonal shift (omega) and upper end of the box (nu).
-    shift_error, upper_error : float
-        Their errors from rounding C.
+        gamma_3 and gamma_2; gamma_4 with a threshold.
+    shift : float
+        Diagonal shift (omega).
+    box : Box
+        Ends of the box, and the threshold.
+    shift_error, end_error, linear_error : float
+        Errors of the shift, of the ends, and of linear term and threshold, from rounding them.
     underflow_error : float
         Smallest number of the solver's type.
     sharp : bool
@@ -74,9 +78,10 @@ class ClipConstants(NamedTuple):
     curvature: float
     quotient: float
     shift: float
-    upper: float
+    box: Box
     shift_error: float
-    upper_error: float
+    end_error: float
+    linear_error: float
     underflow_error: float
     sharp: bool
 
@@ -86,7 +91,7 @@ def clip_constants(
     samples: int,
     support: int,
     width: int,
-    box: tuple[float, float],
+    dual: Dual,
     factored: Factored = NOT_FACTORED,
     *,
     judge: bool = True,
@@ -99,30 +104,31 @@ def clip_constants(
         Precision, form of the update, order of summation, and whether C is rounded.
     samples, support, width : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
-    box : tuple of (float, float)
-        Diagonal shift (omega) and upper end of the box (nu).
+    dual : Dual
+        Shift, box and threshold.
     factored : Factored
         Cost of products formed from the samples, where the solver may do so.
     judge : bool
         Whether the judge's own float64 step is part of the bound; False for an exact one.
     """
-    precision, (shift, upper) = declaration.precision, box
+    precision, more = declaration.precision, int(dual.threshold > 0.0)
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
-    upper_error, shift_error = box_errors(upper, shift, declaration)
+    errors = dual_errors(dual, declaration)
     # A product for each entry of a, two for each step, and at most 6 others may underflow.
     operations = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     sums = sum_constants(
-        declaration, samples, support, width, (6, 7, 5), operations, factored, FORMS[declaration.update],
-        additions=width, judge=judge,
+        declaration, samples, support, width, (6 + more, 7 + more, 5), operations, factored,
+        FORMS[declaration.update], additions=width, judge=judge,
     )  # fmt: skip
     return ClipConstants(
         sums=sums,
         curvature=gamma(3, u) + gamma(3, judge_u),
-        quotient=gamma(2, u) + gamma(2, judge_u),
-        shift=shift,
-        upper=upper,
-        shift_error=shift_error,
-        upper_error=upper_error,
+        quotient=gamma(2 + 2 * more, u) + gamma(2 + 2 * more, judge_u),
+        shift=dual.shift,
+        box=box_of(dual),
+        shift_error=errors.shift,
+        end_error=errors.end,
+        linear_error=errors.linear,
         underflow_error=smallest_subnormal(precision) + smallest_subnormal("float64"),
         sharp=judge,
     )
@@ -147,11 +153,12 @@ def entry_errors(entries: KernelEntries, *, judge: bool = True) -> tuple[np.ndar
 
 
 @compiled_borrowing
-def unclipped_bound(constants, gradient_error, curvature, curvature_error, value, new):
+def unclipped_bound(constants, gradient_error, curvature, curvature_error, value, new, knot):
     """Bound on the error of the unclipped new value of one step; infinite where nothing is promised.
 
     `gradient_error` bounds that of the gradient, roundings of its sum included; `curvature` is eta, the
-    kernel entry in it off by `curvature_error`; `value` the one before the step, `new` the unclipped one.
+    kernel entry in it off by `curvature_error`; `value` the one before the step, `new` the unclipped one,
+    `knot` the threshold over eta.
     """
     off = curvature_error + constants.curvature * curvature + constants.shift_error
     lower, largest = curvature - off, constants.sums.largest
@@ -159,40 +166,42 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
         return np.inf
     if not gradient_error <= constants.sums.longest * largest:
         return np.inf  # a sum of the gradient's terms may overflow
-    quotient = abs(value - new)
+    quotient, size = abs(value - new) + knot, abs(new) + knot
     error = (
         gradient_error + quotient * off + constants.underflow_error
     ) / lower + constants.underflow_error
-    error += constants.quotient * (quotient + error) + constants.quotient * (abs(new) + error)
-    if not quotient + abs(new) + error < largest:
+    error += constants.quotient * (quotient + error) + constants.quotient * (size + error)
+    if not quotient + size + error < largest:
         return np.inf
     return error * OUTWARD
 
 
 @compiled_borrowing
-def stored_bound(constants, error, draws, moved, value, new):
+def stored_bound(constants, error, draws, moved, value, new, knot):
     """Bound on the error of the stored value of one step, the unclipped `new` one being off by `error`.
 
     The coordinate was drawn `draws` times in the window (r), this step included; `moved` is ``|a'_i|`` and
-    the sizes of its increments before, summed; `value` the one before the step.
+    the sizes of its increments before, summed; `value` the one before the step, `knot` the threshold over
+    eta.
     """
-    sums, upper = constants.sums, constants.upper
-    clipped = min(max(new, 0.0), upper)
+    sums, box, off = constants.sums, constants.box, constants.end_error
+    clipped = finish(box, new, knot)
+    low, high = finish(box, new - error, knot), finish(box, new + error, knot)
     change = abs(clipped - value)
     bound = error
     if not constants.sharp:
         # The unclipped value at hand is the judge's: it does not tell for certain what the exact one is.
-        bound += constants.upper_error
-    elif new + error <= 0.0:
+        bound += off
+    elif low == high == 0.0:
         if sums.form != FROZEN:
             return 0.0  # a - a is an exact 0
         bound = 0.0
-    elif new - error >= upper + constants.upper_error:
-        bound = constants.upper_error
-    elif new + error >= upper - constants.upper_error:
-        bound += constants.upper_error
+    elif low >= box.upper or high <= box.lower:
+        bound = off
+    elif high >= box.upper - off or (box.lower < 0.0 and low <= box.lower + off):
+        bound += off
     if sums.form == ADDED:
-        bound += sums.u * (2.0 * change + abs(value) + clipped + 4.0 * bound)
+        bound += sums.u * (2.0 * change + abs(value) + abs(clipped) + 4.0 * bound)
     elif sums.form == FROZEN:
         apart = accumulation_error(sums, draws, moved + change + bound)
         apart += accumulation_error(sums, draws - 1, moved)

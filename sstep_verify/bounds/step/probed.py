@@ -50,6 +50,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.finisher import finish, finish_flat
 from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
 from sstep_verify.bounds.step.residual import SolveConstants
@@ -120,20 +121,21 @@ def clip_increments(formed, used, constants, recorded, found):
         Out: distance and bound of each increment.
     """
     gradient, curvature, increment = used
-    u, upper = constants.sums.u, constants.upper
+    u, box = constants.sums.u, constants.box
     for step in range(gradient.size):
         value, g, eta = formed.value[step, 0], gradient[step], curvature[step]
         draws, moved = formed.draws[step, 0], formed.moved[step, 0]
         bound, clipped = np.inf, 0.0
         apart = 2.0 * accumulation_error(constants.sums, draws, moved)
         if eta > 0.0:
-            new = value - g / eta
-            clipped = min(max(new, 0.0), upper)
-            free = unclipped_bound(recorded, u * abs(g), eta, 0.0, value, new)
+            new, knot = value - g / eta, box.threshold / eta
+            clipped = finish(box, new, knot)
+            error = u * abs(g) + constants.linear_error
+            free = unclipped_bound(recorded, error, eta, 0.0, value, new, knot)
             if free < np.inf:
-                bound = stored_bound(recorded, free + apart, draws, moved, value, new)
-        elif eta == 0.0 and g < 0.0 and upper < np.inf:
-            clipped, bound = upper, constants.upper_error
+                bound = stored_bound(recorded, free + apart, draws, moved, value, new, knot)
+        elif eta == 0.0 and abs(g) > box.threshold and abs(finish_flat(box, -g)) < np.inf:
+            clipped, bound = finish_flat(box, -g), constants.end_error
         change = clipped - value
         if bound < np.inf:
             bound = bound + apart

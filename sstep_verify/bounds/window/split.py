@@ -26,6 +26,7 @@ from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
 from sstep_verify.numerics.rounding import norm
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -52,8 +53,7 @@ def svm_window_split(
     places: np.ndarray,
     start: np.ndarray,
     steps: SvmSteps,
-    shift: float,
-    upper: float,
+    dual: Dual,
     declaration: Declaration,
 ) -> dict[str, np.ndarray]:
     """Share out `sstep_verify.bounds.window.svm.svm_window_bound`, whose parameters these are.
@@ -66,7 +66,7 @@ def svm_window_split(
 
     def radius(source: str, rows: KernelEntries) -> np.ndarray:
         emphasis = Emphasis(**{FACTOR[source]: 1.0 + CHANGE}) if source else NO_EMPHASIS
-        arguments = (rows, places, start, steps, shift, upper, declaration)
+        arguments = (rows, places, start, steps, dual, declaration)
         return svm_window_bound(*arguments, emphasis=emphasis).radius
 
     whole, exact = radius("", entries), _with_exact_entries(entries)

@@ -37,6 +37,9 @@ the division by eta. Overflow: where a sum of terms, a weight, eta or the quotie
 `largest_normal`, nothing is promised.
 
 Where a solver in float32 rounds C first, the ends of its box and its shift are off: bounds/box_rounding.py.
+Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
+``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of bounds/finisher.py, free between two
+corners.
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.svm_run import svm_trajectory_bound
 from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
@@ -57,8 +61,7 @@ def svm_window_bound(
     places: np.ndarray,
     start: np.ndarray,
     steps: SvmSteps,
-    shift: float,
-    upper: float,
+    dual: Dual,
     declaration: Declaration,
     carried: CarriedTerms | None = None,
     windows: int = 1,
@@ -76,8 +79,8 @@ def svm_window_bound(
         The solver's a at the window's start, exact.
     steps : SvmSteps
         The exact steps.
-    shift, upper : float
-        Diagonal shift (omega) and upper end of the box (nu).
+    dual : Dual
+        Shift, box, threshold and linear term.
     declaration : Declaration
         Precision and form of the update, order of summation, and whether C is rounded.
     carried : CarriedTerms, optional
@@ -95,6 +98,6 @@ def svm_window_bound(
     """
     size = steps.draws.size
     return svm_trajectory_bound(
-        entries, places, start, steps, np.zeros(size), size, [size], shift, upper, declaration, carried,
+        entries, places, start, steps, np.zeros(size), size, [size], dual, declaration, carried,
         windows=windows, emphasis=emphasis,
     )[size]  # fmt: skip

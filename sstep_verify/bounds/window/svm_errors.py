@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.finisher import finish, finish_flat, shifts, soft
 from sstep_verify.bounds.step.sums import ADDED, FROZEN, gamma_of
 from sstep_verify.bounds.window.svm_state import (
     AMPLIFICATION,
@@ -116,10 +117,11 @@ def _sums(rows, solver, state, i):
         error += size * state.rounded[other]
     whole, shift = solver.source == GRADIENT, solver.shift * (1.0 + solver.u)
     moved = state.moved[i] * solver.emphasis.corrections
-    error += state.carried_error[i] + solver.shift_error * (state.start[i] + moved)
+    error += state.carried_error[i] + solver.shift_error * (state.start[i] + moved) + solver.linear_error
     error += shift * state.rounded[i] if whole else 0.0
-    constant = (shift + solver.shift_error) * moved
-    constant += 0.0 if whole else 1.0 + (shift + solver.shift_error) * state.start[i]
+    linear = abs(rows.linear[state.sample[i]])
+    constant = (shift + solver.shift_error) * moved + solver.box.threshold
+    constant += 0.0 if whole else linear + (shift + solver.shift_error) * state.start[i]
     return Sums(
         product, (judge_terms + constant) * OUTWARD + underflow, judge_error * OUTWARD + underflow,
         (terms + state.carried_size[i] + constant) * OUTWARD + underflow, error * OUTWARD + underflow,
@@ -133,17 +135,18 @@ def _judge_step(rows, solver, state, i, sums, pivot):
     box will do.
     """
     j = state.sample[i]
-    label, value, unclipped, error = rows.labels[j], rows.labels[j] * state.now[j], solver.upper, 0.0
+    label, value, box, error = rows.labels[j], rows.labels[j] * state.now[j], solver.box, 0.0
+    unclipped, knot = finish_flat(box, rows.linear[j]), 0.0
     if pivot.lower > 0.0:
-        gradient = label * sums.product - 1.0 + solver.shift * value
-        unclipped = value - gradient / pivot.curvature
-        quotient, new = abs(value) + abs(unclipped), abs(unclipped)
+        gradient = label * sums.product - rows.linear[j] + solver.shift * value
+        unclipped, knot = value - gradient / pivot.curvature, box.threshold / pivot.curvature
+        quotient, new = abs(value) + abs(unclipped) + knot, abs(unclipped) + knot
         roundings = state.counts[SUPPORT] + state.counts[MADE] + 6
         off = gamma_of(roundings, U) * sums.judge_terms + sums.judge_error + solver.judge_underflow
         off += quotient * (pivot.entry_error + gamma_of(3, U) * pivot.size)
         error = _quotient_error(solver, U, off / pivot.lower, quotient, new)
-    updated = min(max(unclipped, 0.0), solver.upper)
-    state.counts[EVENTS] |= LOW if unclipped < 0.0 else (HIGH if unclipped > solver.upper else 0)
+    updated, free = finish(box, unclipped, knot), soft(unclipped, knot)
+    state.counts[EVENTS] |= LOW if free < box.lower else (HIGH if free > box.upper else 0)
     state.now[j] = label * updated
     return value, updated - value, unclipped, unclipped, error
 
@@ -155,10 +158,11 @@ def _quotient_error(solver, u, error, quotient, new):
     The difference's result is at most ``new + error``. With an upper end of the box an infinite quotient is
     clipped as the exact one is.
     """
-    if solver.upper == np.inf and not quotient + error <= solver.limit:
+    if solver.box.upper - solver.box.lower == np.inf and not quotient + error <= solver.limit:
         return np.inf
+    roundings = 2 if solver.box.threshold == 0.0 else 4
     return (
-        error + gamma_of(2, u) * (quotient + new + 2.0 * error)
+        error + gamma_of(roundings, u) * (quotient + new + 2.0 * error)
     ) * OUTWARD + 32 * solver.float64_subnormal
 
 
@@ -171,7 +175,8 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
     spread = sums.spread / pivot.lower * OUTWARD
     # The solver errs from the exact step at its own iterate, which is within the other's error and spread.
     value, _, lower, upper, error = point
-    new = max(abs(lower), abs(upper)) + error + spread
+    knot = solver.box.threshold / pivot.curvature
+    new = max(abs(lower), abs(upper)) + error + spread + knot
     quotient = abs(value) + new + state.radius[i]
     roundings = min(state.counts[SUPPORT], solver.tree) + solver.others + made + 6
     roundings += made + state.drawn[i] if solver.source != FROM_A else 0
@@ -180,7 +185,7 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
     local = error + _quotient_error(solver, u, off / pivot.lower, quotient, new) + solver.smallest_subnormal
     # The signed row is itself rounded, and its entries and the curvature are off. Sums over c coordinates
     # and over the symbols in use; quotient, sign, product and sum are the 4.
-    local += (sums.inexact + pivot.judge_error * spread) / pivot.lower
+    local += (sums.inexact + pivot.judge_error * (spread + knot)) / pivot.lower + gamma_of(4, U) * knot
     local += gamma_of(count + used + 4, max(u, U)) * spread
     # A coefficient that underflows is off by c smallest numbers, times the symbol's size.
     size = 0.0
@@ -192,25 +197,30 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
 @compiled_borrowing
 def _clipped(rows, solver, state, i, pivot, point, local):
     """Clip the new value: new symbol, size of the combination beside it, whether it is 0 for certain."""
-    upper, off, counts = solver.upper, solver.upper_error, state.counts
+    box, off, counts = solver.box, solver.end_error, state.counts
+    width, knot = box.upper - box.lower, box.threshold / pivot.curvature
     if pivot.size == 0.0:
-        return off, 0.0, False
+        linear = rows.linear[state.sample[i]]
+        decided = abs(abs(linear) - box.threshold) > solver.linear_error
+        return (off if decided else width + off), 0.0, False
     if not local < np.inf:
         counts[UNDECIDED] += 1
-        return upper + off, 0.0, False
+        return width + off, 0.0, False
     size, largest = _combine(rows, state, i, pivot.curvature)
     _, _, below, above, _ = point
     apart = (size + local) * OUTWARD
-    if below - apart >= 0.0 and above + apart <= upper - off:
+    low, high = below - apart, above + apart
+    if shifts(box, low, high, knot, off):
         state.totals[AMPLIFICATION] = max(state.totals[AMPLIFICATION], largest)
         return local, size, False
-    if above + apart <= 0.0:
+    first, last = finish(box, low, knot), finish(box, high, knot)
+    if first == last == 0.0:
         return 0.0, 0.0, True
-    if below - apart >= upper + off:
+    if first >= box.upper or last <= box.lower:
         return off, 0.0, False
     # Both new values lie in their boxes, so they differ by no more than the wider one's width.
     counts[UNDECIDED] += 1
-    return min(apart, upper) + off, 0.0, False
+    return min(apart, width) + off, 0.0, False
 
 
 @compiled_borrowing

@@ -20,6 +20,7 @@ from sstep_verify.bounds.window.svm_state import (
     svm_rows,
 )
 from sstep_verify.numerics.rounding import OUTWARD, magnitudes
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
@@ -33,8 +34,7 @@ def svm_trajectory_bound(
     errors: np.ndarray,
     s: int,
     ends: list[int],
-    shift: float,
-    upper: float,
+    dual: Dual,
     declaration: Declaration,
     carried: CarriedWeights | CarriedTerms | None = None,
     windows: int = 1,
@@ -44,7 +44,7 @@ def svm_trajectory_bound(
 
     Parameters
     ----------
-    entries, places, shift, upper, declaration, windows, emphasis
+    entries, places, dual, declaration, windows, emphasis
         As for `sstep_verify.bounds.window.svm.svm_window_bound`, of the whole run.
     start : ndarray, shape (m,)
         The common start vector, exact, within the box.
@@ -65,7 +65,7 @@ def svm_trajectory_bound(
         By window end; radii of shape (c,), 0 where the computed value must be exact.
     """
     length, sizes = steps.draws.size, magnitudes(start)
-    rows = svm_rows(entries, declaration.precision, min(s, length), np.ones(start.size))
+    rows = svm_rows(entries, declaration.precision, min(s, length), dual)
     place = np.ascontiguousarray(places, dtype=np.int64)
     state = new_state(np.empty(sizes.size), np.empty(sizes.size), place, np.arange(place.size), 2 * length)
     reached, bounded, bounds = sizes[places], True, {0: _bound(state, True)}
@@ -77,7 +77,7 @@ def svm_trajectory_bound(
         if isinstance(carried, CarriedWeights):
             carried.restart(sizes)
         terms = carried.begin(sizes, draws.size) if isinstance(carried, CarriedWeights) else carried
-        solver = svm_arithmetic(entries, draws.size, shift, upper, declaration, terms, windows, emphasis)
+        solver = svm_arithmetic(entries, draws.size, dual, declaration, terms, windows, emphasis)
         if terms is not None:
             state.carried_size[:], state.carried_error[:] = terms.size, terms.error
             if terms.products is not None and begin == 0:
@@ -86,7 +86,10 @@ def svm_trajectory_bound(
         if isinstance(carried, CarriedWeights):
             carried.end(state.moved, state.drawn, (sizes[places] + state.moved) * OUTWARD)
         # Of a coordinate drawn more than once the last value holds.
-        reached[draws] = np.minimum(np.maximum(exact[3], 0.0) + found, upper)
+        reached[draws] = np.maximum(
+            np.minimum(np.maximum(exact[3], 0.0) + found, dual.upper),
+            np.minimum(np.maximum(-exact[2], 0.0) + found, -dual.lower),
+        )
         bounds[part.stop] = _bound(state, bounded)
     return {end: bounds[end] for end in ends}
 

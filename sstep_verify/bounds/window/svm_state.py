@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.bounds.carried import CarriedTerms
+from sstep_verify.bounds.finisher import Box, box_of, dual_errors
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.sums import FORMS
 from sstep_verify.numerics.rounding import (
@@ -16,6 +16,7 @@ from sstep_verify.numerics.rounding import (
     stale_roundings,
     unit_roundoff,
 )
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 
 FROM_A, WEIGHTS, GRADIENT = 0, 1, 2
@@ -44,8 +45,8 @@ class Rows(NamedTuple):
         What products of a row that underflow cost a gradient of the solver.
     heights : ndarray, shape (m,)
         What an entry of A'v grows by at most for a number that multiplies a sample.
-    labels : ndarray, shape (m,)
-        Labels (y) where the judge makes the steps; ones elsewhere.
+    labels, linear : ndarray, shape (m,)
+        Labels (y) or ones, and the linear term of the dual.
     """
 
     values: np.ndarray
@@ -55,6 +56,7 @@ class Rows(NamedTuple):
     underflow: np.ndarray
     heights: np.ndarray
     labels: np.ndarray
+    linear: np.ndarray
 
 
 class Emphasis(NamedTuple):
@@ -78,10 +80,12 @@ class Arithmetic(NamedTuple):
     ----------
     u, limit : float
         Unit roundoff; size that no number may exceed (`largest_normal`).
-    shift, upper : float
-        Diagonal shift (omega) and upper end of the box (nu).
-    upper_error, shift_error : float
-        What the solver's are off by (bounds/box_rounding.py).
+    shift : float
+        Diagonal shift (omega).
+    box : Box
+        Ends of the box, and the threshold.
+    end_error, shift_error, linear_error : float
+        What the solver's are off by (bounds/finisher.py).
     form : int
         Form of the update, of bounds/step/sums.py.
     tree, others : int
@@ -101,9 +105,10 @@ class Arithmetic(NamedTuple):
     u: float
     limit: float
     shift: float
-    upper: float
-    upper_error: float
+    box: Box
+    end_error: float
     shift_error: float
+    linear_error: float
     form: int
     tree: int
     others: int
@@ -222,7 +227,7 @@ def new_state(now, reach, sample, row, symbols):
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def svm_rows(entries: KernelEntries, precision: str, width: int, labels: np.ndarray) -> Rows:
+def svm_rows(entries: KernelEntries, precision: str, width: int, dual: Dual) -> Rows:
     """Kernel rows for windows of `width` steps; one that is not finite promises nothing.
 
     A product for each entry of a, two for each step (correction and its own shift), and at most 6 in the
@@ -235,15 +240,15 @@ def svm_rows(entries: KernelEntries, precision: str, width: int, labels: np.ndar
     usable = np.isfinite(terms).all(axis=1)
     terms[~usable] = np.inf
     rows = entries.values, entries.judge_error, entries.solver_error, terms
-    parts = (*rows, np.full(usable.shape, underflow), entries.heights, labels)
+    signs, linear = (np.broadcast_to(one, entries.heights.shape) for one in (dual.signs, dual.linear))
+    parts = (*rows, np.full(usable.shape, underflow), entries.heights, signs, linear)
     return Rows(*(np.ascontiguousarray(part, dtype=np.float64) for part in parts))
 
 
 def svm_arithmetic(
     entries: KernelEntries,
     width: int,
-    shift: float,
-    upper: float,
+    dual: Dual,
     declaration: Declaration,
     carried: CarriedTerms | None = None,
     windows: int = 1,
@@ -256,9 +261,10 @@ def svm_arithmetic(
     tree = stale_roundings(samples, samples, width, declaration.summation)
     if carried is not None:
         source, tree, others = GRADIENT if carried.whole else WEIGHTS, 0, carried.roundings
+    others += dual.threshold > 0.0
     return Arithmetic(
-        unit_roundoff(precision), largest_normal(precision), shift, upper,
-        *box_errors(upper, shift, declaration), FORMS[declaration.update], tree, others, source,
+        unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
+        *dual_errors(dual, declaration), FORMS[declaration.update], tree, others, source,
         min(windows, 2), smallest_subnormal(precision), subnormal, (samples + 2 * width + 6) * subnormal,
         emphasis,
     )  # fmt: skip

@@ -124,16 +124,16 @@ def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
     with np.errstate(over="ignore", invalid="ignore"):
         both = formed.product - formed.stale
         left_out = {STALE: -sign * formed.stale}
-        if problem.is_svm:
+        if problem.loss.labelled:
             left_out[LABELS] = -2.0 * formed.product
-        else:
+        elif not problem.is_svm:
             left_out[SAMPLES] = problem.samples * formed.value
         if run.width > 1:
             left_out[BOTH] = -sign * both
             left_out[KERNEL] = -sign * (both - formed.same)
             left_out[SAME] = -sign * formed.same
-        if problem.is_svm and problem.hinge.shift:
-            left_out[OMEGA] = -problem.hinge.shift * formed.value
+        if problem.is_svm and problem.boxed.shift:
+            left_out[OMEGA] = -problem.boxed.shift * formed.value
     steps = np.arange(run.steps)
     return compared(GRADIENT, steps, gradient, formed.gradient, formed.gradient_bound, left_out)
 
@@ -157,8 +157,8 @@ def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Comp
         left_out |= {SAMPLES: -diagonal, PENALTY: (diagonal - own) / 2}
         if run.block > 1:
             left_out[OFF_DIAGONAL] = np.where(np.eye(run.block, dtype=bool), 0.0, -own)
-    elif problem.hinge.shift:
-        left_out[OMEGA] = np.full_like(own, -problem.hinge.shift)
+    elif problem.boxed.shift:
+        left_out[OMEGA] = np.full_like(own, -problem.boxed.shift)
     flat, steps = (run.steps, run.block**2), np.arange(run.steps)
     missing = {part: change.reshape(flat) for part, change in left_out.items()}
     values = curvature.reshape(flat), own.reshape(flat), bound.reshape(flat)
@@ -169,7 +169,7 @@ def _clipped(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Com
     """The increments of a K-SVM, each as far as it rests on the gradient and the curvature recorded."""
     constants, value = run.constants, run.formed.value
     assert isinstance(constants, ClipConstants)
-    upper, bounds = constants.upper, np.zeros((2, run.steps))
+    box, bounds = constants.box, np.zeros((2, run.steps))
     used = tuple(
         np.ascontiguousarray(values, dtype=np.float64).reshape(run.steps)
         for values in (probes.gradient, probes.curvature, probes.increment)
@@ -178,11 +178,15 @@ def _clipped(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Com
     g, eta, increment = (values[:, None] for values in used)
     with np.errstate(all="ignore"):
         free = value - g / eta
-        own = np.clip(free, 0.0, upper) - value
-        own = np.where((eta == 0.0) & (g < 0.0), upper - value, own)
-        beyond = free - np.clip(free, 0.0, upper)
+        if box.threshold:
+            knot = box.threshold / eta
+            free = np.maximum(free - knot, 0.0) + np.minimum(free + knot, 0.0)
+        own = np.clip(free, box.lower, box.upper) - value
+        for end, without in ((box.upper, -g), (box.lower, g)):
+            own = np.where((eta == 0.0) & (without > box.threshold), end - value, own)
+        beyond = free - np.clip(free, box.lower, box.upper)
     missing = {TURNED: -2.0 * own, LOWER: np.minimum(beyond, 0.0)}
-    if np.isfinite(upper):
+    if np.isfinite(box.upper):
         missing[UPPER] = np.maximum(beyond, 0.0)
     missing = {name: np.nan_to_num(change, nan=0.0) for name, change in missing.items()}
     return compared(INCREMENT, np.arange(run.steps), increment, own, bounds[1][:, None], missing)

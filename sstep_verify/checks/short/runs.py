@@ -107,10 +107,9 @@ class ShortTruth:
             start = np.zeros(problem.samples)
             carried = carried_weights(problem, declared, exact.places, start)
             if isinstance(exact.steps, SvmSteps):
-                loss = problem.hinge
                 self._bounds[s] = svm_trajectory_bound(
                     self.entries, exact.places, start, exact.steps, exact.errors, s, ends,
-                    loss.shift, loss.upper, declared, carried,
+                    problem.dual, declared, carried,
                 )  # fmt: skip
             else:
                 self._bounds[s] = ridge_trajectory_bound(
@@ -236,7 +235,7 @@ class ShortTruth:
         frozen = self._declaration.update == "frozen"
         if frozen and any(np.unique(window).size < window.size for window in windows):
             terms.append("overlap")
-        if self._problem.is_svm and self._problem.hinge.shift:
+        if self._problem.is_svm and self._problem.boxed.shift:
             terms.append("omega")
         return terms
 

@@ -18,7 +18,7 @@ from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.terms import term_records, unseen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK, quantities_of
+from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.verdict import Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
@@ -159,7 +159,7 @@ def verdict_of(
         What is said first, and which of these can be, where the run of s = 1 is right.
     """
     finding = max(points, key=lambda point: point.ratio)
-    names = [one.name for one in quantities_of(case.problem.loss.task, case.declaration.update, s, 1)]
+    names = case.problem.quantities(case.declaration.update, s, 1)
     told = (
         KERNEL,
         OVERLAP,

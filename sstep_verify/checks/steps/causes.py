@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.bounds.finisher import box_of, finish, finish_flat
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -197,11 +198,12 @@ def own_step(problem: Problem, alpha: np.ndarray, draws: np.ndarray) -> np.ndarr
     with np.errstate(all="ignore"):
         rows = kernel_rows(problem, draws)
         if problem.is_svm:
-            loss, place, labels = problem.hinge, int(draws[0]), problem.targets
-            slope = labels[place] * float(rows[0] @ (labels * alpha)) - 1 + loss.shift * alpha[place]
-            curvature = float(rows[0, place]) + loss.shift
-            value = alpha[place] - slope / curvature if curvature else loss.upper
-            return np.array([min(max(value, 0.0), loss.upper)])
+            dual, box, place, signs = problem.dual, box_of(problem.dual), int(draws[0]), problem.signs
+            linear, curvature = float(problem.linear[place]), float(rows[0, place]) + dual.shift
+            slope = signs[place] * float(rows[0] @ (signs * alpha)) - linear + dual.shift * alpha[place]
+            if not curvature:
+                return np.array([finish_flat(box, linear)])
+            return np.array([finish(box, alpha[place] - slope / curvature, dual.threshold / curvature)])
         m, penalty = problem.samples, problem.ridge.penalty
         block = rows[:, draws] / penalty + m * np.eye(draws.size)
         residual = problem.targets[draws] - m * alpha[draws] - rows @ alpha / penalty

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.finisher import finish, finish_flat, soft
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
@@ -53,30 +54,34 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     tail : bool
         Whether that is the run's last, short one.
     """
-    sums, shift, upper = constants.sums, constants.shift, constants.upper
+    sums, shift, box = constants.sums, constants.shift, constants.box
     i, logged = stretch.draws[step, 0], stretch.log[step, 0]
     slot = rows.slot[i]
     row, repeats, moved, value = rows.table[slot, ENTRIES], state.drawn[i], state.moved[i], state.alpha[i]
     product = state.product[0] = state.signs[i] * np.dot(row, state.signed)
-    slope = product - 1.0 + shift * value
+    linear = state.linear[i]
+    slope = product - linear + shift * value
     curvature = row[i] + shift
     corrections = (progress.steps, 0)
-    error, size = right_hand_side_error(rows, slot, state, sums, progress, corrections, 1.0, shift * moved)
+    error, size = right_hand_side_error(
+        rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
+    )
     # Neither a sum of its terms nor omega overflows.
     known = size <= sums.largest and shift + constants.shift_error <= sums.largest
-    error += sums.underflow + constants.shift_error * moved + stretch.drift[step]
+    error += sums.underflow + constants.shift_error * moved + stretch.drift[step] + constants.linear_error
     error = error if known else np.inf
     if curvature > 0.0:
-        new = value - slope / curvature
-        unclipped = unclipped_bound(constants, error, curvature, rows.diagonal[i], value, new)
-        bound = stored_bound(constants, unclipped, repeats, moved, value, new)
+        new, knot = value - slope / curvature, box.threshold / curvature
+        unclipped = unclipped_bound(constants, error, curvature, rows.diagonal[i], value, new, knot)
+        bound = stored_bound(constants, unclipped, repeats, moved, value, new, knot)
     else:
-        # A zero row of an L1 problem: the gradient is -1 and the step ends at the upper end.
-        new, unclipped, bound = upper, np.inf, np.inf
-        if row[i] + rows.diagonal[i] + shift == 0.0:
-            bound = stored_bound(constants, 0.0, repeats, moved, value, new)
-    clipped = min(max(new, 0.0), upper)
-    end = FREE if 0.0 < new < upper else CLIP_LOW if new <= 0.0 else CLIP_HIGH
+        # A zero row without a shift: the linear term decides at which end the step ends, K-SVM the upper.
+        new, knot, unclipped, bound = finish_flat(box, linear), 0.0, np.inf, np.inf
+        decided = abs(abs(linear) - box.threshold) > constants.linear_error
+        if decided and row[i] + rows.diagonal[i] + shift == 0.0:
+            bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
+    clipped, free = finish(box, new, knot), soft(new, knot)
+    end = FREE if box.lower < free < box.upper else CLIP_LOW if free <= box.lower else CLIP_HIGH
     failed = count_step(tally, step, abs(logged - clipped), bound, end)
     tally.planned[0] += 1
     looked = unclipped < np.inf
@@ -89,82 +94,87 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     if looked:
         tally.looked[0] += 1
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
-        box_of = (new, clipped, upper, max(unclipped, bound), logged, failed)
-        _look(tally, state, constants, row, i, curvature, box_of, progress.steps == 0)
-        _look_at_box(tally, state, constants, bound, i, box_of, repeats)
+        ended = (new, clipped, box, knot, max(unclipped, bound), logged, failed)
+        _look(tally, state, constants, row, i, curvature, ended, progress.steps == 0)
+        _look_at_box(tally, state, constants, bound, i, ended, repeats)
         if state.last[0] >= 0 and state.last[0] != i:
             # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
             again = state.alpha[state.last[0]]
             change, remainder = abs(again - clipped), abs(logged - again)
-            note_effects(tally, STREAM, change, 0.0, box_of[3], remainder, failed)
+            note_effects(tally, STREAM, change, 0.0, ended[4], remainder, failed)
         if tail:
             change = abs(clipped - value)
-            note_effects(tally, TAIL, change, change, box_of[3], 1.0, False)
+            note_effects(tally, TAIL, change, change, ended[4], 1.0, False)
 
 
 @compiled_borrowing
-def _look(tally, state, constants, row, i, curvature, box_of, first):
+def _look(tally, state, constants, row, i, curvature, ended, first):
     """Note what an error in each quantity of the gradient, or in the curvature, would have shown."""
-    effects, failed, unit = state.effects, box_of[5], 1.0 / curvature
-    quotient = state.alpha[i] - box_of[0]
+    effects, failed, unit = state.effects, ended[6], 1.0 / curvature
+    # What the curvature divides: the gradient, with the threshold on the side of the new value.
+    quotient = state.alpha[i] - (ended[0] - (ended[3] if ended[0] > 0.0 else -ended[3]))
     effects[OMEGA, 0], product = constants.shift * state.alpha[i], state.product[0]
     for quantity in (STALE, KERNEL, SAME, OMEGA):
-        _note(tally, quantity, effects[quantity, 0] * unit, 1.0, box_of)
+        _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended)
     if first:
-        _note(tally, BOUNDARY, effects[BOUNDARY, 0] * unit, 1.0, box_of)
-    _note(tally, CURVATURE, quotient, 0.5, box_of)
-    _note(tally, LABELS, product * unit, 2.0, box_of)
+        _note(tally, BOUNDARY, effects[BOUNDARY, 0] * unit, 1.0, ended)
+    _note(tally, CURVATURE, quotient, 0.5, ended)
+    _note(tally, LABELS, product * unit, 2.0, ended)
     if failed:
         for quantity in (STALE, KERNEL, SAME, OMEGA):
-            _explain(tally, quantity, effects[quantity, 0] * unit, box_of)
-        _explain(tally, CURVATURE, quotient, box_of)
-        _explain(tally, BOTH, (product - effects[STALE, 0]) * unit, box_of)
+            _explain(tally, quantity, effects[quantity, 0] * unit, ended)
+        _explain(tally, CURVATURE, quotient, ended)
+        _explain(tally, BOTH, (product - effects[STALE, 0]) * unit, ended)
         # Of a row that is off by a factor the product is, and the curvature but for omega.
-        _explain(tally, ROW, (product - quotient * row[i]) * unit, box_of)
+        _explain(tally, ROW, (product - quotient * row[i]) * unit, ended)
 
 
 @compiled_borrowing
-def _look_at_box(tally, state, constants, bound, i, box_of, repeats):
+def _look_at_box(tally, state, constants, bound, i, ended, repeats):
     """Note what a lost end of the box, or a frozen value for the current one, would have shown."""
-    new, clipped, upper, visible, logged, failed = box_of
-    u = constants.sums.u
+    new, clipped, box, knot, visible, logged, failed = ended
+    u, free = constants.sums.u, soft(new, knot)
     if constants.sums.form == FROZEN and repeats > 1:
         # No effect where the step is free.
         before = state.alpha[i] - state.first[i]
-        lost = min(max(new - before, 0.0), upper) + before
+        lost = finish(box, new - before, knot) + before
         note_effects(tally, OVERLAP, abs(lost - clipped), 0.0, visible, abs(logged - lost), failed)
-    if new > upper:
+    if free > box.upper:
         # The end itself is known to the last bit, or to the bound of what is stored there.
-        sharp = upper * (visible / max(bound, u * upper))
-        note_effects(tally, UPPER, new - upper, sharp, visible, abs(logged - new), failed)
-    if new < 0.0:
-        sharp = -new * (visible / max(bound, -u * new))
-        note_effects(tally, LOWER, -new, sharp, visible, abs(logged - new), failed)
+        sharp = box.upper * (visible / max(bound, u * box.upper))
+        note_effects(tally, UPPER, free - box.upper, sharp, visible, abs(logged - free), failed)
+    if free < box.lower:
+        beyond = box.lower - free
+        sharp = beyond * (visible / max(bound, u * beyond))
+        note_effects(tally, LOWER, beyond, sharp, visible, abs(logged - free), failed)
 
 
 @compiled_borrowing
-def _note(tally, quantity, change, size, box_of):
+def _note(tally, quantity, change, size, ended):
     """Note what an error in a quantity would have shown.
 
     A relative change of it adds `change` to the unclipped value, per unit; leaving it out stands for one of
-    `size`. `box_of` are unclipped and clipped value, upper end, bound of the unclipped value, logged value,
-    and whether the step is over its bound.
+    `size`. `ended` are the unclipped and the new value, box, threshold over the curvature, bound of the
+    unclipped value, logged value, and whether the step is over its bound.
     """
-    new, clipped, upper, bound, logged, failed = box_of
+    new, clipped, box, knot, bound, logged, failed = ended
     if not failed and max(size, 1.0) * abs(change) <= tally.most[quantity] * bound:
         return  # neither seen nor better than what was seen already
-    other = min(max(new + size * change, 0.0), upper)
-    relative = abs(change) if 0.0 < new < upper else 0.0
+    other = finish(box, new + size * change, knot)
+    free = soft(new, knot)
+    relative = abs(change) if box.lower < free < box.upper and (free != 0.0 or knot == 0.0) else 0.0
     note_effects(tally, quantity, abs(other - clipped), relative, bound, abs(logged - other), failed)
 
 
 @compiled_borrowing
-def _explain(tally, quantity, change, box_of):
+def _explain(tally, quantity, change, ended):
     """Note what a factor on a quantity would have to be to explain a wrong step; see `_note`."""
-    new, _, upper, bound, logged, _ = box_of
-    if logged <= 0.0:
-        explain_end(tally, quantity, new - bound, -change)
-    elif logged >= upper:
-        explain_end(tally, quantity, upper - new - bound, change)
+    new, _, box, knot, bound, logged, _ = ended
+    if logged <= box.lower:
+        explain_end(tally, quantity, new + knot - box.lower - bound, -change)
+    elif logged >= box.upper:
+        explain_end(tally, quantity, box.upper + knot - new - bound, change)
+    elif logged == 0.0:
+        explain(tally, quantity, -new, change, bound + knot)
     else:
-        explain(tally, quantity, logged - new, change, bound)
+        explain(tally, quantity, logged + (knot if logged > 0.0 else -knot) - new, change, bound)

@@ -155,9 +155,9 @@ class StepJudge:
         """What the bounds of all steps of windows of s are made from."""
         case, samples, factored = self._case, self._case.problem.samples, self.rows.factored
         if case.problem.is_svm:
-            box = case.problem.hinge.shift, case.problem.hinge.upper
+            dual = case.problem.dual
             return clip_constants(
-                case.declaration, samples, samples, width, box, factored, judge=self._judge
+                case.declaration, samples, samples, width, dual, factored, judge=self._judge
             )
         return solve_constants(
             case.declaration, samples, samples, width, case.stream.block, factored, judge=self._judge

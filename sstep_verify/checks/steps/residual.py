@@ -141,9 +141,9 @@ def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progre
         slot = rows.slot[i]
         product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
         state.product[place] = product
-        block.right[place] = state.targets[i] - samples * state.alpha[i] - product
+        block.right[place] = state.linear[i] - samples * state.alpha[i] - product
         target_error = inputs.targets[i]
-        size = abs(state.targets[i]) + target_error
+        size = abs(state.linear[i]) + target_error
         own = samples * state.bounded[i]
         error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own)
         terms = (terms + target_error) * max(1.0, 2.0 * inputs.penalty)

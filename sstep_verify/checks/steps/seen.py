@@ -18,7 +18,6 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import MOST_BITS, Oracle
-from sstep_verify.problems import Hinge
 from sstep_verify.quantities import (
     BOUNDARY,
     LOWER,
@@ -28,7 +27,6 @@ from sstep_verify.quantities import (
     TAIL,
     UPPER,
     WRITE_BACK,
-    quantities_of,
 )
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Term
@@ -175,23 +173,23 @@ def step_terms(
     exact : sequence of Finding
         Steps replayed in exact arithmetic.
     """
-    task, width = case.problem.loss.task, min(s, max(trajectory.length, 1))
+    problem, width = case.problem, min(s, max(trajectory.length, 1))
     shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
     terms = []
-    for quantity in quantities_of(task, case.declaration.update, width, case.stream.block):
-        if quantity.name == TAIL and trajectory.length % s == 0:
+    for name in problem.quantities(case.declaration.update, width, case.stream.block):
+        if name == TAIL and trajectory.length % s == 0:
             continue
-        if quantity.name == BOUNDARY and trajectory.length <= s:
+        if name == BOUNDARY and trajectory.length <= s:
             continue
-        if quantity.name == WRITE_BACK:
+        if name == WRITE_BACK:
             terms.append(_write_back(case, trajectory))
             continue
-        place = NAMES.index(quantity.name)
+        place = NAMES.index(name)
         seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
-        limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(quantity.name, math.inf))
+        limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
         counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
-        reason = _why_not(case, quantity.name, trajectory, judged)
-        terms.append(Term.of(quantity.name, limit, *counts, reason))
+        reason = _why_not(case, name, trajectory, judged)
+        terms.append(Term.of(name, limit, *counts, reason))
     return tuple(terms)
 
 
@@ -210,8 +208,7 @@ def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -
     if name == STALE and trajectory.length <= trajectory.s and not trajectory.alphas[0].any():
         return "the run is a single window from a = 0, where every stale product is 0"
     if name == UPPER and not events[CLIP_HIGH]:
-        upper = case.problem.hinge.C if isinstance(case.problem.loss, Hinge) else math.inf
-        return f"no coordinate reaches C = {upper:g}"
+        return f"no coordinate reaches C = {case.problem.boxed.upper:g}"
     if name == LOWER and not events[CLIP_LOW]:
         return "no step is clipped at 0"
     if name in (SAME, OVERLAP) and not events[REPEATED]:

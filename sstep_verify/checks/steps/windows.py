@@ -22,9 +22,9 @@ class State(NamedTuple):
 
     Parameters
     ----------
-    signs, targets, alpha, signed, start : ndarray, shape (m,)
-        Labels (K-RR: ones); labels or targets; a; signs times a, now (K-RR: a itself) and at the window's
-        start.
+    signs, linear, alpha, signed, start : ndarray, shape (m,)
+        Labels or ones; ones or targets, which products are taken from; a; signs times a, now (K-RR: a
+        itself) and at the window's start.
     moved, bounded, increment_error : ndarray, shape (m,)
         |a| at the window's start plus the sizes of increments since; the same with what each increment used
         may differ by; that alone.
@@ -45,7 +45,7 @@ class State(NamedTuple):
     """
 
     signs: np.ndarray
-    targets: np.ndarray
+    linear: np.ndarray
     alpha: np.ndarray
     signed: np.ndarray
     start: np.ndarray
@@ -115,15 +115,13 @@ class Progress(NamedTuple):
 
 def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     """The state before the first step of b coordinates from a, shape (m,), which it holds."""
-    signs, targets = (
-        np.ascontiguousarray(one, dtype=np.float64) for one in (problem.signs, problem.targets)
-    )
+    signs, linear = (np.ascontiguousarray(one, dtype=np.float64) for one in (problem.signs, problem.linear))
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
     drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
     step, product = np.zeros((2, block))
     return State(
-        signs, targets, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
+        signs, linear, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
         np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), step, product,
         np.zeros((len(NAMES), block)),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.numerics.kernel_matrix import kernel_rows
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.quantities import TAIL, quantities_of
+from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.recurrence.window import LocalWindow
@@ -90,8 +90,7 @@ def choose_windows(
             chosen.setdefault(place, [])
             missing -= again(place).events
     if problem.is_svm:
-        quantities = quantities_of(problem.loss.task, update, trajectory.s, 1)
-        names = [quantity.name for quantity in quantities if quantity.name != TAIL]
+        names = [name for name in problem.quantities(update, trajectory.s, 1) if name != TAIL]
         for name, place in _acting(again, names, [*chosen, *range(len(recorded))]).items():
             chosen.setdefault(place, []).append(f"{name} acts")
     return [
@@ -152,12 +151,12 @@ class FloatWindow:
 
     @cached_property
     def _window(self) -> LocalWindow:
-        labels, start, places = self._problem.targets, self._begin.astype(np.float64), self._places
+        problem, start, places = self._problem, self._begin.astype(np.float64), self._places
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = kernel_rows(self._problem, places)
-            stale = list(rows @ (labels * start))
+            rows = kernel_rows(problem, places)
+            stale = list(rows @ (problem.signs * start))
         gram, draws = list(rows[:, places]), self._order.reshape(-1, 1).tolist()
-        return LocalWindow(places.tolist(), draws, gram, stale, start[places], labels[places])
+        return LocalWindow(places.tolist(), draws, gram, stale, start[places], problem.targets[places])
 
     @cached_property
     def _made(self) -> tuple[np.ndarray, list[Step]]:
@@ -189,10 +188,13 @@ class FloatWindow:
     def events(self) -> set[str]:
         """What happens in the window, some of `EVENTS`; of a K-RR, what the stream tells."""
         events = {"overlap"} if self._places.size < self._order.size else set()
-        for step in self._made[1] if self._problem.is_svm else ():
-            if step.unclipped < 0:
+        if not self._problem.is_svm:
+            return events
+        dual = self._problem.dual
+        for step in self._made[1]:
+            if step.free < dual.lower:
                 events.add("clip low")
-            elif step.unclipped >= (np.inf if self._clip.upper is None else self._clip.upper):
+            elif step.free >= dual.upper:
                 events.add("clip high")
             elif step.increment:
                 events.add("free")

@@ -97,9 +97,8 @@ class WindowBounds:
             carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
         start, steps, windows = window.begin, replay.steps, window.windows
         if isinstance(steps, SvmSteps):
-            loss = problem.hinge
             bound = svm_window_bound(
-                rows, places, start, steps, loss.shift, loss.upper, declaration, carried, windows=windows
+                rows, places, start, steps, problem.dual, declaration, carried, windows=windows
             )
             return replay, bound.radius
         penalty = problem.ridge.penalty

@@ -60,10 +60,7 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     entries = kernel_entries(problem, declaration, replay.places)
     names = [f"coordinate {place}" for place in replay.places]
     if isinstance(replay.steps, SvmSteps):
-        loss = problem.hinge
-        shares = svm_window_split(
-            entries, replay.places, before, replay.steps, loss.shift, loss.upper, declaration
-        )
+        shares = svm_window_split(entries, replay.places, before, replay.steps, problem.dual, declaration)
         return _largest(names, replay.upper, shares)
     norm, shares = ridge_window_split(
         entries,

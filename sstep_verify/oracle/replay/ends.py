@@ -87,9 +87,7 @@ class SvmEnds(Ends):
         """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
         ends: list = [None] * len(self.window.coordinates)
         for (place,), step in zip(self.window.draws, self.log, strict=True):
-            ends[place] = self.arithmetic.clip(
-                step.unclipped, self.arithmetic.number(0), self.finisher.upper
-            )
+            ends[place] = step.updated
         return ends
 
 

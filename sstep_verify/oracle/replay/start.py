@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sstep_reference.inputs import svm_constants
 from sstep_reference.kernels import Columns
 
 from sstep_verify.problems import Problem
@@ -41,13 +40,14 @@ def begun_window(
     Returns
     -------
     LocalWindow
-        With a carried state its stale products solve ``q_i = y_i p_i - 1 + omega a_i`` or
-        ``r_i = y_i - m a_i - p_i / lambda``, or are ``<x_i, w>``.
+        With a carried state its stale products solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in
+        the place of ``y_i p_i - 1`` where y are no labels) or ``r_i = y_i - m a_i - p_i / lambda``, or
+        are ``<x_i, w>``.
     """
     arithmetic: Any = kernel.arithmetic
     targets = arithmetic.vector(problem.targets)
     window: LocalWindow = local_window(
-        arithmetic, kernel, targets, alpha, draws.tolist(), signed=problem.is_svm
+        arithmetic, kernel, targets, alpha, draws.tolist(), signed=problem.loss.labelled
     )
     if carried is None:
         return window
@@ -58,8 +58,11 @@ def begun_window(
             return replace(window, stale=[arithmetic.dot(arithmetic.vector(x), weights) for x in data])
         triples = zip(arithmetic.vector(carried[places]), window.targets, window.start, strict=True)
         if state == "gradient":
-            _, omega = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-            stale = [label * (q + 1 - omega * a) for q, label, a in triples]
+            omega, labelled = problem.boxed.exact_shift(arithmetic), problem.loss.labelled
+            stale = [
+                label * (q + 1 - omega * a) if labelled else q + label - omega * a
+                for q, label, a in triples
+            ]
         else:
             penalty = arithmetic.number(problem.ridge.penalty)
             stale = [penalty * (target - problem.samples * a - r) for r, target, a in triples]

@@ -57,7 +57,7 @@ def mutated_states(
         stored = _to_points()
         finisher = refined(arithmetic, finisher)
     else:
-        stored = _to_points(arithmetic.number(0), finisher.upper)
+        stored = _to_points(arithmetic.number(0), finisher.upper, finisher.lower)
     runs = run_mutants(kernel, problem.targets, finisher, start, draws.tolist(), s, mutations, stored)
     for windows in islice(runs, -(-max(wanted, default=0) // s)):
         for kept, window in zip(states, windows, strict=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
+from sstep_verify.problems import Problem, Ridge
 from sstep_verify.solvers.production import block_solve, ridge_window, svm_window
 from sstep_verify.solvers.production.options import Options
 
@@ -240,7 +240,5 @@ def recurrence_of(
             return RidgeRecurrence(
                 problem, alpha, width, block, options.frozen, options.long_block, options.panel_words
             )
-        case Hinge() | SquaredHinge():
-            return SvmRecurrence(problem, alpha, width, options.frozen)
         case _:
-            assert_never(problem.loss)
+            return SvmRecurrence(problem, alpha, width, options.frozen)

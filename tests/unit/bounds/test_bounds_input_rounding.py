@@ -14,6 +14,7 @@ from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.numerics.rounding import OUTWARD, magnitudes, stored
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -81,22 +82,22 @@ def test_a_value_clipped_at_a_rounded_bound_is_off_by_the_rounding():
     problem = problem_of(LinearKernel(), np.eye(SAMPLES))
     entries = kernel_entries(problem, ROUNDED, np.arange(1))
     steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [5.0], [5.0])))
-    arguments = (entries, np.arange(1), np.zeros(SAMPLES), steps, 0.0, 0.3)
+    arguments = (entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, 0.3))
     off = abs(Fraction(float(np.float32(0.3))) - Fraction(0.3))
     radius = svm_window_bound(*arguments, ROUNDED).radius[0]
     # Rounded outwards for the box, for the coordinate and for the window; one more for float64's own roundings.
     assert off <= Fraction(radius) <= off * Fraction(OUTWARD) ** 4
     assert svm_window_bound(*arguments, UNSAID).radius[0] == 0.0
-    held = (*arguments[:-1], float(np.float32(0.3)))
+    held = (*arguments[:-1], Dual(0.0, float(np.float32(0.3))))
     assert svm_window_bound(*held, ROUNDED).radius[0] == 0.0
 
 
 def test_a_bound_that_becomes_infinite_in_float32_promises_nothing():
     entries = kernel_entries(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED, np.arange(1))
     steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [0.3], [0.3])))
-    bound = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, 0.0, 1e300, ROUNDED)
+    bound = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, 1e300), ROUNDED)
     assert np.isinf(bound.radius).all()
-    shifted = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, 1e60, np.inf, ROUNDED)
+    shifted = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(1e60, np.inf), ROUNDED)
     assert np.isinf(shifted.radius).all()
 
 

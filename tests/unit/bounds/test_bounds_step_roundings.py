@@ -10,10 +10,11 @@ import pytest
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.bounds.step.sums import Factored, sorted_sum_error, sum_error
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 
 U = 2.0**-53
-SUMS = clip_constants(Declaration("any"), 9, 9, 4, (0.0, 1.0), judge=False).sums._replace(tree=0, u=U)
+SUMS = clip_constants(Declaration("any"), 9, 9, 4, Dual(0.0, 1.0), judge=False).sums._replace(tree=0, u=U)
 """Of steps that are compared with exact ones."""
 
 
@@ -71,7 +72,7 @@ def test_sums_are_sorted_only_beside_exact_steps_and_where_a_product_is_one_sum(
         (False, Factored(7, 2.5), False),
     ):
         declaration = Declaration("any")
-        svm = clip_constants(declaration, 9, 9, 4, (0.0, 1.0), factored, judge=judge).sums
+        svm = clip_constants(declaration, 9, 9, 4, Dual(0.0, 1.0), factored, judge=judge).sums
         ridge = solve_constants(declaration, 9, 9, 4, 2, factored, judge=judge).sums
         assert (svm.ordered, ridge.ordered) == (ordered, ordered)
         # Additions: of p and t products, 1 and the shift; of p and q products, y and two products with m.

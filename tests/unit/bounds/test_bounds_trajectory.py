@@ -62,9 +62,8 @@ def bounds_of(problem: Problem, draws, s: int, ends, declaration=IN_PLACE, entri
     errors = exact.errors if errors is None else np.full(draws.shape[0], errors)
     start = np.zeros(SAMPLES)
     if problem.is_svm:
-        loss = problem.loss
         return svm_trajectory_bound(
-            entries, exact.places, start, exact.steps, errors, s, ends, loss.shift, loss.upper, declaration
+            entries, exact.places, start, exact.steps, errors, s, ends, problem.dual, declaration
         )
     return ridge_trajectory_bound(
         entries, exact.places, start, problem.targets, exact.steps, errors, s, ends,
@@ -82,7 +81,7 @@ def test_a_run_of_one_window_has_the_bound_of_that_window(loss, declaration):
     (bound,) = bounds_of(problem, draws, 12, [12], declaration, errors=0.0).values()
     start = np.zeros(SAMPLES)
     if problem.is_svm:
-        arguments = (exact.steps, loss.shift, loss.upper, declaration)
+        arguments = (exact.steps, problem.dual, declaration)
         window = svm_window_bound(entries, exact.places, start, *arguments)
         assert (window.amplification, window.undecided) == (bound.amplification, bound.undecided)
         own = window.radius

@@ -41,7 +41,7 @@ def window(task: str, update: str, start: str = "mixed"):
     replay = Oracle(problem).replay(problem, begin, end, stream.blocks(0, scenario.s))
     common = (kernel_entries(problem, solver.declaration, replay.places), replay.places, begin)
     if isinstance(replay.steps, SvmSteps):
-        return (*common, replay.steps, problem.loss.shift, problem.loss.upper, solver.declaration)
+        return (*common, replay.steps, problem.dual, solver.declaration)
     return (*common, problem.targets, replay.steps, problem.loss.penalty, solver.declaration)
 
 

@@ -15,6 +15,7 @@ from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -36,7 +37,7 @@ def svm_bound(matrix, draws, value, unclipped, upper=1.0, shift=0.0, declaration
     steps = SvmSteps(np.array(draws), np.array(value, dtype=float), increments, unclipped, unclipped)
     m = matrix.shape[0]
     return svm_window_bound(
-        entries_of(matrix, error), np.arange(m), np.zeros(m), steps, shift, upper, declaration
+        entries_of(matrix, error), np.arange(m), np.zeros(m), steps, Dual(shift, upper), declaration
     )
 
 
@@ -115,7 +116,7 @@ def test_a_quotient_that_underflows_costs_the_smallest_number_of_the_type():
     matrix, alone = np.array([[2.0**100]]), np.arange(1)
     carried = CarriedTerms(True, np.array([2.0**-60]), np.zeros(1), 0)
     steps = SvmSteps(alone, np.zeros(1), np.full(1, 2.0**-160), *np.full((2, 1), 2.0**-160))
-    bound = svm_window_bound(entries_of(matrix), alone, np.zeros(1), steps, 0.0, 1.0, single, carried)
+    bound = svm_window_bound(entries_of(matrix), alone, np.zeros(1), steps, Dual(0.0, 1.0), single, carried)
     assert 2.0**-160 <= bound.radius[0] <= 2.0**-140  # float32 has no number between 0 and 2**-149
 
 
@@ -125,7 +126,7 @@ def test_large_entries_of_w_that_a_sample_does_not_meet_cost_its_gradient_nothin
     problem = Problem("apart", data, np.ones(2), LinearKernel(), Hinge(4.0))
     entries = kernel_entries(problem, Declaration("any", products="any"), np.arange(1))
     steps = SvmSteps(np.arange(1), np.zeros(1), np.ones(1), np.ones(1), np.ones(1))
-    arguments = (np.arange(1), np.array([0.0, 1.0]), steps, 0.0, 4.0, IN_PLACE)
+    arguments = (np.arange(1), np.array([0.0, 1.0]), steps, Dual(0.0, 4.0), IN_PLACE)
     assert entries.heights[1] == 2.0**60
     assert 0.0 < svm_window_bound(entries, *arguments).radius[0] < 32 * U
     # Too large for any number of the type, it leaves the gradient undefined: infinity times 0.
