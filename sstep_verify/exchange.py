@@ -18,9 +18,9 @@ DENSE_WORDS = 1 << 22
 """Most entries of data that are written as a dense array too."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Exchanged:
-    """What ``problem.json`` and ``problem.txt`` say.
+    """What ``problem.json`` and ``problem.txt`` say, in this order.
 
     Parameters
     ----------
@@ -32,48 +32,40 @@ class Exchanged:
         Shape of the data (m, n), and how many entries are stored.
     kernel : str
         linear, polynomial or rbf.
+    degree, offset, sigma : number, optional
+        Parameters of the kernel.
+    C, penalty : float, optional
+        Penalty of a K-SVM; regularisation of a K-RR, written as ``lambda``.
     s, iterations, block : int
         Iterations per window (s), iterations (H), coordinates a step (b).
     points : int
         How many iterations a trace holds.
     log : int
         1 if a log is wanted, else 0.
-    degree, offset, sigma : number, optional
-        Parameters of the kernel.
-    C, penalty : float, optional
-        Penalty of a K-SVM; regularisation of a K-RR, written as ``lambda``.
     """
 
+    format: Literal["sstep-exchange"] = "sstep-exchange"
+    version: Literal[1] = 1
     task: Literal["svm-l1", "svm-l2", "krr"]
     samples: int
     features: int
     entries: int
     kernel: str
-    s: int
-    iterations: int
-    block: int
-    points: int
-    log: int
-    format: Literal["sstep-exchange"] = "sstep-exchange"
-    version: Literal[1] = 1
     degree: int | None = None
     offset: float | None = None
     sigma: float | None = None
     C: float | None = None
     penalty: float | None = None
+    s: int
+    iterations: int
+    block: int
+    points: int
+    log: int
 
     def items(self) -> dict[str, object]:
         """Names and values as they are written; parameters that do not exist here are left out."""
-        held = asdict(self)
-        named = {name: held[name] for name in WRITTEN if held[name] is not None}
-        return {"lambda" if name == "penalty" else name: value for name, value in named.items()}
-
-
-WRITTEN = (
-    "format", "version", "task", "samples", "features", "entries", "kernel", "degree", "offset", "sigma",
-    "C", "penalty", "s", "iterations", "block", "points", "log",
-)  # fmt: skip
-"""Fields of `Exchanged` in the order in which they are written."""
+        named = {"lambda" if name == "penalty" else name: value for name, value in asdict(self).items()}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 def described(request: RunRequest, log: bool) -> Exchanged:

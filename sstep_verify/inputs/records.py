@@ -77,7 +77,9 @@ def _struct(kind: Any, known: dict[Any, Any], tagged: bool) -> type[msgspec.Stru
             held.append(entry)
     tag = {"tag_field": "record", "tag": kind.__name__} if tagged else {}
     about = {"__doc__": cleandoc(kind.__doc__ or "").partition("\n\n")[0], "stands_for": kind}
-    return msgspec.defstruct(kind.__name__, held, namespace=about, forbid_unknown_fields=True, **tag)
+    return msgspec.defstruct(
+        kind.__name__, held, namespace=about, forbid_unknown_fields=True, kw_only=True, **tag
+    )
 
 
 def decode(content: bytes, where: str) -> Any:

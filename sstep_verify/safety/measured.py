@@ -7,6 +7,8 @@ follows (safety/long_rows.py).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from sstep_verify.parallel.packet import WindowError
@@ -39,17 +41,14 @@ class Sample:
 
     def __init__(self, problem: Problem, block: int, most: int, seed: int):
         self._problem = problem
-        self._kernel: LongKernel | None = None
         self.stream = IndexStream("uniform", problem.samples, block, most, seed)
         rows = MOST_WORDS // problem.samples
         self.length = most if problem.samples <= rows else min(rows // block, most)
 
-    @property
+    @cached_property
     def kernel(self) -> LongKernel:
         """Rows of all coordinates drawn in the first `length` blocks."""
-        if self._kernel is None:
-            self._kernel = LongKernel(self._problem, np.unique(self.stream.blocks(0, self.length)))
-        return self._kernel
+        return LongKernel(self._problem, np.unique(self.stream.blocks(0, self.length)))
 
     def windows(self, s: int) -> int:
         """How many windows of s steps are run; 0 where they would take too long."""
@@ -79,20 +78,21 @@ class Windows:
         self._problem, self._alpha, self._sample = problem, alpha, sample
         self._single = SingleWindows(problem, alpha) if precision == "float32" else None
         self._solver = ProductionSolver()
-        self._rows: LongRows | None = None
 
     def measure(self, s: int) -> tuple[float | None, int]:
         """Run windows of s steps: the largest loss of one at most, None where none is run; how many."""
         count = self._sample.windows(s)
         if not count:
             return None, 0
-        if self._rows is None:
-            self._rows = LongRows(self._problem, self._sample.kernel, self._alpha)
         worst = 0.0
         for begin in range(0, count * s, s):
             draws = self._sample.stream.blocks(begin, begin + s)
             worst = max(worst, self._rows.loss(draws, self._log(draws, begin, s)))
         return worst, count
+
+    @cached_property
+    def _rows(self) -> LongRows:
+        return LongRows(self._problem, self._sample.kernel, self._alpha)
 
     def _log(self, draws: np.ndarray, begin: int, s: int) -> np.ndarray:
         """New value of each drawn coordinate; NaN where the window broke down."""

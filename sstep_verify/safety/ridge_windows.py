@@ -41,26 +41,7 @@ from sstep_verify.solver import Declaration
 
 
 class RidgeWindows(EveryWindow):
-    """Every window of a K-RR from one vector.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    declaration : Declaration
-        A solver that updates in place from kernel entries.
-    alpha : ndarray, shape (m,)
-        Where windows begin (a).
-    gap : float
-        Upper bound on its duality gap (g).
-    block : int
-        Coordinates of a block (b).
-
-    Raises
-    ------
-    InputError
-        If the declaration is of another kind of solver.
-    """
+    """Every window of a K-RR from one vector; parameters and errors are those of `EveryWindow`."""
 
     def __init__(
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, block: int

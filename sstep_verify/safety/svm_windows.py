@@ -58,25 +58,16 @@ SMALLEST = smallest_subnormal("float64")
 
 
 class SvmWindows(EveryWindow):
-    """Every window of a K-SVM from one vector.
+    """Every window of a K-SVM from one vector; other parameters and errors are those of `EveryWindow`.
 
     Parameters
     ----------
     problem : Problem
         A K-SVM whose C the solver's precision holds exactly.
-    declaration : Declaration
-        A solver that updates in place from kernel entries.
     alpha : ndarray, shape (m,)
         Where windows begin (a), inside the box.
-    gap : float
-        Upper bound on its duality gap (g).
     slopes : ndarray, shape (m,)
         Upper bounds on ``|(Qa)_i - 1|``.
-
-    Raises
-    ------
-    InputError
-        If the declaration is of another kind of solver.
     """
 
     def __init__(

@@ -19,8 +19,8 @@ MADE = {
     "artefact-3.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
     "results-3.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
     "statement-2.json": lambda: json_schema(statement.FORM, "statement", statement.SCHEMA),
-    "vector-1.json": lambda: json_schema(record.EXPECTED, "vector", record.VERSION),
-    "vectors-1.json": lambda: json_schema(record.INDEX, "vectors", record.VERSION),
+    "vector-1.json": lambda: json_schema(record.FORMS[record.Expected], "vector", record.VERSION),
+    "vectors-1.json": lambda: json_schema(record.FORMS[record.Index], "vectors", record.VERSION),
 }
 
 
