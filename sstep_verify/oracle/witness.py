@@ -54,7 +54,7 @@ def agreements(problem: Problem, certificate: Certificate, stream: IndexStream) 
     draws, start, end = stream.blocks(0, stream.length), np.zeros(problem.samples), stream.length
     enclosed = map(exact_fraction, Oracle(problem).enclosed(problem, start, draws, [end]).states[end])
     last = list(map(exact_fraction, trajectory(problem, stream, TRAJECTORY_BITS)[-1]))
-    apart = max(abs(one - other) for one, other in zip(enclosed, last, strict=True))
+    apart = max(abs(x - y) for x, y in zip(enclosed, last, strict=True))
     digits = decimal_digits(apart, max(map(abs, last)), MOST_DIGITS)
     return [
         within("optimal value", certificate.objective, dual, dual + gap),

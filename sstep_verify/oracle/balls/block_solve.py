@@ -154,15 +154,15 @@ def _refine(matrix, factor, right, target: float):
     scale = _largest(right)
     if scale.is_zero():
         return solution
-    smallest = math.inf
+    least_residual = math.inf
     for _ in range(MOST_ROUNDS):
         # Relative to the right-hand side, so that a diverging mutant does not overflow float64.
         values = np.array([float(value / scale) for value in residual.entries()])
         norm = math.hypot(*values)
-        if norm <= target or not norm < smallest / 2:
+        if norm <= target or not norm < least_residual / 2:
             break
-        smallest = norm
+        least_residual = norm
         change, _ = lapack.dpotrs(float_factor, values)
         solution = (solution + kind(size, 1, change.tolist()) * (scale / largest)).mid()
         residual = right - matrix * solution
-    return solution if min(norm, smallest) <= ACCEPTED else None
+    return solution if min(norm, least_residual) <= ACCEPTED else None

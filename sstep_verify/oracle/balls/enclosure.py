@@ -16,17 +16,17 @@ def magnitude_interval(ball) -> tuple[float, float]:
 
     An end that float64 does not hold is moved to the next number outwards, be it a subnormal one.
     """
-    least, most = ball.abs_lower(), ball.abs_upper()
-    low, high = float(least), _finite(float(most))
-    if not least >= low:
+    lower, upper = ball.abs_lower(), ball.abs_upper()
+    low, high = float(lower), _finite(float(upper))
+    if not lower >= low:
         low = max(0.0, math.nextafter(low, -math.inf))
-    return low, high if most <= high else math.nextafter(high, math.inf)
+    return low, high if upper <= high else math.nextafter(high, math.inf)
 
 
-def distances(arithmetic: Balls, one, other) -> tuple[np.ndarray, np.ndarray]:
+def distances(arithmetic: Balls, x, y) -> tuple[np.ndarray, np.ndarray]:
     """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
     with arithmetic.working():
-        ends = [magnitude_interval(x - y) for x, y in zip(one, other, strict=True)]
+        ends = [magnitude_interval(a - b) for a, b in zip(x, y, strict=True)]
     low, high = np.array(ends).reshape(-1, 2).T
     return low, high
 

@@ -98,13 +98,13 @@ class BallKernel:
     def _add_block(self, begin: int, end: int, right, given, sums) -> None:
         """Add what rows begin..end-1 give from the diagonal on, and what symmetry gives below them."""
         block = self._block(begin, end, right)
-        own = (block * arb_mat(given[begin:])).tolist()
+        direct = (block * arb_mat(given[begin:])).tolist()
         # The short factor is transposed, not the block.
         mirrored = (arb_mat(given[begin:end]).transpose() * block).transpose().tolist()
-        for row, part in enumerate(own, begin):
-            sums[row] = [one + other for one, other in zip(sums[row], part, strict=True)]
+        for row, part in enumerate(direct, begin):
+            sums[row] = [x + y for x, y in zip(sums[row], part, strict=True)]
         for row, part in enumerate(mirrored[end - begin :], end):
-            sums[row] = [one + other for one, other in zip(sums[row], part, strict=True)]
+            sums[row] = [x + y for x, y in zip(sums[row], part, strict=True)]
 
     def _block(self, begin: int, end: int, right) -> Any:
         """Kernel rows begin..end-1 from column `begin` on."""

@@ -52,8 +52,8 @@ def ridge_objectives(
     samples, penalty = problem.samples, arithmetic.number(problem.ridge.penalty)
     vector, left = arithmetic.vector(point), arithmetic.vector(residual)
     half = arithmetic.dot(vector, arithmetic.vector(images)) / (2 * penalty)
-    own = samples * arithmetic.dot(vector, vector) / 2
-    dual = arithmetic.dot(arithmetic.vector(problem.targets), vector) - half - own
+    square = samples * arithmetic.dot(vector, vector) / 2
+    dual = arithmetic.dot(arithmetic.vector(problem.targets), vector) - half - square
     gap = arithmetic.dot(left, left) / (2 * samples)
     return Objectives(dual, dual + gap, gap)
 

@@ -33,13 +33,13 @@ def cache_path(problem: Problem, digits: int) -> Path:
     return cache_folder() / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
 
-def cached(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
-    """Look a certificate up; what it states is not yet proved, see `proved`.
+def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
+    """Look a certificate up and prove every statement of it anew from the problem's own data.
 
     Returns
     -------
     certificate : RidgeCertificate, SvmCertificate or None
-        None if there is none that can be used.
+        None if there is none that can be used; one that states anything false cannot.
     note : str
         Why an entry that is there could not be used; empty otherwise.
     """
@@ -48,26 +48,11 @@ def cached(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
         return None, ""
     try:
         certificate = read_certificate(path)
-    except (CertificateError, InputError) as error:
-        return None, f"cache entry {path.name} is not used: {error}"
-    if certificate.subject != subject_of(problem):
-        return None, f"cache entry {path.name} is not used: it is of another problem"
-    return certificate, ""
-
-
-def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
-    """Look a certificate up and prove every statement of it anew from the problem's own data.
-
-    Returns as `cached` does; an entry that states anything false is one that cannot be used.
-    """
-    certificate, note = cached(problem, digits)
-    if certificate is None:
-        return None, note
-    try:
+        if certificate.subject != subject_of(problem):
+            raise CertificateError("subject", "is another problem")
         verify_certificate(certificate, problem.data, problem.targets)
-    except CertificateError as error:
-        name = cache_path(problem, digits).name
-        return None, f"cache entry {name} is not used, the optimum is certified again: {error}"
+    except (CertificateError, InputError) as error:
+        return None, f"cache entry {path.name} is not used, the optimum is certified again: {error}"
     return certificate, ""
 
 

@@ -110,9 +110,9 @@ def _uniqueness(proof: SvmProof, remaining: list[int]) -> tuple[str, str, str]:
     """What is proved of the matrix on the remaining coordinates, its eigenvalue, and the radius."""
     if proof.singular(remaining):
         return words.SINGULAR, "", ""
-    least = next(proof.eigenvalues(remaining, MOST_INVERTED), None)
-    if least is None:
+    lambda_min = next(proof.eigenvalues(remaining, MOST_INVERTED), None)
+    if lambda_min is None:
         return words.UNDECIDED, "", ""
     # Less than is proved, so that an inverse with other rounding errors proves it anew.
-    eigenvalue = lower_decimal(least / ROOM)
+    eigenvalue = lower_decimal(lambda_min / ROOM)
     return words.DEFINITE, eigenvalue, bounding_decimal(proof.radius(Fraction(eigenvalue)))

@@ -133,14 +133,14 @@ def _record(kind: type, values: Any, within: str) -> Any:
     """An instance of a dataclass of this schema from what JSON held."""
     if not isinstance(values, dict):
         raise CertificateError(within.rstrip("."), f"is {values!r:.60}, but it must be an object")
-    names = [one.name for one in fields(kind)]
-    for name in names:
+    kinds = {field.name: field.type for field in fields(kind)}
+    for name in kinds:
         if name not in values:
             raise CertificateError(within + name, "is missing")
     for name in values:
-        if name not in names:
+        if name not in kinds:
             raise CertificateError(within + name, "is not a known field")
-    return kind(**{one.name: _value(one.type, values[one.name], within + one.name) for one in fields(kind)})
+    return kind(**{name: _value(kinds[name], values[name], within + name) for name in kinds})
 
 
 def _value(kind: Any, value: Any, name: str) -> Any:

@@ -84,9 +84,10 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
     certificates = certify_ridge(problem, DIGITS, penalties, keep=keep)
     optima = {}
     for penalty, certificate in certificates.items():
-        alpha, lost = _rounded(certificate.alpha)
+        alpha, rounding = _rounded(certificate.alpha)
         with Balls(BITS).working():
-            error = magnitude_interval(lost + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]
+            ball = rounding + Balls(BITS).from_fraction(Fraction(certificate.radius))
+            error = magnitude_interval(ball)[1]
         optima[penalty] = RidgeOptimum(alpha, error, certificate.how)
     return optima
 
@@ -156,5 +157,5 @@ def _rounded(decimals: tuple[str, ...]) -> tuple[np.ndarray, Any]:
     arithmetic = Balls(BITS)
     with arithmetic.working():
         pairs = zip(exact, alpha.tolist(), strict=True)
-        lost = (arithmetic.from_fraction(x - Fraction(value)) ** 2 for x, value in pairs)
-        return alpha, sum(lost, arithmetic.number(0)).sqrt()
+        squares = (arithmetic.from_fraction(x - Fraction(value)) ** 2 for x, value in pairs)
+        return alpha, sum(squares, arithmetic.number(0)).sqrt()

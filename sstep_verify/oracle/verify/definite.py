@@ -28,7 +28,7 @@ FEW_BITS = 128
 """Bits at which a float64 inverse is multiplied: its own rounding is far coarser."""
 
 _U = 2.0**-53
-_TINY = 2.0**-1022
+_SMALLEST_NORMAL = 2.0**-1022
 _SQUARABLE = 2.0**-400
 """Norms above this lose nothing that counts where squares of small entries underflow."""
 
@@ -100,15 +100,17 @@ def _in_floats(values: np.ndarray, inverse: np.ndarray) -> Fraction | None:
     with np.errstate(over="ignore", invalid="ignore"):
         off = inverse @ values
         off.flat[:: size + 1] -= 1.0
-        computed, norm, own = (float(np.linalg.norm(one)) * _OUTWARD for one in (off, inverse, values))
-    if not (norm > _SQUARABLE and own > _SQUARABLE):
+        computed, inverse_norm, matrix_norm = (
+            float(np.linalg.norm(part)) * _OUTWARD for part in (off, inverse, values)
+        )
+    if not (inverse_norm > _SQUARABLE and matrix_norm > _SQUARABLE):
         return None
     # size u / (1 - size u) for the product, u for the subtraction of 1, 2 u for rounding the entries.
     factor = (size + 4) * _U * _OUTWARD
-    # Every entry and every product may have lost up to TINY, each of them up to size times.
-    lost = size * size * _TINY * (1 + norm)
-    defect = (computed + factor * (1 + norm * own) + lost) * _OUTWARD
-    return Fraction((1 - defect) / (norm * _OUTWARD)) if defect < 1 else None
+    # Every entry and every product may have lost up to that, each of them up to size times.
+    underflow_error = size * size * _SMALLEST_NORMAL * (1 + inverse_norm)
+    defect = (computed + factor * (1 + inverse_norm * matrix_norm) + underflow_error) * _OUTWARD
+    return Fraction((1 - defect) / (inverse_norm * _OUTWARD)) if defect < 1 else None
 
 
 def _in_balls(inverse: Any, system: Any) -> Fraction | None:

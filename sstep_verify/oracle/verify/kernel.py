@@ -99,13 +99,13 @@ def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]
             end = begin + count
             diagonal += [row[-1] for row in block]
             within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
-            own = arb_mat(within) * arb_mat(given[begin:end])
+            rows_products = arb_mat(within) * arb_mat(given[begin:end])
             above = arb_mat(0, k)
             if begin:
                 before = arb_mat([row[:begin] for row in block])
-                own = own + before * arb_mat(given[:begin])
+                rows_products = rows_products + before * arb_mat(given[:begin])
                 above = before.transpose() * arb_mat(given[begin:end])
-            total = total + arb_mat(m, k, above.entries() + own.entries() + [0] * ((m - end) * k))
+            total = total + arb_mat(m, k, above.entries() + rows_products.entries() + [0] * ((m - end) * k))
         return _columns(total), diagonal
 
 
@@ -138,16 +138,16 @@ def ball_ends(ball: Any) -> tuple[Fraction, Fraction]:
     CertificateError
         If the ball is not finite, or may be beyond ``2**-SMALLEST``.
     """
-    tiny = type(ball)((1, SMALLEST))
-    if not (ball.is_finite() and ball.abs_upper() * tiny < 1):
+    threshold = type(ball)((1, SMALLEST))
+    if not (ball.is_finite() and ball.abs_upper() * threshold < 1):
         raise CertificateError("bits", "is too small: a ball of the proof is not finite, or too large")
     parts = [
-        (Fraction(0), exact_fraction(tiny)) if not part.is_zero() and abs(part) < tiny
+        (Fraction(0), exact_fraction(threshold)) if not part.is_zero() and abs(part) < threshold
         else (exact_fraction(part), Fraction(0))
         for part in (ball.mid(), ball.rad())
     ]  # fmt: skip
-    (middle, lost), (radius, more) = parts
-    return middle - radius - lost - more, middle + radius + lost + more
+    (middle, middle_error), (radius, radius_error) = parts
+    return middle - radius - middle_error - radius_error, middle + radius + middle_error + radius_error
 
 
 def must_hold(name: str, stated: Interval, ball: Any) -> None:

@@ -72,8 +72,8 @@ class RidgeProof:
     def coordinate(self, i: int) -> Any:
         """Ball that bounds the error of one coordinate from above, at its upper end."""
         with self._arithmetic.working():
-            own = self._residual[i].abs_upper() + self._rows[i] * self.radius / self._penalty
-            return (own / self._samples).abs_upper().min(self.radius.abs_upper())
+            row = self._residual[i].abs_upper() + self._rows[i] * self.radius / self._penalty
+            return (row / self._samples).abs_upper().min(self.radius.abs_upper())
 
     def check(self, certificate: RidgeCertificate) -> None:
         """Refuse a certificate about this point if a statement is not proved.

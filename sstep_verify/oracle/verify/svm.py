@@ -209,23 +209,23 @@ class SvmProof:
             if certificate.remaining == SINGULAR and not self.singular(places):
                 raise CertificateError("remaining", "states 'singular', but that could not be proved")
             return
-        least = Fraction(certificate.eigenvalue or 0)
-        if least <= 0:
+        lambda_min = Fraction(certificate.eigenvalue or 0)
+        if lambda_min <= 0:
             raise CertificateError("eigenvalue", f"is {certificate.eigenvalue!r}, but it must be above 0")
         if places or not self._bounded:
-            self._check_eigenvalue(places, least)
-        must_bound("radius", certificate.radius, self.radius(least))
+            self._check_eigenvalue(places, lambda_min)
+        must_bound("radius", certificate.radius, self.radius(lambda_min))
 
-    def _check_eigenvalue(self, places: list[int], least: Fraction) -> None:
+    def _check_eigenvalue(self, places: list[int], lambda_min: Fraction) -> None:
         best = Fraction(0)
         for bound in self.eigenvalues(places):
             best = max(best, bound)
-            if least <= best:
+            if lambda_min <= best:
                 return
         if not best:
             raise CertificateError("remaining", "states 'positive definite', but that could not be proved")
         raise CertificateError(
-            "eigenvalue", f"states at least {shown(least)}, but what is proved is {shown(best)}"
+            "eigenvalue", f"states at least {shown(lambda_min)}, but what is proved is {shown(best)}"
         )
 
 
