@@ -16,7 +16,7 @@ from sstep_reference.arithmetic import Mpmath, exact_fraction
 
 from sstep_verify.oracle.balls.decimals import decimal_digits
 from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
-from sstep_verify.oracle.balls.objectives import ridge_objectives, ridge_residual, svm_objectives
+from sstep_verify.oracle.balls.objectives import objectives, signed
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.verify.record import Certificate, Interval
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
@@ -66,17 +66,11 @@ def agreements(problem: Problem, certificate: Certificate, stream: IndexStream) 
 def objective_and_gap(problem: Problem, certificate: Certificate) -> tuple[Fraction, Fraction]:
     """Dual value and gap at the point of a certificate, by mpmath."""
     arithmetic: Any = Mpmath(2 * certificate.bits + GUARD_BITS)
-    kernel, signs = exact_kernel(problem, arithmetic), [int(y) for y in problem.signs]
-    point = [arithmetic.number(Fraction(text)) for text in certificate.alpha]
-    signed = [sign * x for sign, x in zip(signs, point, strict=True)]
-    images = [sign * arithmetic.dot(kernel.column(i), signed) for i, sign in enumerate(signs)]
-    if problem.is_svm:
-        objectives = svm_objectives(problem, arithmetic, point, images)
-    else:
-        penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
-        residual = ridge_residual(penalty, problem.samples, targets, point, images)
-        objectives = ridge_objectives(problem, arithmetic, point, images, residual)
-    return exact_fraction(objectives.dual), exact_fraction(objectives.gap)
+    kernel, point = exact_kernel(problem, arithmetic), arithmetic.vector(map(Fraction, certificate.alpha))
+    weighted = signed(problem, point)
+    products = [arithmetic.dot(kernel.column(i), weighted) for i in range(problem.samples)]
+    values = objectives(problem, arithmetic, point, signed(problem, products))
+    return exact_fraction(values.dual), exact_fraction(values.gap)
 
 
 def trajectory(problem: Problem, stream: IndexStream, bits: int) -> list[Any]:

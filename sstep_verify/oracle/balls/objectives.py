@@ -1,7 +1,7 @@
 """What products with the kernel make of a dual vector, in balls: objectives, gradient, residual.
 
-All functions are to be called inside the arithmetic's `working()`. Points and products are vectors of the
-arithmetic or lists of m balls.
+All functions are to be called inside the arithmetic's `working()`. Points are lists of m numbers of the
+arithmetic, and so are their images: ``Q a`` of a K-SVM, ``K a`` of a K-RR.
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ class Objectives(NamedTuple):
     gap: Any
 
 
-def svm_objectives(problem: Problem, arithmetic: Balls, point: Sequence[Any], images: Sequence[Any]):
-    """Objectives of a K-SVM at a feasible point (a), from ``Q a``.
+def signed(problem: Problem, values: Iterable[Any]) -> list[Any]:
+    """Labels times values (K-SVM), or the values (K-RR): what K multiplies, and what it makes of that."""
+    return [int(y) * value for y, value in zip(problem.signs, values, strict=True)]
 
-    ``D(a) = 1'a - 1/2 a'Qa - omega/2 a'a`` and ``P(a) = 1/2 a'Qa + C sum max(0, 1 - (Qa)_i)^p``.
+
+def objectives(
+    problem: Problem, arithmetic: Balls, point: Sequence[Any], images: Sequence[Any]
+) -> Objectives:
+    """Objectives at a point (a), feasible for a K-SVM, from its images.
+
+    K-SVM: ``D(a) = 1'a - 1/2 a'Qa - omega/2 a'a`` and ``P(a) = 1/2 a'Qa + C sum max(0, 1 - (Qa)_i)^p``.
+    K-RR: ``D(a) = y'a - 1/2 a'(K/lambda + m I)a``; the gap is ``||r||^2 / (2 m)`` with the residual r.
     """
-    _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
-    penalty, zero = arithmetic.number(problem.hinge.C), arithmetic.number(0)
-    vector = arithmetic.vector(point)
+    vector, zero = arithmetic.vector(point), arithmetic.number(0)
     half = arithmetic.dot(vector, arithmetic.vector(images)) / 2
-    dual = sum(point, zero) - half - shift * arithmetic.dot(vector, vector) / 2
-    losses = (arithmetic.clip(1 - image, zero, None) ** problem.hinge.power for image in images)
-    primal = half + penalty * sum(losses, zero)
-    return Objectives(dual, primal, primal - dual)
-
-
-def ridge_objectives(
-    problem: Problem,
-    arithmetic: Balls,
-    point: Sequence[Any],
-    images: Sequence[Any],
-    residual: Sequence[Any],
-):
-    """Objectives of a K-RR at a point (a), from ``K a`` and ``r = y - K a / lambda - m a``.
-
-    ``D(a) = y'a - 1/2 a'(K/lambda + m I)a``; the gap is ``||r||^2 / (2 m)``.
-    """
-    samples, penalty = problem.samples, arithmetic.number(problem.ridge.penalty)
-    vector, left = arithmetic.vector(point), arithmetic.vector(residual)
-    half = arithmetic.dot(vector, arithmetic.vector(images)) / (2 * penalty)
-    square = samples * arithmetic.dot(vector, vector) / 2
-    dual = arithmetic.dot(arithmetic.vector(problem.targets), vector) - half - square
-    gap = arithmetic.dot(left, left) / (2 * samples)
+    square = arithmetic.dot(vector, vector) / 2
+    if problem.is_svm:
+        _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
+        dual = sum(point, zero) - half - shift * square
+        losses = (arithmetic.clip(1 - image, zero, None) ** problem.hinge.power for image in images)
+        primal = half + arithmetic.number(problem.hinge.C) * sum(losses, zero)
+        return Objectives(dual, primal, primal - dual)
+    residual = arithmetic.vector(derivative(problem, arithmetic, point, images))
+    targets = arithmetic.vector(problem.targets)
+    dual = arithmetic.dot(targets, vector) - half / arithmetic.number(problem.ridge.penalty)
+    dual = dual - problem.samples * square
+    gap = arithmetic.dot(residual, residual) / (2 * problem.samples)
     return Objectives(dual, dual + gap, gap)
 
 
-def svm_gradient(problem: Problem, arithmetic: Balls, point: Iterable[Any], images: Iterable[Any]) -> list:
-    """``Q a - 1 + omega a``, the gradient of the minimised dual of a K-SVM, from ``Q a``."""
+def derivative(
+    problem: Problem, arithmetic: Balls, point: Iterable[Any], images: Iterable[Any]
+) -> list[Any]:
+    """Gradient of the minimised dual ``Q a - 1 + omega a`` (K-SVM), or residual (K-RR), from the images."""
+    if not problem.is_svm:
+        penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
+        return ridge_residual(penalty, problem.samples, targets, point, images)
     _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
     return [image - 1 + shift * value for image, value in zip(images, point, strict=True)]
 

@@ -12,7 +12,7 @@ from sstep_reference.inputs import svm_constants
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
-from sstep_verify.oracle.balls.objectives import svm_gradient, svm_objectives
+from sstep_verify.oracle.balls.objectives import derivative, objectives, signed
 from sstep_verify.problems import Problem
 
 
@@ -46,15 +46,14 @@ class BallDual:
     def products(self, alpha: list) -> list:
         """Enclosures of ``Q a``, m balls."""
         with self.arithmetic.working():
-            signed = [label * value for label, value in zip(self.labels, alpha, strict=True)]
-            products = (self.matrix * arb_mat(len(signed), 1, signed)).entries()
-            return [label * value for label, value in zip(self.labels, products, strict=True)]
+            column = arb_mat(len(alpha), 1, signed(self.problem, alpha))
+            return signed(self.problem, (self.matrix * column).entries())
 
     def gradient(self, alpha: list) -> list:
         """Enclosures of the gradient of the minimised dual, ``Qa - 1 + omega a``."""
         products = self.products(alpha)
         with self.arithmetic.working():
-            return svm_gradient(self.problem, self.arithmetic, alpha, products)
+            return derivative(self.problem, self.arithmetic, alpha, products)
 
     def system(self, places: list[int]) -> Any:
         """``Q + omega I`` on some coordinates, an arb_mat."""
@@ -89,6 +88,6 @@ class BallDual:
         """
         products = self.products(alpha)
         with self.arithmetic.working():
-            dual, primal, _ = svm_objectives(self.problem, self.arithmetic, alpha, products)
+            dual, primal, _ = objectives(self.problem, self.arithmetic, alpha, products)
             lower = dual.lower()
             return magnitude_interval((primal.upper() - lower) / lower)[1] if lower > 0 else np.inf

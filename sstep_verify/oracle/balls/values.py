@@ -12,12 +12,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.enclosure import distances, interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
-from sstep_verify.oracle.balls.objectives import (
-    ridge_objectives,
-    ridge_residual,
-    svm_gradient,
-    svm_objectives,
-)
+from sstep_verify.oracle.balls.objectives import derivative, objectives, ridge_residual, signed
 from sstep_verify.problems import Problem
 
 BITS = 256
@@ -89,7 +84,10 @@ def exact_drift(
             columns = (data * weighted).transpose().tolist()
         else:
             pairs = zip(points, kernel.product(weighted).transpose().tolist(), strict=True)
-            columns = [_derivative(problem, arithmetic, point, products) for point, products in pairs]
+            columns = [
+                derivative(problem, arithmetic, point, signed(problem, products))
+                for point, products in pairs
+            ]
     return [
         distances(arithmetic, arithmetic.vector(state), exact)
         for state, exact in zip(carried, columns, strict=True)
@@ -133,34 +131,18 @@ def block_residual(
 def _weighted(problem: Problem, arithmetic: Balls, alphas: Sequence[np.ndarray]) -> tuple[list[list], Any]:
     """Dual vectors in balls, and the columns that the kernel multiplies, an arb_mat of shape (m, k)."""
     points = [[arithmetic.number(value) for value in alpha] for alpha in alphas]
-    return points, arb_mat([_signed(problem, point) for point in points]).transpose()
-
-
-def _signed(problem: Problem, values: list) -> list:
-    """Labels times values (K-SVM), or the values (K-RR)."""
-    return [int(y) * value for y, value in zip(problem.signs, values, strict=True)]
+    return points, arb_mat([signed(problem, point) for point in points]).transpose()
 
 
 def _values(problem: Problem, arithmetic: Balls, point: list, products: list) -> dict[str, Interval]:
     """All that a solver may report about one dual vector, from its products with the kernel."""
-    images, scale = _signed(problem, products), arithmetic.number(1)
-    if problem.is_svm:
-        values = svm_objectives(problem, arithmetic, point, images)._asdict()
-    else:
+    values = objectives(problem, arithmetic, point, signed(problem, products))._asdict()
+    scale = arithmetic.number(1)
+    if not problem.is_svm:
         scale = arithmetic.number(problem.ridge.penalty)
-        residual = _derivative(problem, arithmetic, point, products)
-        values = ridge_objectives(problem, arithmetic, point, images, residual)._asdict()
         # A square that cancels has a ball that reaches below 0, of which there is no root.
         square, zero = values["gap"] * (2 * problem.samples), arithmetic.number(0)
         values["residual"] = square.lower().max(zero).sqrt().union(square.upper().max(zero).sqrt())
     values["objective"] = -values["dual"]
     values |= {f"prediction {i}": product / scale for i, product in enumerate(products)}
     return {name: interval(value) for name, value in values.items()}
-
-
-def _derivative(problem: Problem, arithmetic: Balls, point: list, products: list) -> list:
-    """Gradient (K-SVM) or residual (K-RR) from the kernel's products with the point."""
-    if problem.is_svm:
-        return svm_gradient(problem, arithmetic, point, _signed(problem, products))
-    penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
-    return ridge_residual(penalty, problem.samples, targets, point, products)

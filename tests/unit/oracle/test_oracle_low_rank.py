@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle.balls.objectives import svm_objectives
+from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.search import low_rank, primal_newton, svm
@@ -32,7 +32,7 @@ def value_of(dual: BallDual, point):
     """Enclosure of the dual value at a point, given in balls or decimals."""
     with dual.arithmetic.working():
         exact = [dual.arithmetic.from_fraction(Fraction(x)) if isinstance(x, str) else x for x in point]
-        return svm_objectives(dual.problem, dual.arithmetic, exact, dual.products(exact)).dual
+        return objectives(dual.problem, dual.arithmetic, exact, dual.products(exact)).dual
 
 
 def _formed_only(monkeypatch) -> None:

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.enclosure import interval
-from sstep_verify.oracle.balls.objectives import svm_objectives
+from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
@@ -100,7 +100,7 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
     with dual.arithmetic.working():
-        values = svm_objectives(problem, dual.arithmetic, best, dual.products(best))
+        values = objectives(problem, dual.arithmetic, best, dual.products(best))
     lower, upper = interval(values.dual)[0], interval(values.primal)[1]
     assert max(lower, optimum.value_lower) <= min(upper, optimum.value_upper)
 
