@@ -20,14 +20,13 @@ from functools import partial
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, outcome_of
+from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import screen
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.ends import causes_of
-from sstep_verify.checks.window.reasons import SOURCES, coverage, reason
+from sstep_verify.checks.window.reasons import SOURCES, coverage, reason, term_records
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.terms import term_records
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import KERNEL, core
 from sstep_verify.solver import RunRequest
@@ -112,33 +111,32 @@ def _panel_words(case: Case, steps: int) -> int:
 
 
 def _judge_run(
-    case: Case, s: int, runs_made: Mapping[str, Trajectory], replays: WindowReplays, *, between: bool
+    case: Case, s: int, trajectories: Mapping[str, Trajectory], replays: WindowReplays, *, between: bool
 ) -> Verdict:
-    trajectory, update = runs_made[run_key(s)], case.declaration.update
+    trajectory, update = trajectories[run_key(s)], case.declaration.update
     width = min(s, max(trajectory.length, 1))
     names = case.problem.quantities(update, width, case.stream.block)
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
-    screened = screen.screen(case, s, trajectory, runs_made)
+    screened = screen.screen(case, s, trajectory, trajectories)
     chosen = [*((trajectory, 0, window) for window in windows), *screened.notable]
-    flagged = [(run, begin, one.window) for one, run, begin in screened.flagged]
-    findings = _findings(case, chosen, flagged, replays, names)
+    findings = _findings(case, chosen, screened.flagged, replays, names)
     replayed = len(findings) - len(chosen)
     findings += _unlike(case, trajectory, screened, replays)
-    judged = screened.judged | {one.window.begin for one in findings if one.decided and one.bits}
+    replays_decided = [finding for finding in findings if finding.decided and finding.bits]
+    judged = screened.judged | {finding.window.begin for finding in replays_decided}
     terms, status = term_records(names, findings), outcome_of(findings)
-    if status is not Status.FAIL and replayed < len(flagged):
+    if status is not Status.FAIL and replayed < len(screened.flagged):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
-        one, _, begin = screened.flagged[replayed]
-        window = Window(begin + one.window.begin, begin + one.window.end)
-        findings, status = [*findings, replace(one, window=window)], Status.INCONCLUSIVE
+        _, begin, finding = screened.flagged[replayed]
+        findings.append(replace(finding, window=finding.window.later(begin)))
+        status = Status.INCONCLUSIVE
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
-    findings = findings or [
-        Finding("a run of no steps, of which there is nothing to judge", 0.0, 0.0, math.inf)
-    ]
-    told = [*findings, *((screened.within,) if screened.within and screened.judged else ())]
-    largest, sources = max(told, key=lambda finding: finding.ratio), _sources(told)
-    planned, ratios = -(-trajectory.length // s), {name: one["ratio"] for name, one in sources.items()}
+    if not findings:
+        findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
+    compared = [*findings, *((screened.within,) if screened.within and screened.judged else ())]
+    largest, sources = max(compared, key=lambda finding: finding.ratio), _sources(compared)
+    planned = -(-trajectory.length // s)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
     covered = coverage(planned, len(judged), screened, replayed)
     return verdict_on(
@@ -147,7 +145,7 @@ def _judge_run(
         s,
         status,
         largest,
-        reason(case, width, status, findings, largest, terms, ratios, covered, causes),
+        reason(case, width, status, findings, largest, terms, sources, covered, causes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
@@ -156,10 +154,10 @@ def _judge_run(
             **sources,
             **_counted(s, trajectory, judged),
             "screen": {**screened.evidence(), "replayed": replayed},
-            "likely causes": sorted(one.words for one in causes),
+            "likely causes": sorted(cause.words for cause in causes),
             "windows": [finding.evidence() for finding in findings],
         },
-        signs=[name for one in causes for name in one.names] or largest.signs,
+        signs=[name for cause in causes for name in cause.names] or largest.signs,
         each=len(causes) == 1,
     )
 
@@ -182,7 +180,7 @@ def _work(case: Case, window: Window) -> int:
 def _findings(
     case: Case,
     chosen: list[tuple[Trajectory, int, Window]],
-    flagged: list[tuple[Trajectory, int, Window]],
+    flagged: list[tuple[Trajectory, int, Finding]],
     replays: WindowReplays,
     names: list[str],
 ) -> list[Finding]:
@@ -194,13 +192,13 @@ def _findings(
     """
     findings: list[Finding] = []
     left, unseen, spent = PANEL_WORK, set(names), 0
-    for place, (trajectory, offset, window) in enumerate([*chosen, *flagged]):
-        work, steps = _work(case, window), window.end - window.begin
-        if place >= len(chosen):
-            wrong = sum(one.status is Status.FAIL for one in findings[len(chosen) :])
-            spent += work + _panel_words(case, steps)
-            some = place > len(chosen)
-            if wrong >= CONFIRMED or place >= len(chosen) + REPLAYED or (some and spent > REPLAY_WORK):
+    further = [(run, begin, finding.window) for run, begin, finding in flagged]
+    for place, (trajectory, offset, window) in enumerate([*chosen, *further], -len(chosen)):
+        work, words = _work(case, window), _panel_words(case, window.end - window.begin)
+        if place >= 0:
+            spent += work + words
+            confirmed = _failed(findings[len(chosen) :]) >= CONFIRMED
+            if confirmed or place >= REPLAYED or (place and spent > REPLAY_WORK):
                 break
         again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
         finding = replays.finding(
@@ -209,46 +207,49 @@ def _findings(
             from_panel=left > 0,
             names=again | unseen,
             again=again,
-            diagnose=case.diagnose and sum(one.status is Status.FAIL for one in findings) < DIAGNOSED,
+            diagnose=case.diagnose and _failed(findings) < DIAGNOSED,
         )
-        placed = replace(window, begin=offset + window.begin, end=offset + window.end)
-        findings.append(replace(finding, window=placed))
+        findings.append(replace(finding, window=window.later(offset)))
         unseen = {name for name in unseen if not finding.shows(name)}
-        left -= _panel_words(case, steps)
+        left -= words
     return findings
+
+
+def _failed(findings: list[Finding]) -> int:
+    return sum(finding.status is Status.FAIL for finding in findings)
 
 
 def _unlike(
     case: Case, plain: Trajectory, screened: screen.Screen, replays: WindowReplays
 ) -> list[Finding]:
     """Where the run made again was another one: what the plain run did there, if that may be wrong."""
-    found = screened.bridge
-    if found is None or not found.ratio > 1.0:
+    bridge = screened.bridge
+    if bridge is None or not bridge.ratio > 1.0:
         return []
-    window = found.window
+    window = bridge.window
     note = (
         f"made again with the end of every window recorded, the run has another a after iteration "
         f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
     )
     if _work(case, window) + _panel_words(case, window.end - window.begin) > REPLAY_WORK:
-        return [found]
+        return [bridge]
     exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
     return [replace(exact, note=note) if exact.status is Status.FAIL else exact]
 
 
 def _sources(findings: list[Finding]) -> dict[str, dict]:
     """Largest ratio from the data and from the panel with both values, and what either could have seen."""
-    found: dict[str, dict] = {}
+    sources: dict[str, dict] = {}
     for source in SOURCES:
-        parts = [part for one in findings for part in one.parts or (one,) if part.source == source]
+        parts = [part for whole in findings for part in whole.parts or (whole,) if part.source == source]
         if parts:
-            names = dict.fromkeys(name for part in parts for name in part.detection_limit)
-            least = {
-                name: min(part.detection_limit.get(name, math.inf) for part in parts) for name in names
-            }
-            worst_part = max(parts, key=lambda part: part.ratio)
-            found[f"from {source}"] = {**worst_part.comparison(), "detection_limit": least}
-    return found
+            limits: dict[str, float] = {}
+            for part in parts:
+                for name, limit in part.detection_limit.items():
+                    limits[name] = min(limit, limits.get(name, math.inf))
+            largest = max(parts, key=lambda part: part.ratio)
+            sources[f"from {source}"] = {**largest.comparison(), "detection_limit": limits}
+    return sources
 
 
 DECLARED = Check(

@@ -15,7 +15,7 @@ from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbo
 from sstep_verify.checks.shared.outcome import verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.terms import term_records, unseen
+from sstep_verify.checks.window.reasons import term_records, unseen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK

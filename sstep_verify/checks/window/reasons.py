@@ -1,17 +1,17 @@
-"""Words of a verdict of window-replay: what was compared, which replay failed, what follows."""
+"""What the windows of a run showed of each quantity, and the words of a verdict of window-replay."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.sample import RARE, missed
+from sstep_verify.checks.window.ends import failure
 from sstep_verify.checks.window.screen import SCREEN, Screen
-from sstep_verify.checks.window.terms import unseen
 from sstep_verify.diagnosis.candidates import Candidate
-from sstep_verify.quantities import core
 from sstep_verify.verdict import Status, Term
 
 SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in float64"}
@@ -69,7 +69,7 @@ def reason(
     findings: Sequence[Finding],
     finding: Finding,
     terms: Sequence[Term],
-    largest: Mapping[str, float],
+    sources: Mapping[str, Mapping],
     covered: str,
     causes: Sequence[Candidate],
 ) -> str:
@@ -89,17 +89,16 @@ def reason(
         The comparison whose ratio is largest, be it in the screen.
     terms : sequence of Term
         The quantities of a step.
-    largest : mapping of str to float
-        Largest ratio by source, such as ``from data``.
+    sources : mapping of str to mapping
+        The comparison with the largest ratio by source, such as ``from data``.
     covered : str
         How many of the run's windows were judged (`coverage`).
     causes : sequence of Candidate
         What ends all diagnosed windows where the solver ended them.
     """
-    said = [_compared(case, finding, largest)]
+    said = [_compared(case, finding, sources)]
     if status is Status.FAIL:
-        said += [f"{finding.note}." if finding.note else "", _follows(findings), _reproduced(causes)]
-        said.append(_undeclared(case))
+        said += [f"{finding.note}." if finding.note else "", *failure(case, findings, causes)]
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
         said.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
@@ -111,17 +110,17 @@ def reason(
     elif status is Status.VACUOUS and all(one.status is Status.VACUOUS for one in findings):
         said.append(UNBOUNDED[case.problem.is_svm])
     elif status is Status.VACUOUS:
-        missing = unseen(term for term in terms if term.name in core(s))
+        missing = unseen(term for term in terms if term.name in quantities.core(s))
         said.append(f"The run could not have shown an error in the core of a step: {missing}.")
     said.append(covered)
-    others = unseen(term for term in terms if term.name not in core(s))
+    others = unseen(term for term in terms if term.name not in quantities.core(s))
     if status in (Status.PASS, Status.VACUOUS) and others:
         said.append(f"Not seen: {others}.")
     return " ".join(part for part in said if part)
 
 
-def _compared(case: Case, finding: Finding, largest: Mapping[str, float]) -> str:
-    ratios = ", ".join(f"{ratio:.3g} {source}" for source, ratio in largest.items())
+def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
+    ratios = ", ".join(f"{largest['ratio']:.3g} {source}" for source, largest in sources.items())
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
     if finding.source == SCREEN:
         against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen/)"
@@ -133,48 +132,63 @@ def _compared(case: Case, finding: Finding, largest: Mapping[str, float]) -> str
     )
 
 
-def _undeclared(case: Case) -> str:
-    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
-    if case.declaration.state or not case.problem.kernel.linear:
-        return ""
-    return (
-        "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
-        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
-        "window."
+IDLE = {
+    quantities.KERNEL: "no window has two coordinates that act on each other",
+    quantities.SAME: "no coordinate is drawn twice in a window and then needs its first increment",
+    quantities.OVERLAP: "no coordinate is drawn twice in a window and then needs its first increment",
+    quantities.UPPER: "no step would go beyond C",
+    quantities.LOWER: "no step would go below 0",
+    quantities.TAIL: "no window is shorter than s",
+    quantities.OMEGA: "every coordinate drawn is 0 or clipped",
+    quantities.OFF_DIAGONAL: "the blocks' coordinates do not act on each other",
+}
+"""Why a quantity has no effect at all, where that is known."""
+
+
+def term_records(
+    names: Iterable[str], findings: list[Finding], where: str = "replayed windows"
+) -> tuple[Term, ...]:
+    """One record per quantity: in how many comparisons leaving it out would have been seen.
+
+    It would have been where its exact effect exceeds twice the bound: then a run without it is further
+    than the bound from the exact end, wherever within the bound of its own exact end it is.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Quantities of a step.
+    findings : list of Finding
+        The comparisons.
+    where : str
+        What was compared, for reasons.
+    """
+    decided = [finding for finding in findings if finding.decided]
+    return tuple(_term(name, len(findings), decided, where) for name in names)
+
+
+def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
+    seen = sum(finding.shows(name) for finding in findings)
+    most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
+    reason = ""
+    if not findings:
+        reason = f"none of {planned} {where} was decided"
+    elif not seen and most == 0.0:
+        reason = IDLE.get(name, "leaving it out changes nothing")
+    elif not seen:
+        reason = f"leaving it out changes a by at most {most:.2g} of the bound in {len(findings)} {where}"
+    return Term(
+        name=name,
+        status=Status.PASS if seen else Status.VACUOUS,
+        detection_limit=min(
+            (finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf
+        ),
+        planned=planned,
+        decided=len(findings),
+        seen=seen,
+        reason=reason,
     )
 
 
-def _follows(findings: Sequence[Finding]) -> str:
-    """Which of the two replays failed, and what is wrong therefore."""
-    parts = [part for one in findings for part in one.parts or (one,)]
-    failed = {part.source for part in parts if part.status is Status.FAIL}
-    told = {part.source for part in parts if math.isfinite(part.bound)}
-    if failed == {"data"} and "panel" in told:
-        return (
-            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
-            "recurrence is right."
-        )
-    if failed == {"panel"} and "data" in told:
-        return (
-            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
-            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
-        )
-    if failed == {"data", "panel"}:
-        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
-    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
-
-
-def _reproduced(causes: Sequence[Candidate]) -> str:
-    named = ", ".join(sorted(one.words for one in causes))
-    if causes and len(causes[0].names) > 1:
-        return (
-            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
-            "ends the failed windows there, within the bound)."
-        )
-    if causes:
-        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
-    return (
-        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
-        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
-        "precision is not the declared one."
-    )
+def unseen(terms: Iterable[Term]) -> str:
+    """The quantities that were not seen, each with its reason; empty if all were."""
+    return "; ".join(f"{term.name} ({term.reason})" for term in terms if not term.seen)

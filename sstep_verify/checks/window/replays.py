@@ -20,7 +20,7 @@ from sstep_verify.bounds.kernel.factored import may_factor
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, unknown, wrong
 from sstep_verify.checks.window.compare import (
     RunWindow,
     WindowBounds,
@@ -31,13 +31,13 @@ from sstep_verify.checks.window.compare import (
     wide,
 )
 from sstep_verify.checks.window.ends import WindowEnd
-from sstep_verify.checks.window.terms import joined
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.kernel_rows import PanelSharpness
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK
 from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.verdict import Status
 
 
 class WindowReplays:
@@ -215,3 +215,28 @@ class WindowReplays:
         diagonal = rows[np.arange(rows.shape[0]), panel.columns[drawn]]
         affordable = self.case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
         return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
+
+
+def joined(data: Finding, panel: Finding, *, sharp: bool) -> Finding:
+    """One finding from the replays of a window from the data and from the solver's panel.
+
+    The worse outcome counts, but where one of them promises nothing (VACUOUS: an infinite bound) the
+    other stands. An error of a quantity shows if it exceeds either bound; but what shows from the panel
+    counts only if the panel is `sharp`: if a wrong kernel in it would have shown. Else a replay from it
+    says nothing of the data, and its PASS does not stand for that of the data.
+    """
+    if not sharp and panel.status is not Status.FAIL:
+        return replace(data, parts=(data, panel))
+    parts = (data, panel)
+    promising = [part for part in parts if part.status is not Status.VACUOUS] or [data]
+    telling = parts if sharp else (data,)
+    names = dict.fromkeys(name for part in telling for name in part.dropped)
+    return replace(
+        decisive(promising),
+        bits=max(part.bits for part in parts),
+        dropped={name: max(part.dropped.get(name, 0.0) for part in telling) for name in names},
+        detection_limit={
+            name: min(part.detection_limit.get(name, math.inf) for part in telling) for name in names
+        },
+        parts=parts,
+    )

@@ -44,7 +44,8 @@ for, over those of the run."""
 SCREEN = "the screen"
 """Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
 
-EVENTS = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "drawn thrice"}
+NOTABLE = LOW | HIGH | TWICE | THRICE
+"""Events of a window of which the first of the run is to be replayed."""
 
 
 def screenable(case: Case) -> bool:
@@ -89,11 +90,11 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
 
 def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
     """The runs to screen, by key."""
-    found = {}
+    wanted = {}
     for s in case.s_values if screenable(case) else ():
         plain = trajectories[run_key(s)]
         for begin, end in stretches(case, s, plain):
-            found[stretch_key(s, begin, end)] = RunRequest(
+            wanted[stretch_key(s, begin, end)] = RunRequest(
                 case.problem,
                 case.stream,
                 s,
@@ -102,7 +103,7 @@ def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Ru
                 initial=plain.at(begin).copy() if begin else None,
                 record=tuple(range(s, end - begin, s)),
             )
-    return found
+    return wanted
 
 
 @dataclass
@@ -115,9 +116,9 @@ class Screen:
         Windows of the plain run that are within a finite bound, by the iteration they begin at.
     within : Finding or None
         The one of them whose ratio is largest.
-    flagged : list of (Finding, Trajectory, int)
+    flagged : list of (Trajectory, int, Finding)
         Windows further than the bound, which decides nothing: they are to be replayed exactly; with the run
-        they are in and the iteration of the plain run at which that begins.
+        they are in and the iteration of the plain run at which that begins; the largest ratio first.
     notable : list of (Trajectory, int, Window)
         The first windows in which each event happens, to be replayed as well.
     unlike : str
@@ -129,20 +130,20 @@ class Screen:
 
     judged: set[int] = field(default_factory=set)
     within: Finding | None = None
-    flagged: list[tuple[Finding, Trajectory, int]] = field(default_factory=list)
+    flagged: list[tuple[Trajectory, int, Finding]] = field(default_factory=list)
     notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
     unlike: str = ""
     bridge: Finding | None = None
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
-        screened = [one for one, _, _ in self.flagged] + [one for one in (self.within,) if one]
-        worst = max(screened, key=lambda one: one.ratio, default=None)
+        findings = [finding for _, _, finding in self.flagged] or ([self.within] if self.within else [])
+        largest = findings[0] if findings else None
         return {
             "windows": len(self.judged) + len(self.flagged),
-            "largest ratio": worst.ratio if worst else 0.0,
-            "distance": worst.upper if worst else 0.0,
-            "bound": worst.bound if worst else math.inf,
+            "largest ratio": largest.ratio if largest else 0.0,
+            "distance": largest.upper if largest else 0.0,
+            "bound": largest.bound if largest else math.inf,
             "beyond the bound": len(self.flagged),
             "unlike the plain run": self.unlike,
         }
@@ -162,41 +163,37 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
     trajectories : mapping of str to Trajectory
         All runs, by key.
     """
-    found, events = Screen(), set[int]()
+    screened, events = Screen(), 0
     for begin, end in stretches(case, s, plain) if screenable(case) else ():
         run = trajectories.get(stretch_key(s, begin, end))
         if run is None:
             continue
-        part = _first_unlike(plain, run, begin)
-        unlike = part is not None
-        if part is not None and not found.unlike:
-            found.unlike = f"made again, it had another a after iteration {part[1]}"
-            screened = _bridge(case, plain, *part)
-            if screened is not None:
-                found.bridge = _compared(screened, 0, Window(*part, ("unlike the run made again",)))
-        for first, screened in _parts(case, run):
-            for place in range(screened.ratio.size):
-                window = Window((first + place) * s, min((first + place + 1) * s, run.length), ())
-                compared = _compared(screened, place, window)
-                if compared.ratio > 1.0:
-                    found.flagged.append((compared, run, begin))
-                elif np.isfinite(compared.bound):
-                    found.judged |= set() if unlike else {begin + window.begin}
-                    if found.within is None or compared.ratio > found.within.ratio:
-                        placed = Window(begin + window.begin, begin + window.end)
-                        found.within = replace(compared, window=placed)
-                new = {event for event in EVENTS if screened.events[place] & event} - events
-                if new:
-                    events |= new
-                    found.notable.append((run, begin, window))
-    found.flagged.sort(key=lambda one: -one[0].ratio)
-    return found
+        unlike = _first_unlike(plain, run, begin)
+        if unlike is not None and not screened.unlike:
+            screened.unlike = f"made again, it had another a after iteration {unlike[1]}"
+            screened.bridge = _bridge(case, plain, *unlike)
+        for first, windows in _parts(case, run):
+            for place in range(windows.ratio.size):
+                window = Window((first + place) * s, min((first + place + 1) * s, run.length))
+                finding = _compared(windows, place, window)
+                if finding.ratio > 1.0:
+                    screened.flagged.append((run, begin, finding))
+                elif np.isfinite(finding.bound):
+                    if unlike is None:
+                        screened.judged.add(begin + window.begin)
+                    if screened.within is None or finding.ratio > screened.within.ratio:
+                        screened.within = replace(finding, window=window.later(begin))
+                if windows.events[place] & NOTABLE & ~events:
+                    events |= windows.events[place]
+                    screened.notable.append((run, begin, window))
+    screened.flagged.sort(key=lambda place: -place[2].ratio)
+    return screened
 
 
-def _compared(screened: Screened, place: int, window: Window) -> Finding:
+def _compared(windows: Screened, place: int, window: Window) -> Finding:
     """A screened window; what is beyond a bound that decides nothing may be right all the same."""
-    distance, bound = float(screened.distance[place]), float(screened.bound[place])
-    lower = 0.0 if screened.ratio[place] > 1.0 else distance
+    distance, bound = float(windows.distance[place]), float(windows.bound[place])
+    lower = 0.0 if windows.ratio[place] > 1.0 else distance
     return Finding("", lower, distance, bound, window, source=SCREEN)
 
 
@@ -209,27 +206,23 @@ def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, 
     return None
 
 
-def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Screened | None:
+def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | None:
     """A recorded part of the plain run against the judge's own steps, all in one."""
     problem, length = case.problem, end - begin
     draws = case.stream.blocks(plain.start + begin, plain.start + end)
     rows = np.unique(draws)
     if 2 * length**2 * rows.size > BRIDGE or rows.size * problem.samples > ENTRIES:
         return None
-    alphas = np.array([plain.at(begin), plain.at(end)])
-    entries = kernel_entries(problem, case.declaration, rows)
-    compare, drawn = (screen_svm, draws.ravel()) if problem.is_svm else (screen_ridge, draws)
-    return compare(problem, case.declaration, entries, rows, alphas, drawn, plain.s, length)
+    screened = _windows(case, rows, np.array([plain.at(begin), plain.at(end)]), draws, plain.s, length)
+    return _compared(screened, 0, Window(begin, end, ("unlike the run made again",)))
 
 
 def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
     """Groups of windows whose kernel rows fit into memory: number of the first, and what was found."""
-    problem, declaration, s = case.problem, case.declaration, run.s
-    ends = run.iterations.tolist()
+    samples, s, ends = case.problem.samples, run.s, run.iterations.tolist()
     count = next((n for n in range(1, len(ends)) if ends[n] != min(n * s, run.length)), len(ends)) - 1
     draws = case.stream.blocks(run.start, run.start + run.length)
-    compare = screen_svm if problem.is_svm else screen_ridge
-    most = max(ENTRIES // problem.samples, 1)
+    most = max(ENTRIES // samples, 1)
     first = 0
     while first < count:
         last, rows = first, np.empty(0, dtype=np.int64)
@@ -238,10 +231,17 @@ def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
             if more.size > most and last > first:
                 break
             last, rows = last + 1, more
-            if rows.size == problem.samples:
+            if rows.size == samples:
                 last = count
-        part = draws[first * s : min(last * s, run.length)]
-        entries = kernel_entries(problem, declaration, rows)
-        drawn = part.ravel() if problem.is_svm else part
-        yield first, compare(problem, declaration, entries, rows, run.alphas[first : last + 1], drawn, s)
+        yield first, _windows(case, rows, run.alphas[first : last + 1], draws[first * s : last * s], s)
         first = last
+
+
+def _windows(
+    case: Case, rows: np.ndarray, alphas: np.ndarray, draws: np.ndarray, s: int, length: int = 0
+) -> Screened:
+    problem, declared = case.problem, case.declaration
+    compare, drawn = (screen_svm, draws.ravel()) if problem.is_svm else (screen_ridge, draws)
+    return compare(
+        problem, declared, kernel_entries(problem, declared, rows), rows, alphas, drawn, s, length
+    )
