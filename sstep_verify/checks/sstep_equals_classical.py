@@ -20,8 +20,7 @@ from sstep_verify.checks.short.runs import (
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import told_of, verdict_of
-from sstep_verify.checks.trajectory import compared_at, known_of
+from sstep_verify.checks.short.verdict import compared_at, known_of, printed_part, verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -64,8 +63,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     for s in case.s_values:
         if s > 1:
             both = trajectories[short_key(s)], trajectories[short_key(1)]
-            points = [compared_at(case, truth, oracle, at, s, *both) for at in short_points(case, s)]
-            told = compared + told_of(known_of(*both))
+            points = [compared_at(truth, at, s, *both) for at in short_points(case, s)]
+            told = compared + printed_part(known_of(*both))
             verdicts.append(verdict_of(CHECK, case, s, points, told, origin, CAUSES))
     return verdicts
 

@@ -16,19 +16,17 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import (
-    ShortTruth,
     short_key,
     short_length,
     short_points,
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import judged, spoiled, told_of, unfit, verdict_of
-from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.checks.short.verdict import compared_at, printed_part, verdict_of
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
@@ -81,13 +79,13 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     verdicts: list[Verdict] = []
     for s in case.s_values:
         run = trajectories[short_key(s)]
-        points = [compared_at(case, truth, oracle, at, s, run) for at in short_points(case, s)]
+        points = [compared_at(truth, at, s, run) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
         right = s > 1 and right_at_one(case, verdicts)
         named = None
         if case.diagnose:
-            named = partial(causes_of, case, truth, s, run, oracle, points, between=right)
-        told = compared + told_of(run.known)
+            named = partial(causes_of, truth, s, run, points, between=right)
+        told = compared + printed_part(run.known)
         verdict = verdict_of(
             CHECK, case, s, points, told, origin, causes, named, between=BETWEEN if right else ""
         )
@@ -98,51 +96,6 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
             verdict = replace(verdict, evidence={**verdict.evidence, ENDS_ALONE: True})
         verdicts.append(verdict)
     return verdicts
-
-
-def compared_at(
-    case: Case,
-    truth: ShortTruth,
-    oracle: Oracle,
-    iteration: int,
-    s: int,
-    run: Trajectory,
-    classical: Trajectory | None = None,
-) -> Finding:
-    """Compare a short run with the exact trajectory, or with the solver's own classical run.
-
-    Either run may leave the exact trajectory by its bound: two may differ by the sum of both.
-
-    Parameters
-    ----------
-    case, truth, oracle
-        The case, what is known of its short runs, and who gives the exact kernel.
-    iteration : int
-        Where they are compared.
-    s : int
-        Iterations per window of the run.
-    run, classical : Trajectory
-        The run, and the one of s = 1 that stands in the place of the exact trajectory.
-    """
-    known, runs = known_of(run, classical), {s: run} | ({1: classical} if classical else {})
-    bounds = [
-        truth.widened(truth.bounds(steps)[iteration], made.rounding_at(iteration), known)
-        for steps, made in runs.items()
-    ]
-    states = [made.at(iteration) for made in runs.values()]
-    for state in states:
-        note, size = unfit(truth, iteration, state)
-        if note:
-            return spoiled(iteration, note, size, bounds)
-    other = oracle.kernel(FIRST_BITS).arithmetic.vector(states[1]) if classical else None
-    distance = truth.distance(iteration, states[0], known, other)
-    return judged(case, truth, s, iteration, states[0], distance, bounds, known)
-
-
-def known_of(run: Trajectory, classical: Trajectory | None = None) -> np.ndarray | None:
-    """Coordinates that a run, or both of two, wrote down; None for all."""
-    parts = [made.known for made in (run, classical) if made is not None and made.known is not None]
-    return np.logical_and.reduce(parts) if parts else None
 
 
 DECLARED = Check(

@@ -12,7 +12,6 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
@@ -37,30 +36,24 @@ class ShortRun:
 
     Parameters
     ----------
-    case : Case
-        The case, in which short runs are as long as what is looked at.
     truth : ShortTruth
-        What is known of its short runs.
-    oracle : Oracle
-        Gives the exact kernel.
+        What is known of the short runs of a case, in which they are as long as what is looked at.
     s : int
         Iterations per window.
     run : Trajectory
         The run.
     """
 
-    case: Case
     truth: ShortTruth
-    oracle: Oracle
     s: int
     run: Trajectory
-    _others: dict[tuple[int, str], tuple[ShortTruth, Oracle]] = field(default_factory=dict)
+    _others: dict[tuple[int, str], ShortTruth] = field(default_factory=dict)
 
     def work(self, candidate: Candidate) -> int:
         """Products of the steps, and of the kernel's entries where these are others."""
         problem = candidate.problem
         entries = 0 if candidate.mutation is not NONE else self.truth.places.size * problem.features
-        return problem.samples * (short_length(self.case) * self.case.stream.block + entries)
+        return problem.samples * (short_length(self.truth.case) * self.truth.case.stream.block + entries)
 
     def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
         """Whether a run of each candidate is as near to the run as rounding allows, at every point."""
@@ -77,10 +70,11 @@ class ShortRun:
         problem, rows = candidates[0].problem, candidates[0].rows
         if not candidates[0].holds(self.run.alphas):
             return [(one, False) for one in candidates]
-        truth, oracle = self._known(candidates[0])
-        entries = rows_of(problem, self.case.declaration, truth.places, rows) if rows else truth.entries
+        truth = self._truth_of(candidates[0])
+        declared = self.truth.case.declaration
+        entries = rows_of(problem, declared, truth.places, rows) if rows else truth.entries
         try:
-            states = self._states(truth, oracle, entries if rows else None, candidates)
+            states = self._states(truth, entries if rows else None, candidates)
         except SingularSystemError:
             return [(one, False) for one in candidates]
         return [
@@ -88,35 +82,36 @@ class ShortRun:
             for one, its in zip(candidates, states, strict=True)
         ]
 
-    def _known(self, candidate: Candidate) -> tuple[ShortTruth, Oracle]:
-        problem, key = candidate.problem, (id(candidate.problem), candidate.precision)
-        if problem is self.case.problem and not candidate.precision:
-            return self.truth, self.oracle
+    def _truth_of(self, candidate: Candidate) -> ShortTruth:
+        problem, case = candidate.problem, self.truth.case
+        key = id(problem), candidate.precision
+        if problem is case.problem and not candidate.precision:
+            return self.truth
         if key not in self._others:  # The truth holds the problem, so that none takes its id.
-            declared, oracle = candidate.declared(self.case.declaration), Oracle(problem)
-            other = replace(self.case, problem=problem, declaration=declared, s_values=(self.s,))
-            self._others[key] = ShortTruth(other, oracle), oracle
+            declared = candidate.declared(case.declaration)
+            other = replace(case, problem=problem, declaration=declared, s_values=(self.s,))
+            self._others[key] = ShortTruth(other, Oracle(problem))
         return self._others[key]
 
     def _states(
-        self, truth: ShortTruth, oracle: Oracle, rows: KernelEntries | None, candidates: list[Candidate]
+        self, truth: ShortTruth, rows: KernelEntries | None, candidates: list[Candidate]
     ) -> list[States | None]:
         """Exact states of each candidate; None where they are those of the truth."""
         if rows is None and all(one.mutation is NONE for one in candidates):
             return [None] * len(candidates)
-        problem, length = candidates[0].problem, short_length(self.case)
+        problem, length = candidates[0].problem, short_length(truth.case)
         whole = length // self.s * self.s
-        draws, start = self.case.stream.blocks(0, length), np.zeros(problem.samples)
+        draws, start = truth.case.stream.blocks(0, length), np.zeros(problem.samples)
         points = {*self._points(truth), whole}
         mutations = [replace(one.mutation, lose_tail=False) for one in candidates]
         if rows is None:
-            states = oracle.mutated(problem, start, draws, self.s, points, mutations)
+            states = truth.oracle.mutated(problem, start, draws, self.s, points, mutations)
         elif not np.isfinite(rows.values).all():
             raise SingularSystemError("kernel rows that are not finite")
         else:
             kernel = PanelColumns(Balls(FIRST_BITS), Panel(truth.places, rows.values))
             states = mutated_states(problem, kernel, start, draws, self.s, points, mutations)
-        zero = oracle.kernel(FIRST_BITS).arithmetic.vector(start)
+        zero = truth.vector(start)
         return [
             self._without_tail(its, whole, length, zero) if one.mutation.lose_tail else its
             for one, its in zip(candidates, states, strict=True)
@@ -158,11 +153,11 @@ class ShortRun:
         if problem.is_svm:
             reach = mistaken_reach(
                 problem,
-                self.case.declaration,
+                self.truth.case.declaration,
                 entries,
                 truth.places,
                 largest,
-                short_length(self.case),
+                short_length(truth.case),
                 self.s,
             )
             return dict.fromkeys(bounds, reach)
@@ -178,14 +173,7 @@ def _floats(state: Any) -> np.ndarray:
 
 
 def causes_of(
-    case: Case,
-    truth: ShortTruth,
-    s: int,
-    run: Trajectory,
-    oracle: Oracle,
-    points: Sequence[Finding],
-    *,
-    between: bool,
+    truth: ShortTruth, s: int, run: Trajectory, points: Sequence[Finding], *, between: bool
 ) -> list[Candidate]:
     """What makes of a right run this one, up to the bound of a right run.
 
@@ -193,23 +181,21 @@ def causes_of(
 
     Parameters
     ----------
-    case, truth
-        The case and what is known of its short runs.
+    truth : ShortTruth
+        What is known of the case's short runs.
     s : int
         Iterations per window.
     run : Trajectory
         A short run that failed.
-    oracle : Oracle
-        Gives the exact kernel.
     points : sequence of Finding
         What was found at its points, in order.
     between : bool
         Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
     """
-    first = next(one.window.end for one in points if one.status is Status.FAIL)
-    places = [ShortRun(case, truth, oracle, s, run)]
+    first = next(point.window.end for point in points if point.status is Status.FAIL)
+    case, places = truth.case, [ShortRun(truth, s, run)]
     if first < short_length(case):
-        short = replace(case, short=first, s_values=(s,))
-        places.append(ShortRun(short, ShortTruth(short, oracle), oracle, s, run))
+        shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
+        places.append(ShortRun(shorter, s, run))
     suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
     return explanations(suspects, places)

@@ -76,8 +76,8 @@ class ShortTruth:
     """
 
     def __init__(self, case: Case, oracle: Oracle):
-        problem = case.problem
-        self._problem, self._declaration, self._oracle = problem, case.declaration, oracle
+        # A copy: the oracle keeps this for as long as there is the case itself.
+        self.case, self.oracle, self._problem = replace(case), oracle, case.problem
         self._draws = case.stream.blocks(0, short_length(case))
         self._points = {s: short_points(case, s) for s in {1, *case.s_values}}
         self._bounds: dict[int, dict[int, TrajectoryBound]] = {}
@@ -92,17 +92,17 @@ class ShortTruth:
     def exact(self) -> EnclosedTrajectory:
         """The exact trajectory at the points of every s."""
         at = {point for points in self._points.values() for point in points}
-        return self._oracle.enclosed(self._problem, np.zeros(self._problem.samples), self._draws, at)
+        return self.oracle.enclosed(self._problem, np.zeros(self._problem.samples), self._draws, at)
 
     @cached_property
     def entries(self) -> KernelEntries:
         """Float64 kernel rows of the distinct coordinates, shape (c, m)."""
-        return kernel_entries(self._problem, self._declaration, self.places)
+        return kernel_entries(self._problem, self.case.declaration, self.places)
 
     def bounds(self, s: int) -> dict[int, TrajectoryBound]:
         """Bound C of the run of an s at its points."""
         if s not in self._bounds:
-            problem, declared, exact = self._problem, self._declaration, self.exact
+            problem, declared, exact = self._problem, self.case.declaration, self.exact
             ends = list(self._points[s])
             start = np.zeros(problem.samples)
             carried = carried_weights(problem, declared, exact.places, start)
@@ -126,6 +126,10 @@ class ShortTruth:
         """Iterations at which the run of an s is judged."""
         return self._points[s]
 
+    def vector(self, values: np.ndarray) -> Any:
+        """Exact numbers of float64 ones, shape (m,)."""
+        return self.oracle.kernel(FIRST_BITS).arithmetic.vector(values)
+
     def distance(
         self,
         iteration: int,
@@ -139,7 +143,7 @@ class ShortTruth:
         Where only some entries of the vector are known, the others count as right: 0 per coordinate, or
         in the M-norm what the known ones alone prove (`without_kernel`).
         """
-        kernel, seen = self._oracle.kernel(FIRST_BITS), self.seen(known).tolist()
+        kernel, seen = self.oracle.kernel(FIRST_BITS), self.seen(known).tolist()
         arithmetic, exact = kernel.arithmetic, self.exact.states[iteration] if states is None else states
         with arithmetic.working():
             differences = [
@@ -195,12 +199,11 @@ class ShortTruth:
             mutations = [
                 NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
             ]
-            kernel, start = self._oracle.kernel(FIRST_BITS), np.zeros(self._problem.samples)
-            length = self._draws.shape[0]
+            start, length = np.zeros(self._problem.samples), self._draws.shape[0]
             whole = length // s * s
             if whole < length:  # A last, short window that is not made leaves what the one before it left.
                 mutations.append(NONE)
-            states = self._oracle.mutated(self._problem, start, self._draws, s, {*points, whole}, mutations)
+            states = self.oracle.mutated(self._problem, start, self._draws, s, {*points, whole}, mutations)
             # What is nearly the largest number is infinite per unit.
             with np.errstate(over="ignore"):
                 self._effects[key] = {
@@ -214,7 +217,7 @@ class ShortTruth:
                     for point in points
                 }
             if whole < length:
-                left = states[-1].get(whole, kernel.arithmetic.vector(start))
+                left = states[-1].get(whole, self.vector(start))
                 change = self._change(length, left, known)
                 self._effects[key][length][TAIL] = Effect(change, change)
         return self._effects[key]
@@ -232,7 +235,7 @@ class ShortTruth:
             terms.append(STALE)
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
-        frozen = self._declaration.update == "frozen"
+        frozen = self.case.declaration.update == "frozen"
         if frozen and any(np.unique(window).size < window.size for window in windows):
             terms.append("overlap")
         if self._problem.is_svm and self._problem.boxed.shift:

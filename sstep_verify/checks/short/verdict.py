@@ -1,9 +1,9 @@
-"""From distances and bounds at the points of a short run to findings, and from those to one verdict."""
+"""The points of a short run compared with the exact trajectory, and one verdict on all of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -19,113 +19,124 @@ from sstep_verify.checks.window.reasons import term_records, unseen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
 
-
 REPRODUCES = {1: "alone reproduces", 2: "no mistake alone, but both at once, reproduces"}
 """What is said of the mistakes that explain a run, by how many at once."""
 
 
-def spoiled(iteration: int, note: str, measured: float, bounds: Sequence[TrajectoryBound]) -> Finding:
-    """A point that is judged before anything is compared: FAIL, or VACUOUS where a number may overflow.
+def compared_at(
+    truth: ShortTruth,
+    iteration: int,
+    s: int,
+    run: Trajectory,
+    classical: Trajectory | None = None,
+) -> Finding:
+    """Compare a short run with the exact trajectory, or with the solver's own classical run.
 
-    An a that is not finite is no failure where nothing was promised, that is, where a bound is infinite.
+    Either run may leave the exact trajectory by its bound: two may differ by the sum of both.
+
+    Parameters
+    ----------
+    truth : ShortTruth
+        What is known of the case's short runs.
+    iteration : int
+        Where they are compared.
+    s : int
+        Iterations per window of the run.
+    run, classical : Trajectory
+        The run, and the one of s = 1 that stands in the place of the exact trajectory.
     """
-    promised = all(np.isfinite(bound.radius).all() for bound in bounds) or math.isfinite(measured)
-    details = _details(iteration, measured, bounds)
-    made = wrong if promised else unbounded
-    # Only a coordinate that was not drawn and moved is wrong by a number.
-    signs = (STREAM, WRITE_BACK) if math.isfinite(measured) else ()
-    return made("", measured, window=Window(0, iteration), note=note, details=details, signs=signs)
+    known, runs = known_of(run, classical), {s: run} | ({1: classical} if classical else {})
+    bound = _sum(
+        [
+            truth.widened(truth.bounds(steps)[iteration], recorded.rounding_at(iteration), known)
+            for steps, recorded in runs.items()
+        ]
+    )
+    states, window = [recorded.at(iteration) for recorded in runs.values()], Window(0, iteration)
+    for state in states:
+        note, size, signs = _unfit(truth, iteration, state)
+        if note:
+            # Where a bound is infinite nothing was promised, so an a that is not finite is no failure.
+            promised = math.isfinite(size) or np.isfinite(bound.radius).all()
+            details = _details(iteration, size, bound)
+            return (wrong if promised else unbounded)(
+                "", size, window=window, note=note, details=details, signs=signs
+            )
+    other = truth.vector(states[1]) if classical else None
+    distance = truth.distance(iteration, states[0], known, other)
+    details = _details(iteration, float(np.max(distance[1], initial=0.0)), bound)
+    if not truth.seen(known).any():
+        return unbounded("", window=window, details=details)
+    exact = truth.exact
+    steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
+    replay = Replay(exact.places, *distance, steps, truth.effects(s, known)[iteration], exact.bits)
+    resolved = resolution(truth.case.declaration, replay, np.zeros_like(states[0]), states[0])
+    finding = compare(window, replay, bound.radius, resolved)
+    if math.isinf(finding.bound):
+        # Nothing is promised, however wide the enclosure of what overflowed.
+        finding = unbounded("", finding.lower, window=window)
+    return replace(finding, details=details)
 
 
-def _details(iteration: int, distance: float, bounds: Sequence[TrajectoryBound]) -> dict[str, object]:
-    """What the report tells of a point: the distance in the verdict's norm, what its bounds are made of."""
-    whole = np.sum([bound.radius for bound in bounds], axis=0)
-    written = np.sum([np.broadcast_to(bound.written, whole.shape) for bound in bounds], axis=0)
+def known_of(run: Trajectory, classical: Trajectory | None = None) -> np.ndarray | None:
+    """Coordinates that a run, or both of two, wrote down; None for all."""
+    parts = [part.known for part in (run, classical) if part is not None and part.known is not None]
+    return np.logical_and.reduce(parts) if parts else None
+
+
+def printed_part(known: np.ndarray | None) -> str:
+    """What is said of runs of which only a part of a was written down; empty of others."""
+    return "" if known is None else f", on the {int(known.sum())} of {known.size} entries that it printed"
+
+
+def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
+    """The bound of a difference of runs that have these."""
+    radius = np.sum([bound.radius for bound in bounds], axis=0)
+    return TrajectoryBound(
+        radius,
+        max(bound.amplification for bound in bounds),
+        sum(bound.undecided for bound in bounds),
+        np.sum([np.broadcast_to(bound.written, radius.shape) for bound in bounds], axis=0),
+    )
+
+
+def _unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float, tuple[str, ...]]:
+    """Why a state is wrong before any comparison, by how much, and signs of it; empty if it is not."""
+    if not np.isfinite(state).all():
+        return f"a is not finite after {iteration} iterations.", math.inf, ()
+    still = np.ones(state.size, dtype=bool)
+    still[truth.places] = False
+    moved = np.flatnonzero(still & (state != 0))
+    if moved.size:
+        value, signs = state[moved[0]], (STREAM, WRITE_BACK)
+        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!s}.", abs(float(value)), signs
+    return "", 0.0, ()
+
+
+def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[str, object]:
+    """What the report tells of a point: the distance in the verdict's norm, what its bound is made of."""
+    written = np.broadcast_to(bound.written, bound.radius.shape)
     with np.errstate(invalid="ignore"):  # infinite - infinite
-        beside = np.nan_to_num(whole - written, nan=np.inf).max(initial=0.0)
+        beside = np.nan_to_num(bound.radius - written, nan=np.inf).max(initial=0.0)
     mostly = written[written > beside]
     return {
         WRITTEN: [float(mostly.max(initial=0.0)), mostly.size, written.size],
         "iteration": iteration,
         "distance": distance,
-        "largest bound": float(sum(float(np.max(bound.radius, initial=0.0)) for bound in bounds)),
-        "amplification": max(bound.amplification for bound in bounds),
-        "undecided clips": sum(bound.undecided for bound in bounds),
+        "largest bound": float(np.max(bound.radius, initial=0.0)),
+        "amplification": bound.amplification,
+        "undecided clips": bound.undecided,
     }
-
-
-def _evidence(point: Finding) -> dict[str, object]:
-    told = {"status": point.status.value, "ratio": point.ratio, "detection_limit": point.detection_limit}
-    return {**point.details, **told}
 
 
 def _written(point: Finding) -> list:
     return cast(list, point.details[WRITTEN])
-
-
-def told_of(known: np.ndarray | None) -> str:
-    """What is said of runs of which only a part of a was written down; empty of others."""
-    return "" if known is None else f", on the {int(known.sum())} of {known.size} entries that it printed"
-
-
-def unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float]:
-    """Why a state is wrong before any comparison, and by how much; an empty reason if it is not."""
-    if not np.isfinite(state).all():
-        return f"a is not finite after {iteration} iterations.", math.inf
-    still = np.ones(state.size, dtype=bool)
-    still[truth.places] = False
-    moved = np.flatnonzero(still & (state != 0))
-    if moved.size:
-        value = state[moved[0]]
-        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!s}.", abs(float(value))
-    return "", 0.0
-
-
-def judged(
-    case: Case,
-    truth: ShortTruth,
-    s: int,
-    iteration: int,
-    state: np.ndarray,
-    distance: tuple[np.ndarray, np.ndarray],
-    bounds: Sequence[TrajectoryBound],
-    known: np.ndarray | None = None,
-) -> Finding:
-    """Compare a distance with the sum of some bounds.
-
-    Parameters
-    ----------
-    case, truth
-        The case and what is known of its short runs.
-    s, iteration : int
-        Iterations per window of the run, and where it is judged.
-    state : ndarray, shape (m,)
-        The run's a there.
-    distance : pair of ndarray, shape (c,) or (1,)
-        Enclosure of the distance.
-    bounds : sequence of TrajectoryBound
-        Bounds that add up.
-    known : ndarray of bool, shape (m,), optional
-        Coordinates that were written down; all if absent.
-    """
-    exact = truth.exact
-    if not truth.seen(known).any():
-        return unbounded("", window=Window(0, iteration), details=_details(iteration, 0.0, bounds))
-    steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
-    effects = truth.effects(s, known)[iteration]
-    replay = Replay(exact.places, *distance, steps, effects, exact.bits)
-    bound = np.sum([bound.radius for bound in bounds], axis=0)
-    resolved = resolution(case.declaration, replay, np.zeros_like(state), state)
-    finding = compare(Window(0, iteration), replay, bound, resolved)
-    if math.isinf(finding.bound):
-        # Nothing is promised, however wide the enclosure of what overflowed.
-        finding = unbounded(finding.what, finding.lower, window=finding.window)
-    return replace(finding, details=_details(iteration, float(np.max(distance[1], initial=0.0)), bounds))
 
 
 def verdict_of(
@@ -159,15 +170,9 @@ def verdict_of(
         What is said first, and which of these can be, where the run of s = 1 is right.
     """
     finding = max(points, key=lambda point: point.ratio)
-    names = case.problem.quantities(case.declaration.update, s, 1)
-    told = (
-        KERNEL,
-        OVERLAP,
-        OMEGA,
-        *([STALE] if s == 1 else []),
-        *([TAIL] if short_length(case) % s else []),
-    )
-    names = [name for name in names if name in told]
+    shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
+    shown |= {TAIL} if short_length(case) % s else set()
+    names = [name for name in case.problem.quantities(case.declaration.update, s, 1) if name in shown]
     terms = term_records(names, points, "runs from zero to a recorded point")
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     status = outcome_of(points)
@@ -175,17 +180,17 @@ def verdict_of(
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     loose = finding if _written(finding)[0] else max(points, key=_written)
     written, some, of = _written(loose)
-    planted = [one for one in terms if one.name == (KERNEL if s > 1 else STALE)]
+    planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     status = with_planted(status, planted if s > 1 or written else ())
     reason = (
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
     tried = mistaken is not None and status is Status.FAIL
-    found = mistaken() if mistaken and tried else []
-    named = [one.words for one in found]
+    mistakes = mistaken() if mistaken and tried else []
+    named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
-        said = f"{' or '.join(named)} ({REPRODUCES[len(found[0].names)]} the run)" if found else ""
+        said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
         causes = ": ".join(part for part in (between, said) if part) or causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
@@ -208,11 +213,11 @@ def verdict_of(
         evidence={
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
-            "points": [_evidence(point) for point in points],
+            "points": [point.details | point.comparison() for point in points],
             **({"likely causes": named} if tried else {}),
         },
-        signs=[name for one in found for name in one.names] or finding.signs,
-        each=len(found) == 1,
+        signs=[name for mistake in mistakes for name in mistake.names] or finding.signs,
+        each=len(mistakes) == 1,
         uncertain=[
             f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
             f"{some} of {of} values)"
