@@ -57,12 +57,6 @@ class Term:
     seen: int
     reason: str = ""
 
-    @classmethod
-    def of(cls, name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:
-        """The term with a detection limit that `seen` comparisons would have shown; VACUOUS if none."""
-        status = Status.PASS if seen else Status.VACUOUS
-        return cls(name, status, limit, planned, decided, seen, "" if seen else why_not)
-
 
 @dataclass(frozen=True)
 class Verdict:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.verdict import SEEN, Status, worst
+from sstep_verify.verdict import SEEN, Status, Term, worst
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,12 @@ def decisive(findings: Sequence[Finding]) -> Finding:
 def outcome_of(findings: Iterable[Finding]) -> Status:
     """The worst outcome among those that promise something; VACUOUS if none does."""
     return worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
+
+
+def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:
+    """The term of a quantity with a detection limit: VACUOUS, and why, where no comparison shows it."""
+    status = Status.PASS if seen else Status.VACUOUS
+    return Term(name, status, limit, planned, decided, seen, "" if seen else why_not)
 
 
 def ratios(measured: Any, bound: Any) -> np.ndarray:

@@ -35,6 +35,7 @@ from sstep_verify.checks.steps.tally import (
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.verdict import SEEN
 
 
 @compiled_borrowing
@@ -158,7 +159,7 @@ def _note(tally, quantity, change, size, ended):
     unclipped value, logged value, and whether the step is over its bound.
     """
     new, clipped, box, knot, bound, logged, failed = ended
-    if not failed and max(size, 1.0) * abs(change) <= tally.most[quantity] * bound:
+    if not failed and max(size, 1.0) * abs(change) <= min(SEEN, tally.relative[quantity]) * bound:
         return  # neither seen nor better than what was seen already
     other = finish(box, new + size * change, knot)
     free = soft(new, knot)

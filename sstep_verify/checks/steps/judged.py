@@ -17,7 +17,7 @@ from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.tally import Formed, Tally, empty_formed, empty_tally
-from sstep_verify.checks.steps.windows import State, Stretch, follow, judge_steps, state_of
+from sstep_verify.checks.steps.windows import State, Stretch, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 
@@ -26,6 +26,12 @@ STRETCH = 1 << 12
 
 NOTHING = -1.0
 """In place of the largest number: no number is smaller, so that nothing is promised."""
+
+BUDGET = 1_000_000
+"""Steps of a run up to which all are judged; of a longer one as many, or `SHARE` of them."""
+
+SHARE = 0.05
+"""Least share of the steps of a longer run that are judged."""
 
 SAMPLED = 16
 """Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
@@ -68,31 +74,16 @@ class StepJudge:
         The case.
     oracle : Oracle
         Keeps kernel entries for all cases that share them.
-    budget : int
-        Steps of a run up to which all are judged; of a longer one as many, or `share` of them.
-    share : float
-        Least share of the steps of a longer run.
     judge : bool
         Whether the judge's own float64 errors are part of the bounds; False to compare with exact steps.
     """
 
-    def __init__(
-        self,
-        case: Case,
-        oracle: Oracle,
-        budget: int = 1_000_000,
-        share: float = 0.05,
-        *,
-        judge: bool = True,
-    ):
-        self._case, self._budget, self._share, self._judge = case, budget, share, judge
-        problem = case.problem
-        self.inputs = (
-            None
-            if problem.is_svm
-            else ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
-        )
-        self._block = None if problem.is_svm else block_of(case.stream.block)
+    def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
+        self._case, self._judge = case, judge
+        self.inputs, self._block, problem = None, None, case.problem
+        if not problem.is_svm:
+            self.inputs = ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
+            self._block = block_of(case.stream.block)
         self.rows = JudgeRows(case, oracle, self.inputs, judge=judge)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
@@ -153,20 +144,16 @@ class StepJudge:
 
     def constants(self, width: int) -> ClipConstants | SolveConstants:
         """What the bounds of all steps of windows of s are made from."""
-        case, samples, factored = self._case, self._case.problem.samples, self.rows.factored
-        if case.problem.is_svm:
-            dual = case.problem.dual
-            return clip_constants(
-                case.declaration, samples, samples, width, dual, factored, judge=self._judge
-            )
-        return solve_constants(
-            case.declaration, samples, samples, width, case.stream.block, factored, judge=self._judge
-        )
+        problem, declaration, factored = self._case.problem, self._case.declaration, self.rows.factored
+        counts = problem.samples, problem.samples, width
+        if problem.is_svm:
+            return clip_constants(declaration, *counts, problem.dual, factored, judge=self._judge)
+        return solve_constants(declaration, *counts, self._case.stream.block, factored, judge=self._judge)
 
     def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
         """Whole windows to judge: all, or first, last and seeded ones, by a digest of the run's end."""
         steps, width = trajectory.length, trajectory.s
-        wanted = max(self._budget, int(self._share * steps))
+        wanted = max(BUDGET, int(SHARE * steps))
         # Weights drift from step to step, so that none can be left out.
         if steps <= wanted or self._case.declaration.state:
             return [(0, steps)] if steps else []
@@ -193,8 +180,10 @@ class StepJudge:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
             draws, log = self._draws_and_log(trajectory, first, min(first + (1 << 16), end))
-            follow(state.alpha, draws, log, state.step)
-            state.last[:] = draws[-1]
+            # Of a repeated coordinate the last value stays.
+            state.alpha[draws[:-1].ravel()] = log[:-1].ravel()
+            state.last[:], state.step[:] = draws[-1], log[-1] - state.alpha[draws[-1]]
+            state.alpha[draws[-1]] = log[-1]
         if end > begin:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
             state.signed[:] = state.start[:] = state.signs * state.alpha

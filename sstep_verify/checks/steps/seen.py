@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
+from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
 from sstep_verify.numerics.rounding import unit_roundoff
@@ -189,7 +189,7 @@ def step_terms(
         limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
         counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
         reason = _why_not(case, name, trajectory, judged)
-        terms.append(Term.of(name, limit, *counts, reason))
+        terms.append(term_of(name, limit, *counts, reason))
     return tuple(terms)
 
 
@@ -200,7 +200,7 @@ def _write_back(case: Case, trajectory: Trajectory) -> Term:
     compared = trajectory.iterations.size - 1
     limit = unit_roundoff(case.declaration.precision) if moved else math.inf
     why = "a does not move between recorded iterations"
-    return Term.of(WRITE_BACK, limit, compared, compared, moved, why)
+    return term_of(WRITE_BACK, limit, compared, compared, moved, why)
 
 
 def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -> str:
@@ -215,6 +215,6 @@ def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -
         return "no coordinate is drawn twice in a window"
     if name == TAIL:
         return "no step of the short last window moves its coordinate by more than twice its bound"
-    if float(judged.tally.effect[NAMES.index(name)]) == 0.0:
+    if not judged.tally.acts[NAMES.index(name)]:
         return f"it changes none of {int(judged.tally.looked[0])} steps"
     return "leaving it out changes no step by more than twice its bound"

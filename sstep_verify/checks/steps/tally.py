@@ -73,14 +73,13 @@ class Tally(NamedTuple):
     now, planned, looked : ndarray of int64, shape (1,)
         Iterations made before the step that is judged; judged steps whose quantities were to be looked at,
         and those of them with a finite bound.
-    seen, best, reproduced : ndarray of int64, shape (quantities,)
-        Steps in which leaving the quantity out changes the result by more than twice the bound; iterations
-        made before the step that `relative` is of (-1: none); steps over their bound that leaving the
-        quantity out explains.
-    effect, relative, most : ndarray, shape (quantities,)
-        Largest effect of leaving the quantity out over the bound; of a relative change of it, which is 2
-        over the detection limit; effects up to this multiple of the bound say nothing new: the smaller of
-        `SEEN` and `relative`.
+    seen, acts, best, reproduced : ndarray of int64, shape (quantities,)
+        Steps in which leaving the quantity out changes the result by more than twice the bound; 1 where it
+        changes that of any step; iterations made before the step that `relative` is of (-1: none); steps
+        over their bound that leaving the quantity out explains.
+    relative : ndarray, shape (quantities,)
+        Largest effect of a relative change of the quantity, per unit, over the bound: `SEEN` over the
+        detection limit.
     low, high : ndarray, shape (quantities + 2,)
         Interval of the factor on a quantity that explains all steps over their bound, empty if there is
         none; the last two are of all corrections together, and of the kernel row.
@@ -96,11 +95,10 @@ class Tally(NamedTuple):
     planned: np.ndarray
     looked: np.ndarray
     seen: np.ndarray
+    acts: np.ndarray
     best: np.ndarray
     reproduced: np.ndarray
-    effect: np.ndarray
     relative: np.ndarray
-    most: np.ndarray
     low: np.ndarray
     high: np.ndarray
     fits: np.ndarray
@@ -119,13 +117,12 @@ def empty_tally(steps: int) -> Tally:
     """A tally with nothing in it, for stretches of at most `steps` steps."""
     count = len(NAMES)
     now, planned, looked = np.zeros((3, 1), dtype=np.int64)
-    seen, best, reproduced = np.zeros((3, count), dtype=np.int64)
+    seen, acts, best, reproduced = np.zeros((4, count), dtype=np.int64)
     events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
-    low, high = np.full((2, count + 2), np.inf)
+    high, fits = np.full(count + 2, np.inf), np.zeros(count + 2, dtype=np.int64)
     return Tally(
-        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, seen, best - 1,
-        reproduced, np.zeros(count), np.zeros(count), np.zeros(count), -low, high,
-        np.zeros(count + 2, dtype=np.int64),
+        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, seen, acts, best - 1,
+        reproduced, np.zeros(count), -high, high, fits,
     )  # fmt: skip
 
 
@@ -152,8 +149,8 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     Leaving it out changes `dropped`, a relative change of it `relative` per unit; `remainder` is the
     distance of the logged step from the one without it, `failed` whether the step is over its bound.
     """
-    if dropped > tally.effect[quantity] * bound:
-        tally.effect[quantity] = dropped / bound if bound > 0.0 else np.inf
+    if dropped > 0.0:
+        tally.acts[quantity] = 1
     if dropped > SEEN * bound:
         tally.seen[quantity] += 1
         if failed and remainder <= bound:
@@ -161,4 +158,3 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     if relative > tally.relative[quantity] * bound:
         tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
         tally.best[quantity] = tally.now[0]
-        tally.most[quantity] = min(SEEN, tally.relative[quantity])

@@ -251,12 +251,3 @@ def nonzero(vector):
     for value in vector:
         count += int(value != 0.0)
     return count
-
-
-@compiled
-def follow(alpha, draws, log, increment):
-    """Set a to what the log says after some steps, and the last increment; draws and log (steps, b)."""
-    for step in range(draws.shape[0]):
-        for place in range(draws.shape[1]):
-            increment[place] = log[step, place] - alpha[draws[step, place]]
-            alpha[draws[step, place]] = log[step, place]

@@ -8,7 +8,7 @@ from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import judged, rows, seen, tally, windows
+from sstep_verify.checks.steps import judged, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
@@ -137,7 +137,8 @@ def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_besi
 @pytest.mark.parametrize("task", TASKS)
 def test_of_a_long_run_whole_stretches_are_judged_and_said(task, monkeypatch):
     case, run = logged(task, length=60, s=1)
-    judge = StepJudge(case, Oracle(case.problem), budget=20, share=0.0)
+    monkeypatch.setattr(judged, "BUDGET", 20)
+    judge = StepJudge(case, Oracle(case.problem))
     found = judge.run(run)
     assert 20 <= found.judged < run.length == 60
     stretches = judge._stretches(run)
@@ -147,9 +148,10 @@ def test_of_a_long_run_whole_stretches_are_judged_and_said(task, monkeypatch):
     assert not found.wrong.size
 
 
-def test_carried_weights_are_judged_whole_whatever_the_budget():
+def test_carried_weights_are_judged_whole_whatever_the_budget(monkeypatch):
+    monkeypatch.setattr(judged, "BUDGET", 20)
     case, run = logged("svm-l1", KERNELS[0], exchange="gram")
-    found = StepJudge(case, Oracle(case.problem), budget=20, share=0.0).run(run)
+    found = StepJudge(case, Oracle(case.problem)).run(run)
     assert found.judged == 60
 
 
@@ -165,13 +167,6 @@ def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
         type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     )
     assert found.wrong.size
-
-
-def test_following_a_log_takes_the_last_value_of_a_repeated_coordinate():
-    alpha, increment = np.zeros(3), np.zeros(1)
-    windows.follow(alpha, np.array([[2], [1], [1]]), np.array([[1.0], [2.0], [3.5]]), increment)
-    assert alpha.tolist() == [0.0, 3.5, 1.0]
-    assert increment.tolist() == [1.5]
 
 
 def terms_of(case, run):
