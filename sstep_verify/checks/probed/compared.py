@@ -34,8 +34,6 @@ class Compared:
     ----------
     name : str
         One of `ORDER`.
-    formed : ndarray of int64, shape (H,)
-        Iteration at which the values of each step were formed: of kernel rows the window's first.
     distance, bound : ndarray, shape (H, k)
         Of each value from the judge's; infinite and finite where a number should be and is none.
     recorded, own : ndarray, shape (H, k), or None
@@ -47,7 +45,6 @@ class Compared:
     """
 
     name: str
-    formed: np.ndarray
     distance: np.ndarray
     bound: np.ndarray
     recorded: np.ndarray | None = None
@@ -104,43 +101,46 @@ class Compared:
 
 def compared(
     name: str,
-    formed: np.ndarray,
     recorded: np.ndarray,
     own: np.ndarray,
     bound: np.ndarray,
     left_out: Mapping[str, np.ndarray] | None = None,
 ) -> Compared:
-    """Compare values of one quantity; all arrays but `formed` of shape (H, k).
+    """Compare values of one quantity; all arrays of k numbers for each of H steps, in any shape.
 
     Parameters
     ----------
-    name, formed
-        See `Compared`.
+    name : str
+        One of `ORDER`.
     recorded, own, bound : ndarray
         The run's values, the judge's, and bounds on their difference.
     left_out : dict of str to ndarray
         What leaving a part out adds to the judge's value.
     """
+    flat = len(recorded), -1
+    recorded, own, bound = recorded.reshape(flat), own.reshape(flat), bound.reshape(flat)
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(recorded - own)
     distance = np.where(np.isnan(distance) & ~np.isinf(bound), np.inf, np.nan_to_num(distance, nan=0.0))
     effects, explained = {}, {}
     for part, change in (left_out or {}).items():
+        change = change.reshape(flat)
         with np.errstate(invalid="ignore", over="ignore"):
             effects[part] = distance_ratios(np.abs(change), bound).max(axis=1)
             near = (np.abs(recorded - (own + change)) <= bound) | np.isinf(bound)
         explained[part] = near.all(axis=1) & (effects[part] > SEEN)
-    return Compared(name, formed, distance, bound, recorded, own, effects, explained)
+    return Compared(name, distance, bound, recorded, own, effects, explained)
 
 
-def first_out(quantities: Sequence[Compared]) -> tuple[Compared, int] | None:
-    """The quantity that is out of its bound first, in the order in which a run forms them, and its step."""
-    wrong = [quantity for quantity in quantities if quantity.wrong.size]
-    if not wrong:
-        return None
+def first_out(quantities: Sequence[Compared], width: int) -> tuple[Compared, int] | None:
+    """The quantity that is out of its bound first, in the order in which a run forms them, and its step.
 
-    def when(quantity: Compared) -> tuple[int, int]:
-        return int(quantity.formed[quantity.wrong[0]]), ORDER.index(quantity.name)
+    Kernel rows are formed for a whole window of `width` steps, when it begins.
+    """
+    wrong = [(quantity, int(quantity.wrong[0])) for quantity in quantities if quantity.wrong.size]
 
-    first = min(wrong, key=when)
-    return first, int(first.wrong[0])
+    def when(first: tuple[Compared, int]) -> tuple[int, int]:
+        name, step = first[0].name, first[1]
+        return step - step % width if name == ROWS else step, ORDER.index(name)
+
+    return min(wrong, key=when, default=None)

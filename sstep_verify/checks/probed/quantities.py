@@ -42,7 +42,7 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
-from sstep_verify.trajectory import Probes, Trajectory
+from sstep_verify.trajectory import Trajectory
 
 BOTH, TURNED = "correction-dropped", "sign of the increment"
 """Both corrections left out; the increment with the other sign."""
@@ -74,17 +74,19 @@ class ProbedRun:
 
     def quantities(self) -> list[Compared]:
         """All that the run recorded of its steps, in the order in which a step forms it."""
-        probes, parts = self.probes, [_rows(self)]
-        curvature_bound = _curvature_bound(self)
-        if probes.gradient is not None:
-            parts.append(_gradient(self, probes.gradient))
-        if probes.curvature is not None:
-            parts.append(_curvature(self, probes.curvature, curvature_bound))
-        if probes.increment is not None:
-            if probes.gradient is not None and probes.curvature is not None:
-                increment = _clipped if self.case.problem.is_svm else _solved
-                parts.append(increment(self, probes, curvature_bound))
-            parts.append(_stored(self, probes.increment))
+        gradient, curvature, increment = self.probes.gradient, self.probes.curvature, self.probes.increment
+        parts, bound = [_rows(self)], _curvature_bound(self)
+        if gradient is not None:
+            parts.append(_gradient(self, gradient))
+        if curvature is not None:
+            parts.append(_curvature(self, curvature, bound))
+        if increment is not None:
+            if gradient is not None and curvature is not None:
+                if self.case.problem.is_svm:
+                    parts.append(_clipped(self, gradient, curvature, increment))
+                else:
+                    parts.append(_solved(self, gradient, curvature, increment, bound))
+            parts.append(_stored(self, increment))
         return parts
 
 
@@ -109,12 +111,11 @@ def malformed(case: Case, trajectory: Trajectory) -> str:
 
 
 def _rows(run: ProbedRun) -> Compared:
-    """The kernel rows, formed for a whole window when it begins."""
-    entries, shape, steps = run.entries, (run.steps, -1), np.arange(run.steps)
+    """The kernel rows."""
     with np.errstate(over="ignore", invalid="ignore"):
-        bound = (entries.solver_error + entries.judge_error).reshape(shape)
-    values = run.probes.rows.reshape(shape), entries.values.reshape(shape)
-    return compared(ROWS, steps - steps % run.width, *values, bound)
+        bound = run.entries.solver_error + run.entries.judge_error
+    shape = run.probes.rows.shape
+    return compared(ROWS, run.probes.rows, run.entries.values.reshape(shape), bound.reshape(shape))
 
 
 def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
@@ -134,8 +135,7 @@ def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
             left_out[SAME] = -sign * formed.same
         if problem.is_svm and problem.boxed.shift:
             left_out[OMEGA] = -problem.boxed.shift * formed.value
-    steps = np.arange(run.steps)
-    return compared(GRADIENT, steps, gradient, formed.gradient, formed.gradient_bound, left_out)
+    return compared(GRADIENT, gradient, formed.gradient, formed.gradient_bound, left_out)
 
 
 def _curvature_bound(run: ProbedRun) -> np.ndarray:
@@ -159,23 +159,21 @@ def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Comp
             left_out[OFF_DIAGONAL] = np.where(np.eye(run.block, dtype=bool), 0.0, -own)
     elif problem.boxed.shift:
         left_out[OMEGA] = np.full_like(own, -problem.boxed.shift)
-    flat, steps = (run.steps, run.block**2), np.arange(run.steps)
-    missing = {part: change.reshape(flat) for part, change in left_out.items()}
-    values = curvature.reshape(flat), own.reshape(flat), bound.reshape(flat)
-    return compared(CURVATURE, steps, *values, missing)
+    return compared(CURVATURE, curvature, own, bound, left_out)
 
 
-def _clipped(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Compared:
+def _clipped(
+    run: ProbedRun, gradient: np.ndarray, curvature: np.ndarray, increment: np.ndarray
+) -> Compared:
     """The increments of a K-SVM, each as far as it rests on the gradient and the curvature recorded."""
-    constants, value = run.constants, run.formed.value
+    constants, value = run.constants, run.formed.value[:, 0]
     assert isinstance(constants, ClipConstants)
     box, bounds = constants.box, np.zeros((2, run.steps))
-    used = tuple(
+    g, eta, change = (
         np.ascontiguousarray(values, dtype=np.float64).reshape(run.steps)
-        for values in (probes.gradient, probes.curvature, probes.increment)
+        for values in (gradient, curvature, increment)
     )
-    clip_increments(run.formed, used, constants, recorded_constants(constants), bounds)
-    g, eta, increment = (values[:, None] for values in used)
+    clip_increments(run.formed, (g, eta, change), constants, recorded_constants(constants), bounds)
     with np.errstate(all="ignore"):
         free = value - g / eta
         if box.threshold:
@@ -185,38 +183,38 @@ def _clipped(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Com
         for end, without in ((box.upper, -g), (box.lower, g)):
             own = np.where((eta == 0.0) & (without > box.threshold), end - value, own)
         beyond = free - np.clip(free, box.lower, box.upper)
-    missing = {TURNED: -2.0 * own, LOWER: np.minimum(beyond, 0.0)}
+    left_out = {TURNED: -2.0 * own, LOWER: np.minimum(beyond, 0.0)}
     if np.isfinite(box.upper):
-        missing[UPPER] = np.maximum(beyond, 0.0)
-    missing = {name: np.nan_to_num(change, nan=0.0) for name, change in missing.items()}
-    return compared(INCREMENT, np.arange(run.steps), increment, own, bounds[1][:, None], missing)
+        left_out[UPPER] = np.maximum(beyond, 0.0)
+    left_out = {name: np.nan_to_num(moved, nan=0.0) for name, moved in left_out.items()}
+    return compared(INCREMENT, change, own, bounds[1], left_out)
 
 
-def _solved(run: ProbedRun, probes: Probes, curvature_bound: np.ndarray) -> Compared:
+def _solved(
+    run: ProbedRun,
+    gradient: np.ndarray,
+    curvature: np.ndarray,
+    increment: np.ndarray,
+    curvature_bound: np.ndarray,
+) -> Compared:
     """The increments of a K-RR, by what they leave of the run's own right-hand sides."""
     left, most, turned = np.zeros(run.steps), np.full(run.steps, np.inf), np.zeros(run.steps)
     explained = np.zeros(run.steps, dtype=bool)
     constants, inputs = run.constants, run.inputs
     assert isinstance(constants, SolveConstants)
     assert inputs is not None
-    assert probes.gradient is not None
-    assert probes.curvature is not None
-    assert probes.increment is not None
     for step in range(run.steps):
-        r, system, increment = probes.gradient[step], probes.curvature[step], probes.increment[step]
+        r, system, change = gradient[step], curvature[step], increment[step]
         if not (np.abs(system - run.formed.curvature[step]) <= curvature_bound[step]).all():
             continue  # Of a wrong system nothing is promised.
         given = norm_upper(curvature_bound[step])
-        left[step], most[step] = solve_increment(r, system, increment, given, inputs, constants)
-        other, bound = solve_increment(r, system, -increment, given, inputs, constants)
+        left[step], most[step] = solve_increment(r, system, change, given, inputs, constants)
+        other, bound = solve_increment(r, system, -change, given, inputs, constants)
         explained[step] = other <= bound < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
-            turned[step] = 2.0 * norm_lower(system @ increment)
+            turned[step] = 2.0 * norm_lower(system @ change)
     effects = {TURNED: np.nan_to_num(ratios(turned, most), nan=0.0, posinf=np.inf)}
-    steps = np.arange(run.steps)
-    return Compared(
-        INCREMENT, steps, left[:, None], most[:, None], None, None, effects, {TURNED: explained}
-    )
+    return Compared(INCREMENT, left[:, None], most[:, None], None, None, effects, {TURNED: explained})
 
 
 def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
@@ -235,4 +233,4 @@ def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
         lost = ratios(np.abs(increment), bound).max(axis=1)
     unchanged = {WRITE_BACK: (run.log == values).all(axis=1)}
     effects = {WRITE_BACK: np.nan_to_num(lost, nan=0.0, posinf=np.inf)}
-    return Compared(STORED, np.arange(run.steps), distance, bound, run.log, own, effects, unchanged)
+    return Compared(STORED, distance, bound, run.log, own, effects, unchanged)

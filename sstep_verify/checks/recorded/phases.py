@@ -28,7 +28,7 @@ from sstep_verify.checks.probed.quantities import BOTH, TURNED, ProbedRun, malfo
 from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import check_of_each_s
-from sstep_verify.checks.shared.finding import Finding, unbounded, wrong
+from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
@@ -82,7 +82,7 @@ def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verd
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is part of what is judged
         run = ProbedRun(case, trajectory, oracle)
         found = run.quantities()
-        first, terms = first_out(found), _terms(found)
+        first, terms = first_out(found, run.width), _terms(found)
     judged, planned = sum(one.judged for one in found), sum(one.distance.size for one in found)
     finding, status = _largest(found), Status.PASS
     if first is not None:
@@ -123,19 +123,10 @@ def _terms(found: list[Compared]) -> tuple[Term, ...]:
     for one in found:
         for part, effects in one.effects.items():
             largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
-            terms.append(
-                Term(
-                    _name(one, part),
-                    Status.PASS if seen else Status.VACUOUS,
-                    SEEN / largest if largest > 0.0 else math.inf,
-                    len(one.bound),
-                    one.decided,
-                    seen,
-                    ""
-                    if seen
-                    else f"without it no {one.name} changes by more than {largest:.2g} of its bound",
-                )
-            )
+            limit = SEEN / largest if largest > 0.0 else math.inf
+            why_not = f"without it no {one.name} changes by more than {largest:.2g} of its bound"
+            counts = len(one.bound), one.decided, seen
+            terms.append(term_of(_name(one, part), limit, *counts, why_not))
     return tuple(terms)
 
 
