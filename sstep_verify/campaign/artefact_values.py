@@ -22,6 +22,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import strict
 from sstep_verify.problems.kernels import KERNELS, Kernel
+from sstep_verify.problems.losses import LOSSES, Loss
 from sstep_verify.reporting.plain import plain
 from sstep_verify.reporting.results import VERDICT, Stored
 from sstep_verify.trajectory import Trajectory
@@ -118,6 +119,8 @@ def _form(kernels: tuple[type[Kernel], ...]) -> Any:
     }
     of_kernels = (strict(kernel, instead, tagged=True) for kernel in kernels)
     instead[Kernel] = functools.reduce(operator.or_, of_kernels)
+    of_losses = (strict(loss, instead, tagged=True) for loss in LOSSES.values())
+    instead[Loss] = functools.reduce(operator.or_, of_losses)
     return strict(Document, instead, tagged=True)
 
 
