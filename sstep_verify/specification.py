@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.inputs.records import build
 
 FILE = "specification.toml"
 
@@ -123,8 +123,7 @@ class Specification:
 def specification() -> Specification:
     """The specification that this version of the package judges by."""
     text = (resources.files("sstep_verify") / FILE).read_text("utf-8")
-    convert(tomllib.loads(text), strict(Specification, {}), FILE)  # No field is unknown or misspelt.
-    return convert(tomllib.loads(text), Specification, FILE)
+    return build(tomllib.loads(text), Specification, FILE)
 
 
 def decided_by(check: str) -> tuple[Sentence, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies
+from sstep_verify.inputs.records import table_from
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 """Names of campaigns: the default folder of the report is named after them."""
@@ -119,12 +119,7 @@ def parse_definition(text: str, source: str) -> Definition:
     InputError
         As `read_definition`.
     """
-    try:
-        table = tomllib.loads(text)
-    except RecursionError as error:
-        raise InputError(f"{source}: its values are nested too deeply for a campaign file") from error
-    except ValueError as error:  # TOMLDecodeError, and integers of more digits than Python reads
-        raise InputError(f"{source}: not a TOML file: {error}") from error
+    table = table_from(text, source, "a campaign file")
     return replace(_definition(table, source), text=text)
 
 

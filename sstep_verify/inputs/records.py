@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+import tomllib
 import types
 import typing
 from collections.abc import Mapping
@@ -24,6 +25,8 @@ from sstep_verify.errors import InputError, closest, visible
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 LONGEST_MESSAGE = 400
+
+Record = typing.TypeVar("Record")
 
 _AT = re.compile(r"(?P<fault>.*?) - at (?:`key` in )?`\$\.?(?P<place>.*)`", re.DOTALL)
 
@@ -98,6 +101,22 @@ def decode(content: bytes, where: str) -> Any:
         raise InputError(f"{where} is not strict JSON: {error}") from error
 
 
+def table_from(content: bytes | str, where: str, what: str) -> dict[str, Any]:
+    """The table of a TOML text.
+
+    Raises
+    ------
+    InputError
+        If it is no TOML, or nested too deeply for `what`, such as ``"a program file"``.
+    """
+    try:
+        return tomllib.loads(content if isinstance(content, str) else content.decode())
+    except RecursionError as error:
+        raise InputError(f"{where}: is nested too deeply for {what}") from error
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers of very many digits
+        raise InputError(f"{where}: not a TOML file: {error}") from error
+
+
 def convert(values: Any, kind: Any, where: str) -> Any:
     """Build a type from plain values, none of which is turned into another type.
 
@@ -122,6 +141,13 @@ def convert(values: Any, kind: Any, where: str) -> Any:
         raise InputError(f"{where}: {one_line(_worded(str(error), values, kind))}") from error
     except RecursionError as error:
         raise InputError(f"{where}: is nested too deeply to be one of ours") from error
+
+
+def build(values: Any, kind: type[Record], where: str) -> Record:
+    """The same of a dataclass, which refuses fields that it has not."""
+    convert(values, strict(kind, {}), where)
+    record: Record = convert(values, kind, where)
+    return record
 
 
 def json_schema(kind: Any, name: str, version: int) -> dict[str, Any]:

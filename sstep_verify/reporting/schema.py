@@ -15,7 +15,7 @@ import msgspec
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, convert, decode, strict
 from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import SCHEMA, STUDIED, VERDICT, Results, Stored
 
@@ -80,4 +80,4 @@ def parse(document: Any, name: str = "document") -> Results:
 def _studied(field: str, part: Any, name: str) -> Any:
     """The record of what a study has added."""
     kind, where = part_of(field).RECORD, f"{name}: {field}"
-    return convert(msgspec.to_builtins(convert(part, strict(kind, {}), where)), kind, where)
+    return build(part, kind, where)

@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.exchange import Exchanged
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.solver import RunRequest
 from sstep_verify.vectors.record import VectorError, refused
@@ -33,8 +33,6 @@ _ARRAYS = {
     "indices": ("<i8", "iterations", "block"),
 }
 """Raw arrays that the run is made from: type and shape."""
-
-_FORM = strict(Exchanged, {})
 
 
 def listed(folder: Path, wanted: dict[str, bool], where: str) -> None:
@@ -117,8 +115,7 @@ def _described(values: Any) -> tuple[Exchanged, dict[str, Any]]:
         if "penalty" in values:
             raise InputError("penalty: unknown field")
         values = {"penalty" if name == "lambda" else name: value for name, value in values.items()}
-    convert(values, _FORM, "the file")
-    described: Exchanged = convert(values, Exchanged, "the file")
+    described = build(values, Exchanged, "the file")
     if described.kernel not in KERNEL_OF:
         raise InputError(f"kernel {described.kernel!r:.40} is unknown; known: {', '.join(KERNEL_OF)}")
     parameters = {name: value for name in _PARAMETERS if (value := getattr(described, name)) is not None}

@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import shortened
 
 VERSION: Literal[1] = 1
@@ -214,9 +214,6 @@ class Index:
     version: Literal[1] = VERSION
 
 
-FORMS: dict[type, Any] = {kind: strict(kind, {}) for kind in (Expected, Index)}
-"""Their forms in a file."""
-
 Read = TypeVar("Read", Expected, Index)
 
 _INNERMOST = re.compile(r"\[\n[^\[\]{}]*\]")
@@ -231,7 +228,4 @@ def text_of(record: Expected | Index) -> str:
 def read_record(content: bytes, kind: type[Read], where: str) -> Read:
     """An `Expected` or an `Index` from what its file holds; a VectorError names the field at fault."""
     with refused(where):
-        values = decode(content, "the file")
-        convert(values, FORMS[kind], "the file")
-        record: Read = convert(values, kind, "the file")
-        return record
+        return build(decode(content, "the file"), kind, "the file")

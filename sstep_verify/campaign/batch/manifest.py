@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from sstep_verify.campaign.definition import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.family import Source
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import write_text
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.program import ProgramFile
@@ -61,9 +59,6 @@ class Batch:
         return profile_of(self.profile, self.program, self.selection, again, source)
 
 
-_FORM = strict(Batch, {})
-
-
 def write_batch(batch: Batch, folder: Path) -> None:
     """Write the manifest."""
     write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
@@ -81,5 +76,4 @@ def read_batch(folder: Path) -> Batch:
         raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify export wrote")
     where = str(folder / NAME)
     values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
-    batch: Batch = convert(msgspec.to_builtins(convert(values, _FORM, where)), Batch, where)
-    return batch
+    return build(values, Batch, where)

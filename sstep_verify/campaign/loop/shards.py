@@ -17,7 +17,7 @@ from sstep_verify.campaign.kind import Unit
 from sstep_verify.campaign.loop.messages import State
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import write_text
 
 if TYPE_CHECKING:
@@ -179,8 +179,7 @@ def read_shard(folder: Path) -> ShardRecord:
         schema = values.get("schema") if isinstance(values, dict) else None
         if schema != SCHEMA:
             raise InputError(f"{path}: shard of schema {schema!r:.40}, but this version has {SCHEMA}")
-        convert(values, strict(ShardRecord, {}), str(path))
-        record: ShardRecord = convert(values, ShardRecord, str(path))
+        record = build(values, ShardRecord, str(path))
         Shard.parse("{}/{}".format(*record.shard))
         return record
     except InputError as error:

@@ -7,17 +7,13 @@ import json
 from dataclasses import fields
 from typing import Any
 
-import msgspec
-
 from sstep_verify.campaign.statement.record import SCHEMA, Statement
 from sstep_verify.errors import InputError
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.reporting.plain import plain
 
 MOST_BYTES = 16 << 20
 """Largest statement that is read; one of profile ci has 100 kB."""
-
-FORM = strict(Statement, {})
 
 
 def digests_of(values: dict[str, Any]) -> dict[str, str]:
@@ -47,6 +43,4 @@ def statement_from(content: bytes, where: str) -> Statement:
     values = decode(content, where)
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
         raise InputError(f"{where}: schema: is no statement of schema {SCHEMA}")
-    built = msgspec.to_builtins(convert(values, FORM, where))
-    statement: Statement = convert(built, Statement, where)
-    return statement
+    return build(values, Statement, where)

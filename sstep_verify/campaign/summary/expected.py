@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from sstep_verify.campaign.loop.messages import REFUSED
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.inputs.records import build, table_from
 from sstep_verify.reporting.results import Case, Results
 from sstep_verify.verdict import Status, Verdict
 
@@ -86,26 +85,18 @@ def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFai
     InputError
         If it cannot be read, an entry is unusable or stands twice, or it names no case.
     """
-    try:
-        table = tomllib.loads(read_whole(path, MOST_BYTES, "a list of expected failures").decode())
-    except RecursionError as error:
-        raise InputError(f"{path}: is nested too deeply for a list of expected failures") from error
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: not a TOML file: {error}") from error
-    convert(table, strict(_File, {}), str(path))
-    found: _File = convert(table, _File, str(path))
+    what = "a list of expected failures"
+    table = table_from(read_whole(path, MOST_BYTES, what), str(path), what)
+    failures = build(table, _File, str(path)).expected
     seen = set()
-    for one in found.expected:
-        if (one.id, one.kind) in seen:
-            raise InputError(f"{path}: {one.id!r}, {one.kind!r} stands twice")
-        seen.add((one.id, one.kind))
-        if one.id not in known:
-            raise InputError(
-                f"{path}: {one.id!r} names no case{closest(one.id, known)}; remove it, or mend its id"
-            )
-    return found.expected
+    for failure in failures:
+        if (failure.id, failure.kind) in seen:
+            raise InputError(f"{path}: {failure.id!r}, {failure.kind!r} stands twice")
+        seen.add((failure.id, failure.kind))
+        if failure.id not in known:
+            meant = closest(failure.id, known)
+            raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or mend its id")
+    return failures
 
 
 def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from sstep_verify.campaign import artefact_values
 from sstep_verify.campaign.statement import form as statement
-from sstep_verify.inputs.records import json_schema
+from sstep_verify.campaign.statement.record import Statement
+from sstep_verify.inputs.records import json_schema, strict
 from sstep_verify.reporting import schema
 from sstep_verify.reporting.results import SCHEMA
 from sstep_verify.vectors import record
@@ -18,9 +19,9 @@ FOLDER = resources.files("sstep_verify.reporting") / "schemas"
 MADE = {
     "artefact-3.json": lambda: json_schema(artefact_values.form(), "artefact", artefact_values.SCHEMA),
     "results-3.json": lambda: json_schema(schema.DOCUMENT, "results", SCHEMA),
-    "statement-2.json": lambda: json_schema(statement.FORM, "statement", statement.SCHEMA),
-    "vector-1.json": lambda: json_schema(record.FORMS[record.Expected], "vector", record.VERSION),
-    "vectors-1.json": lambda: json_schema(record.FORMS[record.Index], "vectors", record.VERSION),
+    "statement-2.json": lambda: json_schema(strict(Statement, {}), "statement", statement.SCHEMA),
+    "vector-1.json": lambda: json_schema(strict(record.Expected, {}), "vector", record.VERSION),
+    "vectors-1.json": lambda: json_schema(strict(record.Index, {}), "vectors", record.VERSION),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.inputs.records import convert, strict, table_from
 from sstep_verify.solvers.adapters.program.conventions import Conventions
 from sstep_verify.solvers.adapters.program.description import Program
 from sstep_verify.solvers.adapters.program.draws import WAYS, Draws
@@ -193,12 +193,7 @@ def read_program(path: str | Path) -> ProgramFile:
         If it cannot be read, is no TOML, or holds an unknown key or an unusable value.
     """
     content = read_whole(path, LARGEST, "a program file")
-    try:
-        table = tomllib.loads(content.decode())
-    except RecursionError as error:
-        raise InputError(f"{path}: is nested too deeply for a program file") from error
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers of very many digits
-        raise InputError(f"{path}: not a TOML file: {error}") from error
+    table = table_from(content, str(path), "a program file")
     known = [item.name for item in fields(ProgramFile)]
     if unknown := set(table) - set(known):
         raise InputError(f"{path}: unknown table {min(unknown)!r}; known: {', '.join(known)}")
