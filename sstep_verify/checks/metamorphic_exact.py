@@ -25,10 +25,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from sstep_verify.checks.metamorphic.bitwise import blind, compare_bits, still
-from sstep_verify.checks.metamorphic.exact_relations import Relation, relations
+from sstep_verify.checks.metamorphic.bitwise import blind, compare_bits
+from sstep_verify.checks.metamorphic.exact_relations import RESTART, Relation, relations, restart
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
@@ -42,31 +40,10 @@ from sstep_verify.verdict import Status, Term, Verdict
 
 CHECK = "metamorphic-exact"
 
-OF_HISTORY = {
-    "column-cache": "a cache is empty where a run begins again, so that rows are formed in other panels",
-    "support": "what the window before drew is in a panel, but not where a run begins again",
-}
-"""Exchanges whose panels have another shape after a restart: equal within the bounds, not bit for bit."""
-
 CAUSES = (
     "an absolute threshold or constant; a bias; something beside a that a restart does not restore; a lost "
     "position in the index stream; a formula other than the declared one; a cache filled by another run"
 )
-
-
-def restart_point(case: Case, request: RunRequest) -> tuple[int, str]:
-    """Iteration at which a short run is begun again, and why it cannot be (empty if it can).
-
-    Full windows stand on either side: a run of less than s iterations may form other panels.
-    """
-    if case.declaration.state:
-        return 0, f"a run cannot be given {', '.join(case.declaration.state)}, which the solver carries"
-    if case.declaration.exchange in OF_HISTORY:
-        return 0, OF_HISTORY[case.declaration.exchange]
-    full = request.iterations // request.s
-    if full < 2:
-        return 0, f"fewer than two full windows of {request.s} in {request.iterations} iterations"
-    return full // 2 * request.s, ""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -89,16 +66,14 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
     wanted = {}
     for s in case.s_values:
         request = original_request(case, s)
-        begin, fault = restart_point(case, request)
-        if not fault:
-            wanted[metamorphic_key(s, "restart")] = RunRequest(
-                case.problem,
-                case.stream,
-                s,
-                request.iterations - begin,
-                start=begin,
-                initial=trajectories[metamorphic_key(s)].at(begin),
-                record=tuple(point - begin for point in request.record if point >= begin),
+        again = restart(case, request)
+        if not again.reason:
+            wanted[metamorphic_key(s, again.name)] = replace(
+                request,
+                iterations=request.iterations - again.begin,
+                start=again.begin,
+                initial=trajectories[metamorphic_key(s)].at(again.begin),
+                record=tuple(point - again.begin for point in request.record if point >= again.begin),
             )
     return wanted
 
@@ -122,84 +97,50 @@ def _judge_run(
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     terms: list[Term] = []
-    outcomes: dict[str, Finding] = {}
+    compared: dict[str, Finding] = {}
     claims: dict[str, str] = {}
-
-    def compare(
-        name: str, claim: str, iterations: np.ndarray, states: list[np.ndarray], blind: str
-    ) -> None:
-        claims[name] = claim
-        outcomes[name] = compare_bits(f"{name} ({claim})", original, iterations, states)
-        terms.append(_term(case, name, len(states) - 1, blind))
-
-    for relation in wanted:
-        changed = relation.transformed
+    for relation in (*wanted, restart(case, original_request(case, s))):
+        changed, name = relation.transformed, relation.name
         reason = relation.reason or relation.no_room_for_states(case, original.alphas)
         if reason or changed is None:
-            terms.append(_not_applicable(relation.name, original, reason))
+            planned, reason = original.iterations.size - 1, f"not applicable: {reason}"
+            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, reason))
             continue
-        other = trajectories[metamorphic_key(s, relation.name)]
+        other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
         states = [changed.back(state) for state in other.alphas]
-        hidden = blind(case, relation.name, original)
-        compare(relation.name, relation.claim, other.iterations, states, hidden)
-    begin, reason = restart_point(case, original_request(case, s))
-    if reason:
-        terms.append(_not_applicable("restart", original, reason))
-    else:
-        other = trajectories[metamorphic_key(s, "restart")]
-        claim, iterations = f"continued from a at iteration {begin}", other.iterations + begin
-        compare("restart", claim, iterations, list(other.alphas), still(original, begin))
-    return _verdict(case, s, terms, outcomes, claims)
-
-
-def _term(case: Case, name: str, compared: int, blind: str) -> Term:
-    return Term(
-        name=name,
-        status=Status.VACUOUS if blind else Status.PASS,
-        detection_limit=math.inf if blind else unit_roundoff(case.declaration.precision),
-        planned=compared,
-        decided=compared,
-        seen=0 if blind else compared,
-        reason=blind,
-    )
-
-
-def _not_applicable(name: str, original: Trajectory, reason: str) -> Term:
-    planned = original.iterations.size - 1
-    return Term(name, Status.VACUOUS, math.inf, planned, 0, 0, f"not applicable: {reason}")
-
-
-def _verdict(
-    case: Case, s: int, terms: list[Term], outcomes: Mapping[str, Finding], claims: Mapping[str, str]
-) -> Verdict:
-    failed = {name: finding for name, finding in outcomes.items() if finding.note}
+        iterations, what = other.iterations + relation.begin, f"{name} ({relation.claim})"
+        compared[name] = compare_bits(what, original, iterations, states)
+        terms.append(_term(case, name, len(states) - 1, blind(case, relation, original)))
+    failed = {name: finding for name, finding in compared.items() if finding.note}
     # The steps of a run that goes on from another are none of a plain run's.
-    plain = failed and "restart" not in failed
+    plain = failed and RESTART not in failed
     until = next(iter(failed.values())).window if plain else Window(0, 0)
-    told = "; ".join(finding.what for finding in (failed or outcomes).values())
+    outcomes = "; ".join(finding.what for finding in (failed or compared).values())
+    what = f"runs of the {case.declaration.name} solver that must agree in every bit: {outcomes}"
     largest = max((finding.measured for finding in failed.values()), default=0.0)
     return record(
         CHECK,
         case,
         s,
-        wrong(
-            f"runs of the {case.declaration.name} solver that must agree in every bit: {told}",
-            largest,
-            window=until,
-        ),
+        wrong(what, largest, window=until),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
         origin="rounding commutes with powers of two, with signs and with stopping between windows",
         causes=CAUSES,
         terms=seen_first(terms),
-        evidence={
-            "relations": dict(claims),
-            "failed": list(failed),
-        },
+        evidence={"relations": claims, "failed": list(failed)},
         signs=list(failed),
         each=True,
     )
+
+
+def _term(case: Case, name: str, compared: int, blind: str) -> Term:
+    """What a planted defect would have shown in a relation; why it would not, if it would not."""
+    if blind:
+        return Term(name, Status.VACUOUS, math.inf, compared, compared, 0, blind)
+    limit = unit_roundoff(case.declaration.precision)
+    return Term(name, Status.PASS, limit, compared, compared, compared, "")
 
 
 DECLARED = Check(

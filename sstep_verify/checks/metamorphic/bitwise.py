@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.checks.metamorphic.exact_relations import RESTART, Relation
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.numerics.rounding import smallest_subnormal, unit_roundoff
@@ -48,11 +49,13 @@ def inside_box(case: Case, trajectory: Trajectory) -> bool:
     return bool(((states > 0) & (states < case.problem.hinge.upper)).any())
 
 
-def blind(case: Case, name: str, original: Trajectory) -> str:
+def blind(case: Case, relation: Relation, original: Trajectory) -> str:
     """Why a planted defect of this relation would not show on this run; empty if it would."""
+    if relation.name == RESTART:
+        return _still(original, relation.begin)
     if not inside_box(case, original):
         return "every recorded coordinate lies on the box or is 0, where no constant can show"
-    if name.startswith("data") and case.problem.kernel.of_distance:
+    if relation.name.startswith("data") and case.problem.kernel.of_distance:
         draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
         entries = kernel_entries(case.problem, case.declaration, draws).values
         entries[np.arange(draws.size), draws] = 0.0
@@ -62,7 +65,7 @@ def blind(case: Case, name: str, original: Trajectory) -> str:
     return ""
 
 
-def still(original: Trajectory, begin: int) -> str:
+def _still(original: Trajectory, begin: int) -> str:
     """Why a lost state or position would not show after a restart; empty if it would."""
     state = original.at(begin)
     if not state.any():

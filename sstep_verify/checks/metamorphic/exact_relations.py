@@ -1,4 +1,4 @@
-"""Transformed problems of a case that must be solved in the same bits, and powers of two that fit."""
+"""Runs of a case that must end in the same bits: on transformed problems that fit, or begun again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,18 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
+from sstep_verify.solver import RunRequest
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
+
+LABELS, RESTART = "labels", "restart"
+
+OF_HISTORY = {
+    "column-cache": "a cache is empty where a run begins again, so that rows are formed in other panels",
+    "support": "what the window before drew is in a panel, but not where a run begins again",
+}
+"""Exchanges whose panels have another shape after a restart: equal within the bounds, not bit for bit."""
 
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
@@ -38,6 +47,8 @@ class Relation:
         in both runs.
     reason : str
         Why the relation does not apply; empty if it does.
+    begin : int
+        Iteration of the original run from whose recorded a the other run goes on.
     """
 
     name: str
@@ -45,11 +56,12 @@ class Relation:
     transformed: Transformed | None = None
     kernel: Span | None = None
     reason: str = ""
+    begin: int = 0
 
     def no_room_for_states(self, case: Case, states: np.ndarray) -> str:
         """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
         changed = self.transformed
-        if changed is None or self.name == "labels":  # labels enter as signs only
+        if changed is None or self.name in (LABELS, RESTART):  # labels enter as signs only
             return ""
         if not np.isfinite(states).all():
             return "a of the original run is not finite: what overflows at one scale need not at another"
@@ -70,23 +82,38 @@ def relations(case: Case) -> tuple[Relation, ...]:
         draws = np.unique(case.stream.blocks(0, min(case.short, case.iterations)))
         kernel = scaling_range.kernel_span(problem, declaration, draws)
     fault = scaling_range.formula_does_not_scale(problem, declaration)
-    found = []
+    related = []
     for way, sign in (("up", 1), ("down", -1)):
         name = f"data-{way}"
         if fault:
-            found.append(Relation(name, reason=fault))
+            related.append(Relation(name, reason=fault))
             continue
         relation = _scaling(case, name, scale_data, sign, None if same_kernel else kernel)
         # In a K-SVM a shrinks as K grows: the products of both stay the same numbers.
         products = None if problem.is_svm else relation.kernel
-        found.append(Relation(name, relation.claim, relation.transformed, products, relation.reason))
+        related.append(Relation(name, relation.claim, relation.transformed, products, relation.reason))
     if problem.is_svm:
-        return (*found, Relation("labels", "the two classes exchanged", flip_labels(problem, case.stream)))
+        return (*related, Relation(LABELS, "the two classes exchanged", flip_labels(problem, case.stream)))
     targets = [
         _scaling(case, f"targets-{way}", scale_targets, sign, kernel)
         for way, sign in (("up", 1), ("down", -1))
     ]
-    return (*found, *targets)
+    return (*related, *targets)
+
+
+def restart(case: Case, request: RunRequest) -> Relation:
+    """The relation of a short run with the same begun again from the recorded a at the end of a window.
+
+    Full windows stand on either side: a run of less than s iterations may form other panels.
+    """
+    full = request.iterations // request.s
+    reason = OF_HISTORY.get(case.declaration.exchange, "")
+    if case.declaration.state:
+        reason = f"a run cannot be given {', '.join(case.declaration.state)}, which the solver carries"
+    elif full < 2 and not reason:
+        reason = f"fewer than two full windows of {request.s} in {request.iterations} iterations"
+    begin, same = full // 2 * request.s, Transformed(case.problem, case.stream)
+    return Relation(RESTART, f"continued from a at iteration {begin}", same, reason=reason, begin=begin)
 
 
 def _scaling(

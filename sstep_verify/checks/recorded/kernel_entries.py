@@ -1,7 +1,7 @@
 """Check kernel-entries: the panel a solver used holds kernel values, up to the rounding of its formula.
 
 The run exposes the kernel rows of its first and last window; a solver that has no whole rows exposes their
-entries among the window's own coordinates. All exposed entries of up to `SCREENED` of those rows are
+entries among the window's own coordinates. All exposed entries of up to `IN_FLOAT64` of those rows are
 compared with float64 values of known error; whole rows are then compared with balls: the one with the worst
 entry, the one with the largest, and a seeded sample. The bound is bounds/kernel/entries.py for the declared
 formulas, whatever the order of summation.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks.panel.rows import PanelRows
+from sstep_verify.checks.recorded.panel_rows import PanelRows
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import decisive, unknown

@@ -1,7 +1,8 @@
-"""The rows of an exposed panel that are compared with exact kernel values."""
+"""The rows of an exposed panel that are compared with exact values, and the digits that they keep."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -9,19 +10,18 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.checks.panel.digits import significant_digits
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import worst_entry
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.kernel_rows import panel_defects, rows_of
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.numerics.rounding import OUTWARD, unit_roundoff
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.trajectory import Panel
 
-SCREENED, SAMPLED = 64, 2
+IN_FLOAT64, SAMPLED = 64, 2
 """Rows of a panel compared in float64, and rows of the seeded sample compared in balls."""
 
 
@@ -31,23 +31,23 @@ class PanelRows:
     def __init__(self, case: Case, begin: int, panel: Panel, oracle: Oracle):
         self.case, self.begin, self._oracle = case, begin, oracle
         generator = np.random.Generator(np.random.PCG64(case.seed))
-        chosen = generator.permutation(panel.columns.size)[:SCREENED]
+        chosen = generator.permutation(panel.columns.size)[:IN_FLOAT64]
         finite = np.where(np.isfinite(panel.entries), np.abs(panel.entries), np.inf)
         largest = int(np.argmax(finite.max(axis=1)))
-        self._screened = np.union1d(chosen, [largest])
+        self._in_float64 = np.union1d(chosen, [largest])
         samples = np.arange(case.problem.samples)
         self.among = samples if panel.among is None else panel.among
-        entries = kernel_entries(case.problem, case.declaration, panel.columns[self._screened])
+        entries = kernel_entries(case.problem, case.declaration, panel.columns[self._in_float64])
         entries = entries.among(self.among)
-        used = panel.entries[self._screened]
+        used = panel.entries[self._in_float64]
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(used - entries.values).astype(np.float64)
             # The difference is rounded once, relatively by u < OUTWARD - 1.
-            self._least = np.nan_to_num(distance / OUTWARD - entries.judge_error, nan=np.inf, posinf=np.inf)
+            self._lower = np.nan_to_num(distance / OUTWARD - entries.judge_error, nan=np.inf, posinf=np.inf)
             score = np.nan_to_num(distance / entries.solver_error, nan=0.0, posinf=np.inf)
-        worst = int(self._screened[int(np.argmax(score.max(axis=1)))])
+        worst = int(self._in_float64[int(np.argmax(score.max(axis=1)))])
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
-        place = np.searchsorted(self._screened, self.rows)
+        place = np.searchsorted(self._in_float64, self.rows)
         self._all, self.entries = entries, entries.at(place)
         self.used, self.columns = panel.entries[self.rows], panel.columns[self.rows]
         self._panel = panel
@@ -58,16 +58,16 @@ class PanelRows:
         return int(self.used.size)
 
     def findings(self) -> list[Finding]:
-        """The worst entry of every row in balls, and of the screen where float64 already decides."""
-        found = [self._finding(row) for row in range(self.rows.size)]
+        """The worst entry of every row in balls, and of those in float64 where that already decides."""
+        findings = [self._finding(row) for row in range(self.rows.size)]
         row, column = np.unravel_index(
-            int(np.argmax(self._least - self._all.solver_error)), self._least.shape
+            int(np.argmax(self._lower - self._all.solver_error)), self._lower.shape
         )
-        least, bound = float(self._least[row, column]), float(self._all.solver_error[row, column])
-        if least > bound:
-            place = int(self._screened[row])
-            found.append(Finding(self._what(place, int(column)), least, least, bound))
-        return found
+        lower, bound = float(self._lower[row, column]), float(self._all.solver_error[row, column])
+        if lower > bound:
+            place = int(self._in_float64[row])
+            findings.append(Finding(self._what(place, int(column)), lower, lower, bound))
+        return findings
 
     @cached_property
     def measured(self) -> np.ndarray:
@@ -115,7 +115,7 @@ class PanelRows:
         return {
             "window begins": self.begin,
             "rows of the panel": int(self._panel.columns.size),
-            "rows screened in float64": int(self._screened.size),
+            "rows compared in float64": int(self._in_float64.size),
             "rows compared in balls": self.columns.tolist(),
             "detection limit of an entry, relative": self.detection_limit(),
             "significant digits, relative to the largest entry": significant_digits(
@@ -139,3 +139,39 @@ class PanelRows:
         """What planted defects would have put into the compared rows."""
         found = panel_defects(self.case.problem, self.case.declaration, self.columns)
         return {name: entries.among(self.among) for name, entries in found.items()}
+
+
+def significant_digits(
+    values: np.ndarray, measured: np.ndarray, bound: np.ndarray, precision: str
+) -> dict[str, float]:
+    """Decimal digits kept and lost by all of several values, relative to the largest: evidence, no gate.
+
+    Parameters
+    ----------
+    values : ndarray
+        The exact values, or close to them.
+    measured, bound : ndarray
+        Errors measured, and bounds on them, of the same shape.
+    precision : {"float32", "float64", "longdouble"}
+        Arithmetic of the solver; it holds ``-log10(u)`` digits.
+
+    Returns
+    -------
+    dict of str to float
+        Digits "kept" and "lost", each "by bound" and "as measured", in 0..-log10(u).
+    """
+    whole = -math.log10(unit_roundoff(precision))
+    largest = float(np.abs(values).max(initial=0.0))
+    digits: dict[str, float] = {}
+    for name, errors in (("by bound", bound), ("as measured", measured)):
+        kept = _digits(float(errors.max(initial=0.0)), largest, whole)
+        digits |= {f"kept {name}": kept, f"lost {name}": whole - kept}
+    return digits
+
+
+def _digits(error: float, largest: float, whole: float) -> float:
+    if error == 0.0:
+        return whole
+    if not error < largest < math.inf:
+        return 0.0
+    return min(math.log10(largest) - math.log10(error), whole)

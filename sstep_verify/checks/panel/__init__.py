@@ -1,1 +1,0 @@
-"""An exposed panel: the rows that are compared, the digits they keep."""
