@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
+from sstep_reference import Kernel as ReferenceKernel
+from sstep_reference.arithmetic import Float
 
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems.kernels import parameters_of
 
 ROWS = 512
 """Rows formed at once, so that memory stays near that of the result."""
@@ -33,6 +37,8 @@ def kernel_matrix(problem: Problem) -> np.ndarray:
         A fresh array, exactly symmetric (8 m^2 bytes).
     """
     (data, norms), m = _points(problem), problem.samples
+    if not _tabled(problem):
+        return kernel_rows(problem, np.arange(m))
     matrix = np.empty((m, m))
     for begin in range(0, m, ROWS):
         end = min(begin + ROWS, m)
@@ -59,7 +65,8 @@ def _points(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def entries_of(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Kernel entries from inner products, shape (c, k), which may be written over, and squared norms.
 
-    The judges' table of kernels in float64: ``entries_of.register`` adds one.
+    The judges' table of kernels in float64: ``entries_of.register`` adds one. Entries of a kernel that is
+    not in it are those of the reference, in float64 and one by one: right, and slow.
     """
     raise TypeError(f"no entries in float64 are known for {kernel}: add them to entries_of")
 
@@ -88,11 +95,20 @@ def kernel_rows(
     problem: Problem, places: np.ndarray, points: tuple[np.ndarray, np.ndarray] | None = None
 ) -> np.ndarray:
     """Kernel rows of some samples in float64, shape (c, m); `points` where they were made before."""
+    if not _tabled(problem):
+        given: Any = problem.dense
+        reference = ReferenceKernel(Float(), given, problem.kernel.name, **parameters_of(problem.kernel))
+        return np.array(reference.columns(places.tolist()))
     data, norms = points or _points(problem)
     rows = entries_of(problem.kernel, data[places] @ data.T, norms[places], norms)
     if problem.kernel.of_distance:
         rows[np.arange(places.size), places] = 1.0
     return rows
+
+
+def _tabled(problem: Problem) -> bool:
+    """Whether a kernel stands in the table."""
+    return entries_of.dispatch(type(problem.kernel)) is not entries_of.dispatch(object)
 
 
 def matrix_bytes(samples: int) -> int:

@@ -191,6 +191,10 @@ class Balls(Arithmetic):
                 norms.append((sample.row() * sample.column())[0, 0])
         return BallTable(samples, norms)
 
+    def samples(self, table: BallTable) -> list[list[Scalar]]:
+        """The samples of a table, one row each."""
+        return table.samples.tolist()
+
     def products(self, table: BallTable, i: int) -> list[Scalar]:
         """Inner products of every sample with sample i, as one matrix product."""
         with self.working():

@@ -160,6 +160,10 @@ class Arithmetic(ABC):
         """Samples, one row each, in the form `products` and `squared_distances` want."""
         return [self.vector(row) for row in data]
 
+    def samples(self, table: Any) -> Sequence[Sequence[Scalar]]:
+        """The samples of a table, one row each."""
+        return table
+
     def products(self, table: Any, i: int) -> Scalars:
         """Inner products of every sample with sample i."""
         return [self.dot(row, table[i]) for row in table]

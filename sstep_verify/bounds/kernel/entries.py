@@ -119,10 +119,7 @@ class Inner(NamedTuple):
 
 @singledispatch
 def entries_of(kernel: Kernel, inner: Inner, declaration: Declaration) -> tuple[KernelEntries, np.ndarray]:
-    """Entries of a function of inner products with bounds, and what no number on the way to one exceeds.
-
-    The bounds' table of kernels: ``entries_of.register`` adds one.
-    """
+    """The same of a function of inner products: ``entries_of.register`` adds one."""
     raise TypeError(f"no bound is known for {kernel}: add one to entries_of")
 
 
@@ -136,30 +133,56 @@ def _(kernel: LinearKernel, inner, declaration):
 
 def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
     """Rows and bounds for data and parameters that are exact to the solver."""
+    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        entries, reached = sample_entries(kernel, data, rows, declaration)
+        within = reached <= largest_normal(declaration.precision)
+        return replace(entries, solver_error=np.where(within, entries.solver_error, np.inf))
+
+
+@singledispatch
+def sample_entries(
+    kernel: Kernel, data: np.ndarray, rows: np.ndarray, declaration: Declaration
+) -> tuple[KernelEntries, np.ndarray]:
+    """Entries of some rows from the samples, with bounds, and what no number on the way to one exceeds.
+
+    The bounds' table of kernels: ``sample_entries.register`` adds one; ``entries_of.register`` one that is
+    a function of inner products.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, its parameters exact to the solver.
+    data : ndarray, shape (m, n)
+        Samples, exact to the solver.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are wanted.
+    declaration : Declaration
+        Precision and formulas of the solver.
+
+    Returns
+    -------
+    (KernelEntries, ndarray of shape (c, m))
+        The second may be larger than the range of the solver's type: nothing is promised there.
+    """
     features = data.shape[1]
     depth = sum_roundings(features, declaration.summation)
-    u = unit_roundoff(declaration.precision)
-    u64 = unit_roundoff("float64")
+    u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
     subnormal, subnormal64 = (
         features * smallest_subnormal(declaration.precision),
         features * smallest_subnormal("float64"),
     )
-    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if isinstance(kernel, RBFKernel):
-            return _within_range(*rbf_entries(data, rows, kernel.sigma, declaration, u, u64), declaration)
-        # Where two samples share no feature, every product is an exact zero and nothing underflows.
-        shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
-        absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
-        judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, depth)
-        inner = Inner(data[rows] @ data.T, absolute, judge, solver)
-        return _within_range(*entries_of(kernel, inner, declaration), declaration)
+    # Where two samples share no feature, every product is an exact zero and nothing underflows.
+    shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
+    absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
+    judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, depth)
+    return entries_of(kernel, Inner(data[rows] @ data.T, absolute, judge, solver), declaration)
 
 
-def _within_range(entries: KernelEntries, reached: np.ndarray, declaration: Declaration) -> KernelEntries:
-    """Entries with an infinite bound where a number on the way to them, `reached`, may overflow."""
-    within = reached <= largest_normal(declaration.precision)
-    return replace(entries, solver_error=np.where(within, entries.solver_error, np.inf))
+@sample_entries.register
+def _(kernel: RBFKernel, data, rows, declaration):
+    u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
+    return rbf_entries(data, rows, kernel.sigma, declaration, u, u64)
 
 
 @entries_of.register
