@@ -54,18 +54,8 @@ def refined(arithmetic: Any, finisher: Solve) -> Solve:
 class RefinedBlocks:
     """Solves the block systems of one window, and notes how far each solution is from exact.
 
-    Parameters
-    ----------
-    arithmetic : Balls
-        Ball arithmetic of the window.
-    window : LocalWindow
-        The window.
-    finisher : Solve
-        Regularisation (lambda) and number of samples (m).
-    mutation : Mutation
-        What is wrong with the systems' entries.
-    right : RefinedBlocks, optional
-        The same without the mutation, from whose matrices the wrong ones are then made.
+    Their entries have a mutation; `right` is the same without it, from whose matrices the wrong ones are
+    then made.
 
     Attributes
     ----------

@@ -17,15 +17,7 @@ from sstep_verify.problems import Problem
 
 
 class BallDual:
-    """The dual of a K-SVM: ``max 1'a - 1/2 a'Qa - omega/2 a'a`` over the box.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    arithmetic : Balls
-        Ball arithmetic of every operation.
-    """
+    """The dual of a K-SVM in balls: ``max 1'a - 1/2 a'Qa - omega/2 a'a`` over the box."""
 
     def __init__(self, problem: Problem, arithmetic: Balls):
         self.problem, self.arithmetic = problem, arithmetic

@@ -27,24 +27,16 @@ RANK_TOLERANCE = 1e-11
 
 
 class Polisher:
-    """Active set method in balls, from a guess.
-
-    Parameters
-    ----------
-    dual : BallDual
-        The problem in balls.
-    start : Interior
-        Guess of the point and of the active sets.
-    """
+    """Active set method in balls, from a guess of the point and of the active sets."""
 
     def __init__(self, dual: BallDual, start: Interior):
         self._dual = dual
         self._at_zero, self._at_upper = start.at_zero.copy(), start.at_upper & ~start.at_zero
         self._alpha = dual.feasible(np.nan_to_num(start.alpha).tolist())
 
-    def points(self) -> Iterator[list]:
-        """Feasible points of many digits; the first is the guess itself."""
-        yield self._alpha
+    def points(self) -> Iterator[tuple[list, float]]:
+        """Feasible points of many digits with their relative widths; the first is the guess itself."""
+        yield self._alpha, self._dual.relative_width(self._alpha)
         seen = set()
         for _ in range(MOST_ROUNDS):
             state = (self._at_zero.tobytes(), self._at_upper.tobytes())
@@ -52,7 +44,8 @@ class Polisher:
                 return
             seen.add(state)
             self._solve()
-            yield self._dual.feasible(self._alpha)
+            point = self._dual.feasible(self._alpha)
+            yield point, self._dual.relative_width(point)
             self._flip()
 
     def _solve(self) -> None:

@@ -73,13 +73,7 @@ class System(Protocol):
 
 
 class DenseSystem:
-    """A `System` over a float64 matrix.
-
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, m)
-        Positive semidefinite matrix (Q + omega I); overwritten by H.
-    """
+    """A `System` over a positive semidefinite float64 matrix (Q + omega I), which is overwritten by H."""
 
     small = 1e-14
 

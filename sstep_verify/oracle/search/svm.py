@@ -6,7 +6,7 @@ ties and singular Q need no decision.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -83,7 +83,7 @@ def search(
     opened = False
     point, width = list[Any](), np.inf
     for bits in precisions:
-        for candidate, its_width in polished(BallDual(problem, Balls(bits)), start):
+        for candidate, its_width in Polisher(BallDual(problem, Balls(bits)), start).points():
             if not point or its_width < width:
                 point, width = candidate, its_width
             if width <= target:
@@ -107,12 +107,6 @@ def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:
     """A coordinate of the box in decimals, ends exactly."""
     text = nearest_decimal(value, decimals_of(bits))
     return exact_decimal(end) if end is not None and (value == end or Fraction(text) > end) else text
-
-
-def polished(dual: BallDual, start: Interior) -> Iterator[tuple[list, float]]:
-    """Points along the rounds of the active set method from `start`, with their relative widths."""
-    for point in Polisher(dual, start).points():
-        yield point, dual.relative_width(point)
 
 
 def _first(problem: Problem, low_rank: bool) -> tuple[Interior, str]:

@@ -63,15 +63,7 @@ class Midpoints(Balls):
 
 
 class BallColumns(Columns):
-    """The columns of `BallKernel` for the reference's algorithms: it makes them faster.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    arithmetic : Balls
-        Ball arithmetic of the entries.
-    """
+    """The columns of `BallKernel` for the reference's algorithms: it makes them faster."""
 
     def __init__(self, problem: Problem, arithmetic: Balls):
         super().__init__(arithmetic, problem.samples)

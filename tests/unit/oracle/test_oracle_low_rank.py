@@ -122,7 +122,7 @@ def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
     for few in (True, False):
         if not few:
             monkeypatch.setattr(Polisher, "_low_rank_solver", lambda self, places: None)
-        last.append(list(svm.polished(dual, start))[-1])
+        last.append(list(Polisher(dual, start).points())[-1])
     assert all(width <= svm.TARGET for _, width in last)
     assert value_of(dual, last[0][0]).overlaps(value_of(dual, last[1][0]))
 

@@ -15,6 +15,7 @@ from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
+from sstep_verify.oracle.search.active_set import Polisher
 from sstep_verify.oracle.search.svm import TARGET
 from sstep_verify.problems import (
     Hinge,
@@ -95,7 +96,7 @@ def test_where_float64_fails_the_high_precision_search_takes_over(loss):
     start = module.extended_search(problem)
     assert start.finished
     dual = BallDual(problem, Balls(600))
-    best, width = min(module.polished(dual, start), key=lambda point: point[1])
+    best, width = min(Polisher(dual, start).points(), key=lambda point: point[1])
     assert width <= TARGET
     optimum = svm_optimum(problem)
     assert optimum.relative_width <= TARGET
