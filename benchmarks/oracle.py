@@ -77,7 +77,8 @@ def arb_proves(problem: Problem, arithmetic: Balls) -> bool:
         for i in range(problem.samples):
             matrix[i, i] = matrix[i, i] + problem.samples
         try:
-            solution = matrix.solve(kernel.column(problem.targets)).entries()
+            targets = type(matrix)(problem.samples, 1, problem.targets.tolist())
+            solution = matrix.solve(targets).entries()
         except ZeroDivisionError:
             return False
         radius = max((value.rad() for value in solution), key=lambda x: x.mid())

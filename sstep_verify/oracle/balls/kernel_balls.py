@@ -13,6 +13,7 @@ from typing import Any
 
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
+from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.feature_map import feature_dimensions, feature_rows
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
@@ -21,7 +22,7 @@ ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held as balls at once (about 150 bytes each) when a product is formed."""
 
 
-class BallKernel:
+class BallKernel(Columns):
     """Exact kernel (K) of a problem in balls; its float64 data and parameters are taken exactly.
 
     Parameters
@@ -34,9 +35,11 @@ class BallKernel:
         Keep the entries that `product` makes, one triangle, for the next call (50 to 110 bytes an entry).
     """
 
+    arithmetic: Balls
+
     def __init__(self, problem: Problem, arithmetic: Balls, *, keep: bool = False):
-        self.problem, self.arithmetic = problem, arithmetic
-        self._keep = keep
+        super().__init__(arithmetic, problem.samples)
+        self.problem, self._keep = problem, keep
         self._blocks: dict[int, Any] = {}
         self._images: Any = None
         with arithmetic.working():
@@ -46,18 +49,19 @@ class BallKernel:
 
     def matrix(self) -> Any:
         """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
-        m = self.problem.samples
+        m = self.samples
         with self.arithmetic.working():
             if self.problem.kernel.linear:
                 return arb_mat(self._left) * self._right
-            triangle = [self.row(i, i + 1) for i in range(m)]
+            triangle = [self.values(i, i + 1) for i in range(m)]
             entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
             return arb_mat(m, m, entries)
 
-    def row(self, i: int, count: int) -> list:
-        """First `count` entries of row i; to be called inside the arithmetic's `working()`."""
-        arguments = (arb_mat([self._left[i]]) * self._right).entries()
-        return values_of(self.problem.kernel, arguments[:count])
+    def values(self, i: int, count: int) -> list:
+        """First `count` entries of column i."""
+        with self.arithmetic.working():
+            arguments = (arb_mat([self._left[i]]) * self._right).entries()
+            return values_of(self.problem.kernel, arguments[:count])
 
     def product(self, vectors: Any) -> Any:
         """``K X`` without ever holding K.

@@ -16,7 +16,6 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 from sstep_reference.arithmetic.base import Scalar
-from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.exact_kernel import classical_run
@@ -60,19 +59,6 @@ class Midpoints(Balls):
     def solve(self, matrix: Sequence[BallVector], rhs: BallVector) -> BallVector:
         """Middles of the solution of a system proved invertible."""
         return BallVector(column=super().solve(matrix, rhs).column().mid())
-
-
-class BallColumns(Columns):
-    """The columns of `BallKernel` for the reference's algorithms: it makes them faster."""
-
-    def __init__(self, problem: Problem, arithmetic: Balls):
-        super().__init__(arithmetic, problem.samples)
-        self._kernel = BallKernel(problem, arithmetic)
-
-    def values(self, i: int, count: int) -> list:
-        """First `count` entries of column i."""
-        with self.arithmetic.working():
-            return self._kernel.row(i, count)
 
 
 def high_precision_trajectory(
@@ -139,7 +125,7 @@ def high_precision_trajectory(
 def _run(problem: Problem, stream: IndexStream, wanted: list[int], bits: int) -> list[list]:
     """States at the wanted iterations by Algorithms 1 and 3, as exact points."""
     arithmetic = Midpoints(bits)
-    kernel = BallColumns(problem, arithmetic)
+    kernel = BallKernel(problem, arithmetic)  # faster than the reference's
     alpha: Any = arithmetic.vector(np.zeros(problem.samples))
     states = []
     for begin, end in pairwise([0, *wanted]):
