@@ -109,7 +109,9 @@ def replay_window(
     reached = arithmetic.vector(end[places])
     names = _acting(problem, window)
 
-    def measured(measure: Measure) -> tuple[np.ndarray, np.ndarray, Effects]:
+    steps = float_steps(problem, window.draws, ends.log)
+
+    def measured(measure: Measure) -> Replay:
         lower, upper = measure(reached, exact, 1)
 
         def change(mutation: Mutation) -> np.ndarray:
@@ -121,19 +123,14 @@ def replay_window(
         def effect(name: str) -> Effect:
             return effect_of(name, change, secant=_secant(problem, window, name))
 
-        return lower, upper, Effects(names, effect)
+        return Replay(places, lower, upper, steps, Effects(names, effect), arithmetic.bits)
 
     def distance(mutation: Mutation) -> Interval:
-        parts = [measure(reached, ends(mutation), 1) for measure in measures]
-        low, high = zip(*parts, strict=True)
+        low, high = zip(*(measure(reached, ends(mutation), 1) for measure in measures), strict=True)
         return np.concatenate(low), np.concatenate(high)
 
-    (lower, upper, effects), *single = map(measured, measures)
-    steps = float_steps(problem, window.draws, ends.log)
-    replay = Replay(places, lower, upper, steps, effects, arithmetic.bits, distance=distance)
-    for lower, upper, effects in single:
-        replay = replace(replay, component_lower=lower, component_upper=upper, component_effects=effects)
-    return replay
+    replay, *components = map(measured, measures)
+    return replace(replay, distance=distance, components=components[0] if components else None)
 
 
 def _per_coordinate(arithmetic: Any, off: float | None = None) -> Measure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -32,10 +32,8 @@ class Effect:
     dropped: np.ndarray
     relative: np.ndarray
 
-    def joined(self, other: Effect | None) -> Effect:
+    def joined(self, other: Effect) -> Effect:
         """The effect followed by another that is measured differently (K-RR: per coordinate)."""
-        if other is None:
-            return self
         return Effect(
             np.concatenate([self.dropped, other.dropped]), np.concatenate([self.relative, other.relative])
         )
@@ -114,10 +112,10 @@ class Replay:
         Per quantity of a step that can act in this window.
     bits : int
         Precision of the balls.
-    component_lower, component_upper, component_effects
-        K-RR only: the same per distinct coordinate, shape (c,).
     distance : callable, optional
         Maps a mutation to the distance of the solver's end from its own, as `lower` and `upper`.
+    components : Replay, optional
+        K-RR only: the same per distinct coordinate, k = c.
     """
 
     places: np.ndarray
@@ -126,17 +124,17 @@ class Replay:
     steps: SvmSteps | RidgeSteps
     effects: Mapping[str, Effect]
     bits: int
-    component_lower: np.ndarray = field(default_factory=lambda: np.empty(0))
-    component_upper: np.ndarray = field(default_factory=lambda: np.empty(0))
-    component_effects: Mapping[str, Effect] = field(default_factory=dict)
     distance: Callable[[Mutation], Interval] | None = None
+    components: Replay | None = None
 
     def with_components(self) -> Replay:
         """The replay with the measures per coordinate behind the M-norm (K-RR)."""
-        whole, single = self.effects, self.component_effects
+        whole, single = self, self.components
+        if single is None:
+            return self
         return replace(
             self,
-            lower=np.concatenate([self.lower, self.component_lower]),
-            upper=np.concatenate([self.upper, self.component_upper]),
-            effects=Effects(whole, lambda name: whole[name].joined(single.get(name))),
+            lower=np.concatenate([whole.lower, single.lower]),
+            upper=np.concatenate([whole.upper, single.upper]),
+            effects=Effects(whole.effects, lambda name: whole.effects[name].joined(single.effects[name])),
         )
