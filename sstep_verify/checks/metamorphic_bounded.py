@@ -42,10 +42,10 @@ from sstep_verify.checks.metamorphic.shared import (
 from sstep_verify.checks.metamorphic.window import LOST, ExactWindow
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.compare import WindowBounds
+from sstep_verify.checks.window.compare import RunWindow, WindowBounds
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -134,10 +134,21 @@ def _shortened(window: Window, original: Trajectory) -> bool:
     return window.end not in original.iterations
 
 
-def _carried(case: Case, original: Trajectory, window: Window) -> np.ndarray | None:
-    """The state that steps of a window are made from beside a; None if it was formed from that a."""
-    carried = case.declaration.state
-    return original.state_at(carried[0], window.begin) if carried and window.begin else None
+def _recorded(
+    case: Case, s: int, window: Window, original: Trajectory, trajectories: Mapping[str, Trajectory]
+) -> RunWindow:
+    """A window of the original run, or its first steps made as a run of their own from its a.
+
+    The state that steps are made from beside a is that which was carried; none where it was formed from a.
+    """
+    shortened, carried = _shortened(window, original), case.declaration.state
+    again = trajectories[metamorphic_key(s, SHORTENED, window.begin)] if shortened else None
+    end = original.at(window.end) if again is None else again.final
+    state = (
+        original.state_at(carried[0], window.begin) if carried and window.begin and not shortened else None
+    )
+    draws = case.stream.blocks(window.begin, window.end)
+    return RunWindow(window, original.at(window.begin), end, draws, state)
 
 
 def _judge_run(
@@ -151,18 +162,13 @@ def _judge_run(
     compared: dict[str, list[Finding]] = {relation.name: [] for relation in pairs}
     bounds = WindowBounds(case)
     for window in _windows(case, original):
-        run = (
-            trajectories[metamorphic_key(s, SHORTENED, window.begin)]
-            if _shortened(window, original)
-            else None
-        )
-        end = original.at(window.end) if run is None else run.final
-        state = _carried(case, original, window) if run is None else None
-        exact = ExactWindow(case, window, original.at(window.begin), end, oracle, bounds, state)
+        recorded = _recorded(case, s, window, original, trajectories)
+        exact = ExactWindow(case, recorded, oracle, bounds)
         for relation in pairs:
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             compared[relation.name].append(exact.compare(relation, ended))
-    findings = [finding for of_one in compared.values() for finding in of_one]
+    findings = [finding for related in compared.values() for finding in related]
+    failed = [name for name, related in compared.items() if decisive(related).status is Status.FAIL]
     return record(
         CHECK,
         case,
@@ -175,12 +181,8 @@ def _judge_run(
         evidence={
             "steps of a window": f"{min(s, affordable_steps(case))} of {s}",
             "relations": {relation.name: relation.claim for relation in pairs},
-            "ratios": {name: max(item.ratio for item in of_one) for name, of_one in compared.items()},
-            "failed": [
-                name
-                for name, of_one in compared.items()
-                if any(item.status is Status.FAIL for item in of_one)
-            ],
+            "ratios": {name: max(pair.ratio for pair in related) for name, related in compared.items()},
+            "failed": failed,
         },
     )
 
