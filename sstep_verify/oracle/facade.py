@@ -10,8 +10,7 @@ import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.balls.values import block_residual
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel, step_error
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.replay import replay_window
@@ -162,11 +161,16 @@ class Oracle:
         except SingularSystemError:
             return None
 
-    def residual(
-        self, problem: Problem, alpha: np.ndarray, draws: np.ndarray, bits: int = FIRST_BITS
+    def step_error(
+        self,
+        problem: Problem,
+        before: np.ndarray,
+        after: np.ndarray,
+        draws: np.ndarray,
+        bits: int = FIRST_BITS,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Enclose the sizes of a K-RR's residual on some coordinates; alpha (m,), draws and ends (b,)."""
-        return block_residual(problem, self.kernel(bits), alpha, draws)
+        """Enclose what is wrong about one stored step (`step_error`); a (m,), draws and ends (b,)."""
+        return step_error(problem, self.kernel(bits), before, after, draws)
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""

@@ -125,11 +125,11 @@ def _exact(
     oracle: Oracle,
     detection_limit: dict[str, float],
 ) -> Finding:
-    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)
+    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)[0]
     before = judge.alpha_before(trajectory, iteration)
     after = before.copy()
     assert trajectory.log is not None
-    after[drawn[0]] = trajectory.log[iteration]
+    after[drawn] = trajectory.log[iteration]
     bounds = judge.step_bounds(trajectory, iteration)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
     bound = float(bounds.max())
@@ -139,11 +139,7 @@ def _exact(
         return Finding(what, math.inf, math.inf, bound, detection_limit=detection_limit)
     bits = BITS
     while True:
-        if case.problem.is_svm:
-            replay = oracle.replay(case.problem, before, after, drawn, bits)
-            lower, upper = replay.lower, replay.upper
-        else:
-            lower, upper = oracle.residual(case.problem, after, drawn[0], bits)
+        lower, upper = oracle.step_error(case.problem, before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(
             what, float(lower[place]), float(upper[place]), float(bounds[place]),

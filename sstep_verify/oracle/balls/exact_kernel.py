@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import singledispatch
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from sstep_reference import Kernel, bdcd_krr, dcd_ksvm
 from sstep_reference.arithmetic import Arithmetic
 from sstep_reference.kernels import Columns
 
+from sstep_verify.oracle.balls.enclosure import distances
+from sstep_verify.oracle.balls.objectives import ridge_residual
 from sstep_verify.problems import Hinge, Loss, Problem, Ridge, SquaredHinge
 
 
@@ -33,6 +36,44 @@ def classical_run(
     From a start of m numbers; a trace gets the vector after every block.
     """
     return classical_steps(problem.loss, kernel, problem.targets.tolist(), initial, blocks, trace)
+
+
+def step_error(
+    problem: Problem, kernel: Kernel, before: np.ndarray, after: np.ndarray, draws: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Enclose what is wrong about one stored step, coordinate by coordinate; 0 of an exact one.
+
+    K-SVM: the distance of the new value from that of the classical reference (Algorithm 1). K-RR: what the
+    increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    kernel : Kernel
+        Its exact kernel over `Balls`.
+    before, after : ndarray, shape (m,)
+        Stored vectors, finite (a).
+    draws : ndarray of int, shape (b,)
+        Coordinates of the step.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (b,)
+        Ends of float64 intervals.
+    """
+    arithmetic, drawn = cast(Any, kernel.arithmetic), draws.tolist()
+    vector = arithmetic.vector(after)
+    if problem.is_svm:
+        exact = classical_run(problem, kernel, arithmetic.vector(before), [drawn])
+        return distances(arithmetic, [vector[i] for i in drawn], [exact[i] for i in drawn])
+    columns, targets = kernel.columns(drawn), arithmetic.vector(problem.targets[draws])
+    with arithmetic.working():
+        images = [arithmetic.dot(column, vector) for column in columns]
+        values = [vector[i] for i in drawn]
+        penalty = arithmetic.number(problem.ridge.penalty)
+        left = ridge_residual(penalty, problem.samples, targets, values, images)
+    return distances(arithmetic, left, arithmetic.zeros(len(left)))
 
 
 @singledispatch

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from flint import arb_mat
-from sstep_reference import Kernel
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.enclosure import distances, interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
-from sstep_verify.oracle.balls.objectives import derivative, objectives, ridge_residual, signed
+from sstep_verify.oracle.balls.objectives import derivative, objectives, signed
 from sstep_verify.problems import Problem
 
 BITS = 256
@@ -92,40 +91,6 @@ def exact_drift(
         distances(arithmetic, arithmetic.vector(state), exact)
         for state, exact in zip(carried, columns, strict=True)
     ]
-
-
-def block_residual(
-    problem: Problem, kernel: Kernel, alpha: np.ndarray, draws: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Enclose ``|y - m a - K a / lambda|`` on some coordinates.
-
-    After an exact step on them it is 0: what an increment leaves of its right-hand side.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    kernel : Kernel
-        Its exact kernel over `Balls`.
-    alpha : ndarray, shape (m,)
-        Stored vector, finite (a).
-    draws : ndarray of int, shape (b,)
-        Coordinates.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (b,)
-        Ends of float64 intervals.
-    """
-    arithmetic: Any = kernel.arithmetic
-    vector, columns = arithmetic.vector(alpha), kernel.columns(draws.tolist())
-    targets = arithmetic.vector(problem.targets[draws])
-    with arithmetic.working():
-        images = [arithmetic.dot(column, vector) for column in columns]
-        values = [vector[i] for i in draws.tolist()]
-        penalty = arithmetic.number(problem.ridge.penalty)
-        left = ridge_residual(penalty, problem.samples, targets, values, images)
-    return distances(arithmetic, left, arithmetic.zeros(len(left)))
 
 
 def _weighted(problem: Problem, arithmetic: Balls, alphas: Sequence[np.ndarray]) -> tuple[list[list], Any]:

@@ -106,13 +106,9 @@ class Counting(Oracle):
         super().__init__(problem)
         self.precisions = []
 
-    def replay(self, problem, begin, end, draws, bits, *others):
+    def step_error(self, problem, before, after, draws, bits):
         self.precisions.append(bits)
-        return super().replay(problem, begin, end, draws, bits, *others)
-
-    def residual(self, problem, alpha, draws, bits):
-        self.precisions.append(bits)
-        return super().residual(problem, alpha, draws, bits)
+        return super().step_error(problem, before, after, draws, bits)
 
 
 @pytest.mark.parametrize("task", TASKS)
