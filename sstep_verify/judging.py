@@ -10,8 +10,11 @@ from sstep_verify.errors import InputError
 from sstep_verify.runs.floating_point import restore_told
 
 if TYPE_CHECKING:
+    from sstep_verify.checks.shared.case import Case
+    from sstep_verify.checks.shared.check import Check
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.solver import RunRequest, Solver
+    from sstep_verify.solvers.adapters.foreign import ForeignSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 
@@ -32,6 +35,8 @@ def judge(
     """Judge a solver on one problem.
 
     The runs that the checks need are made one after another in this process; nothing is written to disk.
+    Where several mistakes explain a FAIL equally, or none does, a few further runs of small problems are
+    made (at most 3, none begun after 10 seconds), and its reason says what they told.
 
     Parameters
     ----------
@@ -69,15 +74,12 @@ def judge(
     restore_told("before a judgement")  # Constants of what is imported here are computed on the way.
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
-    from sstep_verify.checks.shared.asked import APART, with_draws
-    from sstep_verify.checks.shared.case import Case, merge_requests
+    from sstep_verify.checks.shared.case import Case
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.oracle.facade import Oracle
-    from sstep_verify.runs.make import make_run
+    from sstep_verify.diagnosis.apart import told_apart
     from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
-    from sstep_verify.verdict import Status
 
     if not is_whole(s) or s < 1:
         raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")
@@ -90,18 +92,41 @@ def judge(
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
     wanted = tuple(checks) or (STEPS if declared.log else ends,)
-    first, *others = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-    length = stream.length if iterations is None else iterations
-    case = Case(problem.name, problem, stream, (s,), length, declared)
+    chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
+
+    def judged(
+        problem: Problem, stream: IndexStream, length: int, chosen: Sequence[Check]
+    ) -> list[Verdict]:
+        case = Case(problem.name, problem, stream, (s,), length, declared)
+        return _judged(foreign, case, *chosen)
+
+    verdicts = judged(problem, stream, stream.length if iterations is None else iterations, chosen)
+
+    def explained(verdict: Verdict) -> Verdict:
+        both = [one for one in chosen if one.id in (CONTRACT, verdict.check)]
+        return told_apart(
+            verdict, problem, declared, lambda other, draws: judged(other, draws, draws.length, both)
+        )
+
+    return [explained(verdict) for verdict in verdicts]
+
+
+def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> list[Verdict]:
+    """Make the runs that checks need of a case, and judge them; only by the first check if that fails."""
+    from sstep_verify.checks.shared.asked import APART, with_draws
+    from sstep_verify.checks.shared.case import merge_requests
+    from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.runs.make import make_run
+    from sstep_verify.verdict import Status
 
     def made(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
-        return {key: make_run(foreign, request) for key, request in merge_requests(requests).items()}
+        return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
 
-    oracle = Oracle(problem)
+    oracle = Oracle(case.problem)
     runs = made(check.runs(case) for check in (first, *others))
     drawn = with_draws(case, runs.values())
     if drawn is None:
-        raise InputError(f"{declared.name}: {APART}")
+        raise InputError(f"{case.declaration.name}: {APART}")
     case, verdicts = drawn, first.judge(drawn, runs, oracle)
     ended = any(run.raised for run in runs.values())
     if ended or any(verdict.status == Status.FAIL for verdict in verdicts):

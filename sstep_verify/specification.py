@@ -27,6 +27,9 @@ LEVELS = {
 LEFT_OUT = " left out"
 """Ends the name of the mistake that a quantity of a step is left out."""
 
+OFF = " off by a factor"
+"""Ends the name of the mistake that a quantity of a step is off by one factor wherever it acts."""
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -156,6 +159,13 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
     known = [sentence for sentence in decided_by(check) if task in sentence.tasks]
     named = [sentence for sign in signs for sentence in known if sign in sentence.signs]
     return tuple(dict.fromkeys(named)) or tuple(one for one in known if check in one.claimed_by)
+
+
+def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
+    """What a reason says last: the sentences that are broken, each of them or one or another."""
+    words = [one.words for number in numbers for one in specification().sentences if one.number == number]
+    joined = f"; {'and' if each else 'or'} ".join(words)
+    return f" Breaks {joined}." if words else ""
 
 
 def broken_by(sign: str) -> tuple[str, ...]:

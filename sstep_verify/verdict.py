@@ -26,6 +26,9 @@ from the right one.
 PLACE = "place"
 """Key of a FAIL's evidence: iterations between which it names a step that is wrong; none of a whole run."""
 
+NAMED = "likely causes"
+"""Key of a FAIL's evidence: the class of mistakes that explain it, equally where there are several."""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 

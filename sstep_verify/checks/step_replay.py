@@ -30,7 +30,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import NAMED, Status, Term, Verdict
 
 CHECK = "step-replay"
 
@@ -73,6 +73,7 @@ def _judge_run(
     length = trajectory.length
     evidence: dict[str, object] = {"steps": {"judged": 0, "of": length}}
     if broken := broken_chain(case, trajectory):
+        evidence[NAMED] = list(broken.signs)
         return verdict_on(
             CHECK, case, s, Status.FAIL, broken, f"{broken.what}.",
             units=units, planned=length, executed=0, evidence=evidence, signs=broken.signs,
@@ -150,7 +151,7 @@ def _broken_at(
         f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
         f"the run recorded {float(recorded[place])!r} there"
     )
-    why, signs = "it was not stored as logged", ["step log"]
+    why, signs = "it was not stored as logged, or another coordinate was", ["step log", STREAM]
     if undrawn.size:
         why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
     elif np.isnan(alpha[place]):
@@ -185,7 +186,7 @@ def _evidence(judged: JudgedRun, steps: int) -> dict[str, object]:
         "steps": {"judged": judged.judged, "of": steps},
         "events": events,
         "steps over their bound": judged.wrong.size,
-        "likely causes": [],
+        NAMED: [],
     }
 
 

@@ -31,7 +31,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import KERNEL, core
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import NAMED, Status, Verdict
 
 CHECK = "window-replay"
 
@@ -154,7 +154,7 @@ def _judge_run(
             **sources,
             **_counted(s, trajectory, judged),
             "screen": {**screened.evidence(), "replayed": replayed},
-            "likely causes": sorted(cause.words for cause in causes),
+            NAMED: sorted(cause.words for cause in causes) or list(largest.signs),
             "windows": [finding.evidence() for finding in findings],
         },
         signs=[name for cause in causes for name in cause.names] or largest.signs,

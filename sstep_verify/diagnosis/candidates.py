@@ -6,13 +6,16 @@ A candidate says what would have been run in the place of what was asked for, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 
+from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.kernel_rows import mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.problems import Problem
@@ -31,9 +34,28 @@ PARTIAL = (
 )
 """The kernel correction of the s-step recurrence, made for a part of it."""
 
+SMALL, END = "small steps left out", "upper-end off by a factor"
+OLD_A, OLD_ROWS = "a of the window before", "kernel rows of the window before"
+
+SELDOM = (
+    Mutation("of own increments the first alone seen", repeats=(None, 1)),
+    Mutation("of own increments the newest alone seen", repeats=(-1, None)),
+    Mutation("first own increment not seen", repeats=(1, None)),
+    Mutation("newest own increment not seen", repeats=(None, -1)),
+    Mutation(OLD_A, late="A"),
+    Mutation(OLD_ROWS, late="K"),
+    Mutation(OLD_ROWS, late="Q"),
+    *(Mutation(SMALL, threshold=10.0**-digits) for digits in range(1, 16)),
+)
+"""Mistakes that act from the second or third draw on, from the second window on, or in small steps."""
+
 SINGLE = "computed in float32"
 
-_BETWEEN = ("kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once")
+BETWEEN = {
+    "kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once", "corrected",
+    "earlier", "repeats",
+}  # fmt: skip
+"""What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +101,7 @@ class Candidate:
 
 def of_correction(mutation: Mutation) -> bool:
     """Whether a mutation changes nothing where a window is a single step."""
-    right = {name: getattr(NONE, name) for name in ("name", "corrected", "earlier", *_BETWEEN)}
-    return replace(mutation, **right) == NONE
+    return mutation.changes.keys() <= BETWEEN
 
 
 def mistakes(task: str, names: list[str]) -> list[Mutation]:
@@ -112,15 +133,19 @@ class Suspects:
         Mistakes in the steps.
     between : bool
         Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
+    seldom : tuple of Mutation
+        Mistakes in the steps that are tried alone, not in pairs.
     """
 
     problem: Problem
     mutations: tuple[Mutation, ...]
     between: bool = False
+    seldom: tuple[Mutation, ...] = ()
 
     def alone(self) -> list[Candidate]:
         """Every mistake by itself: of the steps first, which need no other kernel."""
-        return [*self._steps(self.problem), *self._computed(), *self._solved()]
+        seldom = [Candidate((one.name,), self.problem, "", one) for one in self.seldom]
+        return [*self._steps(self.problem), *self._computed(), *self._solved(), *seldom]
 
     def in_pairs(self) -> Iterator[Candidate]:
         """Two mistakes at once: of the steps, of the steps on another problem, in what is solved."""
@@ -150,7 +175,9 @@ class Suspects:
         return [] if self.between else _solved_instead(self.problem)
 
 
-def suspects_of(problem: Problem, update: str, s: int, block: int, *, between: bool = False) -> Suspects:
+def suspects_of(
+    problem: Problem, update: str, s: int, block: int, *, between: bool = False, largest: float = 0.0
+) -> Suspects:
     """The candidates for runs of one s.
 
     Parameters
@@ -163,24 +190,46 @@ def suspects_of(problem: Problem, update: str, s: int, block: int, *, between: b
         Iterations per window, coordinates per block (b).
     between : bool
         Whether only what relates the steps of a window can be wrong.
+    largest : float
+        Where a wrong upper end of the box would be, as `highest` tells it; 0 if that is not known.
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
         known = [one for one in known if one.labels == NONE.labels]
-    right = (lambda one: of_correction(one)) if between else (lambda one: s > 1 or not of_correction(one))
-    return Suspects(problem, tuple(filter(right, known)), between)
+
+    def possible(mutations: Iterable[Mutation]) -> tuple[Mutation, ...]:
+        related = ((one, of_correction(one)) for one in mutations)
+        return tuple(one for one, relates in related if (relates if between else s > 1 or not relates))
+
+    return Suspects(problem, possible(known), between, possible([*SELDOM, *_of_this(problem, largest)]))
+
+
+def highest(alphas: Iterable[np.ndarray]) -> float:
+    """The largest value in some a of shape (m,), if it stands at several coordinates; else 0.
+
+    A value that none but one coordinate has is no end of a box that anything was clipped to.
+    """
+    vectors = np.array(list(alphas))
+    if not vectors.size:
+        return 0.0
+    largest = float(np.max(vectors))
+    return largest if (vectors == largest).any(axis=0).sum() > 1 else 0.0
+
+
+def _of_this(problem: Problem, largest: float) -> Iterator[Mutation]:
+    """Mistakes whose size the problem or the run tells."""
+    if not problem.is_svm:
+        yield Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, problem.samples))
+        yield Mutation(M_ON_DIAGONAL, diagonal=0)
+    elif math.isfinite(problem.hinge.upper) and 0 < largest < math.inf and largest != problem.hinge.upper:
+        yield Mutation(END, upper=Fraction(largest) / Fraction(problem.hinge.upper))
 
 
 def joined(first: Mutation, second: Mutation) -> Mutation | None:
     """Both mutations at once; None where both change the same quantity."""
-    changed = [
-        {name.name for name in fields(one) if getattr(one, name.name) != getattr(NONE, name.name)}
-        - {"name"}
-        for one in (first, second)
-    ]
-    if changed[0] & changed[1]:
+    if first.changes.keys() & second.changes.keys():
         return None
-    return replace(first, name="", **{name: getattr(second, name) for name in changed[1]})
+    return replace(first, name="", **second.changes)
 
 
 def _solved_instead(problem: Problem) -> list[Candidate]:

@@ -14,6 +14,8 @@ import numpy as np
 
 from sstep_verify import quantities
 from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.recurrence.mutation import TERMS, Mutation
+from sstep_verify.specification import OFF
 
 NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
 """Quantities by number."""
@@ -23,8 +25,13 @@ CURVATURE, KERNEL, PENALTY = map(NAMES.index, (quantities.CURVATURE, quantities.
 BOTH = len(NAMES)
 """Number of the corrections for other coordinates and for the same one, taken together."""
 
-ROW = BOTH + 1
-"""Number of the entries of a K-SVM's kernel row, in the product and in the curvature (K-RR: `PENALTY`)."""
+ROW = DIAGONAL = BOTH + 1
+"""Number of the entries of a K-SVM's kernel row, in the product and in the curvature (K-RR: `PENALTY`).
+
+K-RR: of m on the diagonal of the block system, where the right-hand side has it right.
+"""
+
+CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m wrong on the diagonal alone"
 
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
@@ -53,6 +60,22 @@ class Factor(NamedTuple):
     words: str
     low: float
     high: float
+
+    @property
+    def cause(self) -> str:
+        """The mistake in words, without its size."""
+        return self.name if self.name == M_ON_DIAGONAL else self.name + OFF
+
+    @property
+    def interval(self) -> str:
+        """The quantity and the size of its mistake in words."""
+        return f"{self.words}, delta in [{self.low:.4g}, {self.high:.4g}]"
+
+    def holds(self, mutation: Mutation) -> bool:
+        """Whether a mutation changes nothing but this quantity."""
+        both = TERMS[quantities.KERNEL] + TERMS[quantities.SAME]
+        terms = both if self.words == CORRECTIONS else TERMS.get(self.name, ("diagonal",))
+        return bool(mutation.changes) and mutation.changes.keys() <= set(terms)
 
 
 @compiled_borrowing
@@ -109,10 +132,11 @@ def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_s
         if number < BOTH:
             found.append(Factor(NAMES[number], NAMES[number], least, most))
         elif number == ROW:
-            found.append(Factor("kernel rows", "entries of kernel rows", least, most))
+            words = ("kernel rows", "entries of kernel rows") if of_svm else (M_ON_DIAGONAL, M_ON_DIAGONAL)
+            found.append(Factor(*words, least, most))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in found}:
-            found.append(Factor(NAMES[KERNEL], "correction for all coordinates", least, most))
+            found.append(Factor(NAMES[KERNEL], CORRECTIONS, least, most))
     return found if len(found) <= MOST else []
 
 

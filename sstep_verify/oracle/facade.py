@@ -23,6 +23,7 @@ from sstep_verify.oracle.trajectories.high_precision import (
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.recurrence.mutation import Mutation
+from sstep_verify.recurrence.window import Before
 from sstep_verify.trajectory import Panel
 
 FIRST_BITS = 192
@@ -79,12 +80,13 @@ class Oracle:
         bits: int = FIRST_BITS,
         carried: np.ndarray | None = None,
         state: str = "",
+        before: Before | None = None,
     ) -> Replay:
         """Replay one window exactly; begin and end (m,), draws (s, b).
 
-        With a carried state (m,) or (n,) the window starts from a and this state, which is then named. The
-        precision is `bits`, or more where no fewer prove a block system of K-RR, which is ``>= m I``, to be
-        invertible.
+        With a carried state (m,) or (n,) the window starts from a and this state, which is then named; a
+        mistake may use what is of the window `before`. The precision is `bits`, or more where no fewer prove a
+        block system of K-RR, which is ``>= m I``, to be invertible.
 
         Raises
         ------
@@ -92,7 +94,7 @@ class Oracle:
             If `MOST_BITS` do not prove it.
         """
         return self._proven(
-            bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, carried, state)
+            bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, carried, state, before)
         )
 
     def enclosed(

@@ -8,7 +8,7 @@ from typing import Any
 
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.recurrence.steps import Finisher, mutable_window
-from sstep_verify.recurrence.window import LocalWindow, Vector, local_window
+from sstep_verify.recurrence.window import Before, LocalWindow, Vector, local_window
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +75,14 @@ def run_mutants(
     targets = arithmetic.vector(targets)
     alphas = [arithmetic.vector(initial) for _ in mutations]
     streams = [drawn_early(blocks, mutation) for mutation in mutations]
+    before: list[Before | None] = [None] * len(alphas)
     for begin in range(0, len(blocks), s):
         end = min(begin + s, len(blocks))
         first: dict[bool, LocalWindow] = {}
         windows = []
-        for mutation, (drawn, of_window), alpha in zip(mutations, streams, alphas, strict=True):
+        for place, (mutation, (drawn, of_window), alpha) in enumerate(
+            zip(mutations, streams, alphas, strict=True)
+        ):
             window, steps, reached = None, list[Any](), []
             if not (mutation.lose_tail and end - begin < s):
                 shared = first.get(mutation.early)
@@ -90,6 +93,11 @@ def run_mutants(
                 else:
                     window = shared.begun_at(arithmetic, kernel, targets, alpha, signed=signed)
                 first[mutation.early] = window
+                if mutation.late:
+                    last = before[place]
+                    if last is not None:
+                        window = window.after(arithmetic, kernel, targets, alpha, last, signed=signed)
+                    before[place] = arithmetic.vector([*alpha]), drawn[begin:end]
                 reached = stored(mutable_window(arithmetic, window, finisher, of_window, steps))
                 for coordinate, value in zip(window.coordinates, reached, strict=True):
                     alpha[coordinate] = value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from sstep_verify import quantities
 
@@ -59,6 +59,15 @@ class Mutation:
         Ends of the slice of a window's steps whose kernel products are corrected.
     earlier : (int or None, int or None)
         Ends of the slice of the increments made before in the window that correct those products.
+    repeats : (int or None, int or None)
+        Ends of the slice of a coordinate's own increments in the window that its product sees.
+    late : str
+        What the stale products are made from that is of the window before, where there is one: its `A` at
+        the start, or its rows, of `K` or with labels of `Q`, where it has as many; empty is right.
+    diagonal : Factor
+        K-RR: m on the diagonal of the block systems alone.
+    threshold : float
+        Increments whose absolute value is smaller are left out.
     """
 
     name: str = "none"
@@ -82,6 +91,16 @@ class Mutation:
     assign_once: bool = False
     corrected: tuple[int | None, int | None] = (None, None)
     earlier: tuple[int | None, int | None] = (None, None)
+    repeats: tuple[int | None, int | None] = (None, None)
+    late: Literal["", "A", "K", "Q"] = ""
+    diagonal: Factor = 1
+    threshold: float = 0.0
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What differs from the right recurrence, by field."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self) if one.name != "name")
+        return {name: value for name, value in values if value != getattr(NONE, name)}
 
     def seen(self, whole: Any, made: list, steps: int, zeros: Callable[[], Any]) -> Any:
         """Increments of a window's coordinates as the products of its next step see them.
@@ -105,6 +124,11 @@ class Mutation:
                 for place, increment in step:
                     found[place] = found[place] + increment
         return found
+
+    def repeated(self, whole: Any, made: list, place: int) -> Any:
+        """Own increments of one coordinate as its product sees them, of `whole` and `made` as in `seen`."""
+        own = [increment for step in made for other, increment in step if other == place]
+        return sum(own[slice(*self.repeats)], start=0 * whole[place])
 
     def scaled(self, fields: tuple[str, ...], factor: Factor | None, name: str) -> Mutation:
         """A copy with some factors set to another value."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from sstep_verify.problems import Problem
@@ -205,7 +205,8 @@ def block_system(
     with arithmetic.working():
         number = arithmetic.number
         off_diagonal = number(mutation.off_diagonal)
-        penalty, diagonal = penalty * number(mutation.penalty), samples * number(mutation.samples)
+        penalty = penalty * number(mutation.penalty)
+        diagonal = samples * number(mutation.samples) * number(mutation.diagonal)
         rows = []
         for place, i in enumerate(block):
             row = [off_diagonal * window.gram[i][j] / penalty for j in block]
@@ -216,7 +217,13 @@ def block_system(
 
 def system_part(mutation: Mutation) -> Mutation:
     """What a mutation changes of the entries of the block systems, without the rest of it."""
-    return Mutation(samples=mutation.samples, penalty=mutation.penalty, off_diagonal=mutation.off_diagonal)
+    return replace(
+        NONE,
+        samples=mutation.samples,
+        penalty=mutation.penalty,
+        off_diagonal=mutation.off_diagonal,
+        diagonal=mutation.diagonal,
+    )
 
 
 def mutable_window(
@@ -258,13 +265,18 @@ def mutable_window(
             block, sums = window.draws[step], []
             seen = mutation.seen(increments, earlier, len(window.draws), lambda: arithmetic.zeros(count))
             weighted = window.signed(arithmetic, seen) if finisher.signed else seen
-            for i in block:
+            for i, product in zip(block, window.products(step, mutation.late), strict=True):
                 row = window.gram[i]
                 own = row[i] * weighted[i]
                 others = arithmetic.dot(row, weighted) - own
-                sums.append((stale * window.stale[i] + kernel * others, same * own))
+                if mutation.repeats != (None, None):
+                    own = row[i] * mutation.repeated(increments, earlier, i)
+                    own = window.targets[i] * own if finisher.signed else own
+                sums.append((stale * product + kernel * others, same * own))
             values = [window.start[i] + overlap * increments[i] for i in block]
             latest, record = finish(step, sums, values, increments)
+            if mutation.threshold:
+                latest = [0 * x if abs(float(x)) < mutation.threshold else x for x in latest]
             if steps is not None:
                 steps.append(record)
             earlier.append(list(zip(block, latest, strict=True)))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from sstep_verify.recurrence.mutation import Mutation
 
 Scalar = Any
 Vector = Any
+
+Before = tuple[Vector, Any]
+"""The window before another: the dual vector (m) at its start, and s sequences of the b int that it drew."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,9 @@ class LocalWindow:
         window's start.
     start, targets : vectors of length c
         The dual vector at the window's start, and the targets, at the coordinates.
+    late : callable, optional
+        Gives the products that a mistake forms of what is of the window before, as `Mutation.late` says:
+        s sequences of b scalars; absent where there is no such window, or none is known.
     """
 
     coordinates: list[int]
@@ -37,6 +44,42 @@ class LocalWindow:
     stale: list[Scalar]
     start: Vector
     targets: Vector
+    late: Callable[[str], list[list[Scalar]]] | None = None
+
+    def products(self, step: int, late: str = "") -> list[Scalar]:
+        """Stale products of the block of a step, or those that are late where there are any."""
+        if late and self.late is not None:
+            return self.late(late)[step]
+        return [self.stale[place] for place in self.draws[step]]
+
+    def after(
+        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, before: Before, *, signed: bool
+    ) -> LocalWindow:
+        """The same window, knowing the one before it; arguments as in `local_window`.
+
+        Rows of the window before stand in the place of as many of this one. As rows of Q they have the
+        label of their own coordinate in the place of that of the drawn one.
+        """
+
+        @cache
+        def late(kind: str) -> list[list[Scalar]]:
+            old, draws = before
+            drawn = [[self.coordinates[place] for place in block] for block in self.draws]
+            if kind != "A" and len(draws) != len(drawn):
+                return [self.products(step) for step in range(len(drawn))]
+            rows = drawn if kind == "A" else draws
+            with arithmetic.working():
+                weighted = _weighted(arithmetic, targets, old if kind == "A" else alpha, signed)
+                return [
+                    [
+                        arithmetic.dot(kernel.column(int(row)), weighted)
+                        * (targets[i] * targets[int(row)] if signed and kind == "Q" else 1)
+                        for i, row in zip(block, blocks, strict=True)
+                    ]
+                    for block, blocks in zip(drawn, rows, strict=True)
+                ]
+
+        return replace(self, late=late)
 
     def signed(self, arithmetic: Any, values: Vector) -> Vector:
         """Values of the window's coordinates, each times its label."""

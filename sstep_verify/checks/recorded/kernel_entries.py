@@ -23,7 +23,7 @@ from sstep_verify.diagnosis.search import explanations
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import NAMED, Status, Term, Verdict
 
 CHECK = "kernel-entries"
 
@@ -69,7 +69,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         terms=_terms(case, oracle, judged, planned, executed),
         evidence={
             "panels": [rows.evidence() for rows in judged],
-            "likely causes": named,
+            NAMED: named,
         },
         signs=[name for one in suspects for name in one.names],
         each=len(suspects) == 1,

@@ -17,7 +17,7 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
-from sstep_verify.specification import of_verdict
+from sstep_verify.specification import breaks, of_verdict
 from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
 
 MOST = "most of the bound"
@@ -141,9 +141,8 @@ def verdict_on(
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
     sentences = of_verdict(check, case.problem.loss.task, signs if status is Status.FAIL else ())
-    if status is Status.FAIL and sentences:
-        joined = f"; {'and' if each else 'or'} ".join(one.words for one in sentences)
-        reason = f"{reason} Breaks {joined}."
+    if status is Status.FAIL:
+        reason += breaks([one.number for one in sentences], each=each)
     return Verdict(
         check=check,
         case=case.id,

@@ -14,7 +14,7 @@ from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length
-from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate, highest, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.reach import mistaken_reach
 from sstep_verify.diagnosis.search import explanations
@@ -197,5 +197,8 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    largest = highest(run.alphas)
+    suspects = suspects_of(
+        case.problem, case.declaration.update, s, case.stream.block, between=between, largest=largest
+    )
     return explanations(suspects, places)

@@ -20,7 +20,7 @@ from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import NAMED, Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
@@ -214,7 +214,7 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [point.details | point.comparison() for point in points],
-            **({"likely causes": named} if tried else {}),
+            **({NAMED: named or list(finding.signs)} if tried else {}),
         },
         signs=[name for mistake in mistakes for name in mistake.names] or finding.signs,
         each=len(mistakes) == 1,

@@ -23,6 +23,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import NAMED
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -69,7 +70,7 @@ def diagnosed(
     Returns
     -------
     finding : Finding
-        Its note says what explains the wrong steps, its details name "likely causes", its signs these.
+        Its note says what explains the wrong steps, its details and its signs name it.
     each : bool
         Whether each of its signs is wrong, not one of them or another.
     """
@@ -82,14 +83,16 @@ def diagnosed(
         causes = causes_of(case, width, windows, between=between, pairs=not (names or factors))
     likely = [f"{name}{LEFT_OUT}" for name in names]
     beside = [cause.words for cause in causes if cause.words not in likely]
+    # A cause is not named again as a factor on the same quantity, such as one of 0.
+    sized = [one.cause for one in factors if not any(one.holds(cause.mutation) for cause in causes)]
     signs = [*names, *(name for cause in causes for name in cause.names), *(one.name for one in factors)]
     pair = len(causes) > 0 and len(causes[0].names) > 1
     says = []
     if names:
         says.append(f"Leaving out one quantity reproduces them: {', '.join(names)}.")
     elif factors:
-        ranges = [f"{one.words}, delta in [{one.low:.4g}, {one.high:.4g}]" for one in factors]
-        says.append(f"A factor 1 + delta on one quantity explains all of them: {' or '.join(ranges)}.")
+        ranges = " or ".join(one.interval for one in factors)
+        says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
     if beside and pair:
         says.append(f"No single mistake known here does, two at once do: {', '.join(beside)}.")
     elif beside:
@@ -105,7 +108,7 @@ def diagnosed(
         )
     over = f"{judged.wrong.size} steps are over their bound, the first is "
     note = " ".join([f"{over}{_step_in_words(case, trajectory, judge, first)}.", *says])
-    details: dict[str, object] = {"likely causes": [*likely, *beside]}
+    details: dict[str, object] = {NAMED: [*likely, *beside, *([] if names else sized)]}
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
     )
@@ -170,7 +173,7 @@ def _spread(windows: np.ndarray, most: int) -> list[int]:
 
 def _replayed(trajectory: Trajectory, begin: int, judge: StepJudge, replays: WindowReplays) -> Finding:
     end = min(begin + trajectory.s, trajectory.length)
-    ends = np.array([begin, end])
+    ends = np.array([*([begin - trajectory.s] if begin else []), begin, end])
     alphas = np.array([judge.alpha_before(trajectory, iteration) for iteration in ends])
     part = replace(trajectory, iterations=ends, alphas=alphas, log=None, rounding=None, panels={})
     return replays.finding(part, Window(begin, end), from_panel=False, names=())

@@ -24,7 +24,7 @@ from sstep_verify.checks.steps.tally import (
     note_effects,
 )
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.diagnosis.factors import BOTH, explain
+from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, explain
 
 
 @compiled_borrowing
@@ -136,7 +136,7 @@ def _look(tally, state, block, constants, first, tail, failed):
     if tail:
         _note(tally, TAIL, 1.0, 0.0, state, block, failed)
     if failed:
-        _explain(tally, state.effects, block, frozen)
+        _explain(tally, state.effects, block, float(state.alpha.size), frozen)
 
 
 @compiled_borrowing
@@ -177,7 +177,7 @@ def _without(block, effect, change):
 
 
 @compiled_borrowing
-def _explain(tally, effects, block, frozen):
+def _explain(tally, effects, block, samples, frozen):
     """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
     for place in range(block.left.size):
         left, bound = block.residual[place], block.left[place]
@@ -186,3 +186,4 @@ def _explain(tally, effects, block, frozen):
         if frozen:
             explain(tally, OVERLAP, left, effects[OVERLAP, place], bound)
         explain(tally, BOTH, left, effects[KERNEL, place] + effects[SAME, place], bound)
+        explain(tally, DIAGONAL, left, samples * block.increment[place], bound)

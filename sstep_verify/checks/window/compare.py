@@ -50,6 +50,8 @@ class RunWindow:
         The state carried beside a at its start, where steps are made from one.
     s : int
         Iterations per window of the run; 0 where the window is one of its own length.
+    before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), or None
+        The run's a at the start of the window before, and the blocks drawn in that, where recorded.
     """
 
     window: Window
@@ -58,6 +60,7 @@ class RunWindow:
     draws: np.ndarray
     carried: np.ndarray | None = None
     s: int = 0
+    before: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def windows(self) -> int:

@@ -14,7 +14,7 @@ from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
-from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate, highest, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.reach import mistaken_reach
 from sstep_verify.diagnosis.search import explanations
@@ -146,7 +146,10 @@ def causes_of(
         wrong = [part.end for part in parts if part.status is Status.FAIL]
         places += [replace(one, alone=len(wrong) == 1) for one in wrong]
         right += [part.end for part in parts if part.status is Status.PASS and part.source == "data"]
-    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    largest = highest(one.window.end for one in places)
+    suspects = suspects_of(
+        case.problem, case.declaration.update, s, case.stream.block, between=between, largest=largest
+    )
     return explanations(suspects, places, right, pairs=pairs)
 
 

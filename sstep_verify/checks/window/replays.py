@@ -95,7 +95,8 @@ class WindowReplays:
             carried = trajectory.state_at(self._state, window.begin)
         if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
             return self._spoiled_before(trajectory, window)
-        recorded = RunWindow(window, begin, end, draws, carried, trajectory.s)
+        before = self._before(trajectory, window)
+        recorded = RunWindow(window, begin, end, draws, carried, trajectory.s, before)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, "a is not finite at its end")
         moved = moved_undrawn(window, begin, end, draws)
@@ -117,6 +118,14 @@ class WindowReplays:
         if again is not None:
             names = [name for name in names or () if name in again or not finding.shows(name)]
         return joined(finding, self._compared(recorded, panel, names, diagnose=diagnose), sharp=sharp)
+
+    def _before(self, trajectory: Trajectory, window: Window) -> tuple[np.ndarray, np.ndarray] | None:
+        """The window before one, of which a mistake may use something; None where it is not recorded."""
+        begin = window.begin - trajectory.s
+        if begin < 0 or begin not in trajectory.iterations or not np.isfinite(trajectory.at(begin)).all():
+            return None
+        first = trajectory.start + begin
+        return trajectory.at(begin), self.case.stream.blocks(first, first + trajectory.s)
 
     def _spoiled_before(self, trajectory: Trajectory, window: Window) -> Finding:
         """A window that starts from numbers that are not finite: decided by where they came about.
@@ -190,7 +199,7 @@ class WindowReplays:
         problem = self.case.problem
         rest = recorded.begin, recorded.end, recorded.draws, bits, recorded.carried, self._state
         if panel is None:
-            return self._oracle.replay(problem, *rest)
+            return self._oracle.replay(problem, *rest, recorded.before)
         return self._oracle.replay_panel(problem, panel, *rest)
 
     def of(self, candidate: Candidate) -> WindowReplays:

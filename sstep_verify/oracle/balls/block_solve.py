@@ -118,7 +118,8 @@ class RefinedBlocks:
         with self._arithmetic.working():
             diagonal = [right[i, i] - samples for i in range(size)]
             off = right - _diagonal(right, [right[i, i] for i in range(size)])
-            factor, shift = number(mutation.penalty), samples * number(mutation.samples)
+            factor = number(mutation.penalty)
+            shift = samples * number(mutation.samples) * number(mutation.diagonal)
             wrong = [entry / factor + shift for entry in diagonal]
             return off * (number(mutation.off_diagonal) / factor) + _diagonal(right, wrong)
 

@@ -35,7 +35,7 @@ from sstep_verify.quantities import (
     WRITE_BACK,
 )
 from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.recurrence.window import LocalWindow
+from sstep_verify.recurrence.window import Before, LocalWindow
 
 LONG = 1 << 14
 """Products in a window of K-RR above which most effects are read off one mutant."""
@@ -52,6 +52,7 @@ def replay_window(
     draws: np.ndarray,
     carried: np.ndarray | None = None,
     state: str = "",
+    before: Before | None = None,
 ) -> Replay:
     """Replay a window from the solver's own a and compare at its end.
 
@@ -77,6 +78,8 @@ def replay_window(
         State at the window's start, for a solver that makes its steps from it.
     state : {"gradient", "residual", "weights"}
         What is carried.
+    before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), optional
+        The window before, as in `begun_window`.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def replay_window(
     """
     arithmetic: Any = kernel.arithmetic
     alpha = arithmetic.vector(begin)
-    window = begun_window(problem, kernel, alpha, draws, carried, state)
+    window = begun_window(problem, kernel, alpha, draws, carried, state, before)
     ends: Ends
     if problem.is_svm:
         ends = svm = SvmEnds(problem, kernel, window)

@@ -9,7 +9,7 @@ import numpy as np
 from sstep_reference.kernels import Columns
 
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.window import LocalWindow, local_window
+from sstep_verify.recurrence.window import Before, LocalWindow, local_window
 
 
 def begun_window(
@@ -19,6 +19,7 @@ def begun_window(
     draws: np.ndarray,
     carried: np.ndarray | None = None,
     state: str = "",
+    before: Before | None = None,
 ) -> LocalWindow:
     """Restrict a window to its coordinates; of a carried state, with the products that it stands for.
 
@@ -36,6 +37,8 @@ def begun_window(
         State at the window's start, taken exactly, for a solver that makes its steps from it.
     state : {"gradient", "residual", "weights"}
         What is carried, see `Trajectory.state`.
+    before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), optional
+        The solver's a at the start of the window before, and the blocks drawn in it.
 
     Returns
     -------
@@ -49,6 +52,9 @@ def begun_window(
     window: LocalWindow = local_window(
         arithmetic, kernel, targets, alpha, draws.tolist(), signed=problem.loss.labelled
     )
+    if before is not None:
+        earlier = arithmetic.vector(before[0]), before[1]
+        window = window.after(arithmetic, kernel, targets, alpha, earlier, signed=problem.is_svm)
     if carried is None:
         return window
     places = window.coordinates

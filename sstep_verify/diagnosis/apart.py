@@ -1,0 +1,235 @@
+"""Active diagnosis: mistakes that explain a run equally are told apart by a further run of the solver.
+
+The smallest problem is sought on which they would end apart; the solver makes a run on it, which is judged
+like any other, and of the mistakes those stand that explain this run too. Where none explains the first run,
+since too few of its steps are wrong, a longer one on the same problem is made. What is proposed here is made
+in float64 and decides nothing: a mistake is named or not by the judgement of the run, within its bound.
+No status changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from sstep_reference import Float, Gram
+
+from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.kernel_rows import rows_of
+from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.problems import IndexStream, Loss, Problem, RBFKernel
+from sstep_verify.recurrence.driver import run_mutant
+from sstep_verify.recurrence.mutation import TERMS, off_by
+from sstep_verify.recurrence.steps import finisher_of
+from sstep_verify.solver import Declaration
+from sstep_verify.specification import OFF, breaks, of_verdict
+from sstep_verify.verdict import NAMED, Status, Verdict
+
+CHECKS = "step-replay", "window-replay", "trajectory"
+"""Checks whose verdicts name mistakes in runs."""
+
+RUNS, SECONDS = 3, 10.0
+"""Further runs that are made for a verdict at most, and time after which none is begun."""
+
+SAMPLES, SEEDS, FEATURES = (2, 3, 4, 5, 6, 8), 3, 2
+"""Sizes of the problems that are tried, smallest first, how many of each, and their features."""
+
+WINDOWS, STEPS, MOST_STEPS = 3, 24, 128
+"""Least windows and steps of a run on such a problem, beside a last window of one step; most s of one."""
+
+LONGER = 1 << 18
+"""Kernel entries (H b m) that a longer run on the problem itself may go through."""
+
+WIDTH, PENALTY = 0.7, {True: 5.0, False: 0.7}
+"""Factors on sigma, and on C (True) or lambda: what a mistake puts in their place may be right for some.
+
+In the larger box of a larger C fewer steps are clipped, and so more of them show what is wrong.
+"""
+
+APART = 2.0**-16
+"""Relative difference of the ends of two mistakes that tells them apart: far beyond rounding."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run that may tell mistakes apart: a problem and the coordinates drawn."""
+
+    problem: Problem
+    stream: IndexStream
+
+    def words(self, s: int) -> str:
+        """Its size in words."""
+        problem = self.problem
+        return f"m = {problem.samples}, n = {problem.features}, H = {self.stream.length}, s = {s}"
+
+
+Judged = Callable[[Problem, IndexStream], list[Verdict]]
+"""Has the solver make a run, and judges it as the first one was, without active diagnosis."""
+
+
+def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, judged: Judged) -> Verdict:
+    """The verdict, with those of the mistakes named in it that explain further runs too.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        A verdict on a run.
+    problem : Problem
+        The problem of that run.
+    declaration : Declaration
+        What the solver declares.
+    judged : callable
+        Has the solver make a run on a problem and a stream with the verdict's s, and judges it.
+
+    Returns
+    -------
+    Verdict
+        The verdict itself unless it is a FAIL that names several mistakes, or none, and a further run tells
+        more. Status, ratio and bound stay.
+    """
+    s, left = verdict.s, _named(verdict)
+    if verdict.status is not Status.FAIL or verdict.check not in CHECKS or len(left) == 1:
+        return verdict
+    runs, until = list[str](), time.monotonic() + SECONDS
+    trials = _trials(problem, declaration, s, verdict.block, left)
+    for trial in trials:
+        try:
+            again = judged(trial.problem, trial.stream)
+        except (InputError, RefusedError):  # A solver need not take every problem.
+            break
+        one = next((one for one in again if one.check == verdict.check), None)
+        if one is None:  # Another check has ended it: that run is not what was asked for.
+            break
+        more = _named(one)
+        runs.append(_said(trial.words(s), one.status, left.copy(), more))
+        left[:] = [name for name in left if name in more] or left or more
+        if len(left) == 1 or len(runs) == RUNS or time.monotonic() > until:
+            break
+    return _with(verdict, problem.kin, left, runs) if runs else verdict
+
+
+def _named(verdict: Verdict) -> list[str]:
+    """The class of mistakes that a verdict names."""
+    named = verdict.evidence.get(NAMED)
+    return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str]) -> str:
+    """What a further run told."""
+    both = [name for name in before if name in more]
+    if status is not Status.FAIL:
+        return f"A further run ({size}) is no FAIL and tells nothing of this one."
+    if not before:
+        return f"A further run ({size}) fails too: {_listed(more) or 'nothing known here'} explains it."
+    if not both or len(both) == len(before):
+        return f"A further run ({size}) does not tell them apart."
+    others = _listed([name for name in before if name not in both])
+    return f"A further run ({size}) tells them apart: {_listed(both)} explains it too, not {others}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verdict:
+    """The verdict with what further runs told, and the sentences that what is left breaks."""
+    signs = [sign for name in left for part in name.split(" together with ") for sign in _signs(part)]
+    sentences = of_verdict(verdict.check, task, signs)
+    each = len(left) == 1
+    numbers = tuple(one.number for one in sentences)
+    words, told = verdict.reason, " ".join(runs)
+    for way in (False, True):
+        words = words.removesuffix(breaks(verdict.sentences, each=way))
+    evidence = {**verdict.evidence, NAMED: left, "further runs": runs}
+    return replace(
+        verdict, reason=f"{words} {told}{breaks(numbers, each=each)}", sentences=numbers, evidence=evidence
+    )
+
+
+def _signs(name: str) -> tuple[str, str]:
+    """A mistake's name as the specification has it: that of its quantity, where it is a factor on one."""
+    return name, name.removesuffix(OFF)
+
+
+def _trials(
+    problem: Problem, declaration: Declaration, s: int, block: int, names: list[str]
+) -> Iterator[Trial]:
+    """Runs that may tell more of some mistakes, or, where there are none, of what is wrong at all."""
+    if not names:
+        steps = min(LONGER // (block * problem.samples), 16 * max(s, 8)) // s * s
+        if steps > s:
+            yield Trial(problem, IndexStream("uniform", problem.samples, block, steps, seed=1))
+        return
+    if s > MOST_STEPS:
+        return
+    length = max(WINDOWS, -(-STEPS // s)) * s + 1
+    for samples in SAMPLES:
+        for seed in range(SEEDS if samples >= max(block, 2) else 0):
+            trial = _small(problem, samples, seed, IndexStream("uniform", samples, block, length, seed))
+            if trial and _tells(trial.problem, declaration, trial.stream, s, names):
+                yield trial
+
+
+def _small(problem: Problem, samples: int, seed: int, stream: IndexStream) -> Trial | None:
+    """A small problem of the same task and kernel; None where there is none."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    data = generator.standard_normal((samples, FEATURES))
+    targets = generator.standard_normal(samples)
+    if problem.loss.labelled:
+        targets = np.where(np.arange(samples) % 2, 1.0, -1.0)[generator.permutation(samples)]
+    kernel = problem.kernel
+    if isinstance(kernel, RBFKernel):
+        kernel = RBFKernel(WIDTH * kernel.sigma)
+    try:
+        parameter = PENALTY[problem.is_svm] * problem.loss.parameter
+        loss: Loss = replace(problem.loss, **{"C" if problem.is_svm else "penalty": parameter})
+        return Trial(Problem("told apart", data, targets, kernel, loss), stream)
+    except InputError:
+        return None
+
+
+def _tells(
+    problem: Problem, declaration: Declaration, stream: IndexStream, s: int, names: Sequence[str]
+) -> bool:
+    """Whether all mistakes that are known here would leave another a than one another, and than none."""
+    known = _known(problem, declaration, s, stream.block)
+    tried = [known[name] for name in names if name in known]
+    runs = [_run(one, declaration, stream, s) for one in (Candidate((), problem), *tried)]
+    return len(tried) > 1 and all(_apart(one, other) for one, other in combinations(runs, 2))
+
+
+def _apart(one: np.ndarray, other: np.ndarray) -> bool:
+    size = max(float(np.abs(one).max()), float(np.abs(other).max()))
+    return bool(np.isfinite(size) and np.abs(one - other).max() > APART * size)
+
+
+def _known(problem: Problem, declaration: Declaration, s: int, block: int) -> dict[str, Candidate]:
+    """The mistakes known here, by what they are called in a verdict."""
+    suspects = suspects_of(problem, declaration.update, s, block)
+    factors = ((name, off_by(name, Fraction(1, 2))) for name in TERMS)
+    moved = [Candidate((name + OFF,), problem, "", factor) for name, factor in factors if factor]
+    return {one.words: one for one in reversed([*suspects.alone(), *moved])}
+
+
+def _run(candidate: Candidate, declaration: Declaration, stream: IndexStream, s: int) -> np.ndarray:
+    """The a at all window ends of a run with a mistake, from zero, in float64; shape (windows, m)."""
+    problem, arithmetic = candidate.problem, Float("float64")
+    everywhere = np.arange(problem.samples)
+    with np.errstate(all="ignore"):
+        matrix = rows_of(problem, declaration, everywhere, candidate.rows).values
+        if not np.isfinite(matrix).all():
+            return np.full((1, problem.samples), np.inf)
+        run = run_mutant(
+            Gram(arithmetic, matrix.tolist()),
+            problem.targets,
+            finisher_of(problem, arithmetic),
+            np.zeros(problem.samples),
+            stream.blocks(0, stream.length).tolist(),
+            s,
+            candidate.mutation,
+        )
+        return np.array([np.array(window.alpha, dtype=np.float64) for window in run])
