@@ -1,10 +1,10 @@
 """Active diagnosis: mistakes that explain a run equally are told apart by a further run of the solver.
 
-The smallest problem is sought on which they would end apart; the solver makes a run on it, which is judged
-like any other, and of the mistakes those stand that explain this run too. Where none explains the first run,
-since too few of its steps are wrong, a longer one on the same problem is made. What is proposed here is made
-in float64 and decides nothing: a mistake is named or not by the judgement of the run, within its bound.
-No status changes.
+The smallest problem is sought on which they would end apart; the solver makes a run on it, which is
+judged like any other, and of the mistakes those stand that explain this run too. Where none explains the
+first run, since too few of its steps are wrong, a longer one on the same problem is made. What is proposed
+here is made in float64 and decides nothing: a mistake is named or not by the judgement of the run, within
+its bound. No status changes.
 """
 
 from __future__ import annotations

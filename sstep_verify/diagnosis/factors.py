@@ -132,7 +132,11 @@ def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_s
         if number < BOTH:
             found.append(Factor(NAMES[number], NAMES[number], least, most))
         elif number == ROW:
-            words = ("kernel rows", "entries of kernel rows") if of_svm else (M_ON_DIAGONAL, M_ON_DIAGONAL)
+            words = (
+                ("kernel rows", "entries of kernel rows")
+                if of_svm
+                else (M_ON_DIAGONAL, "m on the diagonal alone")
+            )
             found.append(Factor(*words, least, most))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in found}:

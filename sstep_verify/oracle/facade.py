@@ -85,8 +85,8 @@ class Oracle:
         """Replay one window exactly; begin and end (m,), draws (s, b).
 
         With a carried state (m,) or (n,) the window starts from a and this state, which is then named; a
-        mistake may use what is of the window `before`. The precision is `bits`, or more where no fewer prove a
-        block system of K-RR, which is ``>= m I``, to be invertible.
+        mistake may use what is of the window `before`. The precision is `bits`, or more where no fewer
+        prove a block system of K-RR, which is ``>= m I``, to be invertible.
 
         Raises
         ------

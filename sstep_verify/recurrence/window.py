@@ -13,7 +13,7 @@ Scalar = Any
 Vector = Any
 
 Before = tuple[Vector, Any]
-"""The window before another: the dual vector (m) at its start, and s sequences of the b int that it drew."""
+"""The window before another: the dual vector (m) at its start, and the s blocks of b that it drew."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,15 +166,19 @@ def _causes(verdict: Verdict) -> tuple[str, ...]:
     return tuple(map(str, named)) if isinstance(named, list) else ()
 
 
+def every_failure(only: Sequence[str] = ()) -> list[Named]:
+    """The FAILs of all wrong solvers, or of some by name."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
+        entries = [one for one in (*WRONG, *RARE) if not only or one.id in only]
+        return [failure for entry in entries for failure in failures(entry)]
+
+
 def main() -> None:
     """Print both figures, and what is not named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of solvers; all if absent")
-    chosen = parser.parse_args().only
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        entries = [one for one in (*WRONG, *RARE) if not chosen or one.id in chosen]
-        every = [found for entry in entries for found in failures(entry)]
+    every = every_failure(parser.parse_args().only)
     right, alone = (sum(getattr(one, name) for one in every) for name in ("right", "alone"))
     for one in every:
         if not one.alone:

@@ -9,6 +9,7 @@ import pytest
 from sstep_verify.specification import specification
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.corpus.listing import corpus
+from studies.corpus.named import TRUE, every_failure
 from studies.corpus.places import PLACES
 from studies.sensitivity.corpus import Asked, judged
 
@@ -47,3 +48,21 @@ def test_the_corpus_is_large_enough_and_its_labels_exist():
     assert {one.acts for one in entries if not one.right} == set(PLACES)
     parts = {part for one in entries for part in one.where}
     assert {"serial", "csr", "kept", "cache", "ranks", "external", "resume", "gram", "support"} <= parts
+
+
+SELDOM = ("StaleA", "ThirdDrawMissed", "UpperOff", "Jitter", "SmallStepsLeft")
+
+
+@pytest.mark.parametrize("name", SELDOM)
+def test_a_mistake_that_acts_seldom_or_by_a_factor_is_named_alone(name):
+    found = every_failure([name])
+    assert found
+    assert all(one.alone for one in found), found
+
+
+@pytest.mark.nightly
+def test_the_true_mistake_is_in_the_named_class_and_mostly_alone():
+    every = every_failure()
+    assert {one.id for one in every} >= {name for name, names in TRUE.items() if names} - {"LowerIgnored"}
+    assert sum(one.right for one in every) >= 0.95 * len(every)
+    assert sum(one.alone for one in every) >= 0.8 * len(every)

@@ -15,7 +15,8 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis import other_problems
-from sstep_verify.diagnosis.candidates import PARTIAL
+from sstep_verify.diagnosis.candidates import END, PARTIAL, SELDOM
+from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
@@ -114,7 +115,8 @@ def test_no_sentence_names_what_does_not_exist():
     known = {
         *TERMS,
         *(defect.name for defect in CATALOGUE),
-        *(mutation.name for mutation in PARTIAL),
+        *(mutation.name for mutation in (*PARTIAL, *SELDOM)),
+        *(END, M_ON_DIAGONAL),
         *PANEL_MISTAKES,
         *other_problems.SOLVED_INSTEAD,
         *(*ITEMS, COHERENCE, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
