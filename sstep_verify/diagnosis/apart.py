@@ -21,7 +21,7 @@ from sstep_reference import Float, Gram
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.problems import IndexStream, Loss, Problem, RBFKernel
+from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
 from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
@@ -109,7 +109,7 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         left[:] = [name for name in left if name in more] or left or more
         if len(left) == 1 or len(runs) == RUNS or time.monotonic() > until:
             break
-    return _with(verdict, problem.kin, left, runs) if runs else verdict
+    return _with(verdict, problem.loss.task, left, runs) if runs else verdict
 
 
 def _named(verdict: Verdict) -> list[str]:
@@ -185,8 +185,8 @@ def _small(problem: Problem, samples: int, seed: int, stream: IndexStream) -> Tr
     if isinstance(kernel, RBFKernel):
         kernel = RBFKernel(WIDTH * kernel.sigma)
     try:
-        parameter = PENALTY[problem.is_svm] * problem.loss.parameter
-        loss: Loss = replace(problem.loss, **{"C" if problem.is_svm else "penalty": parameter})
+        parameter, loss = PENALTY[problem.is_svm] * problem.loss.parameter, problem.loss
+        loss = Ridge(parameter) if isinstance(loss, Ridge) else replace(loss, C=parameter)
         return Trial(Problem("told apart", data, targets, kernel, loss), stream)
     except InputError:
         return None

@@ -221,8 +221,8 @@ def _of_this(problem: Problem, largest: float) -> Iterator[Mutation]:
     if not problem.is_svm:
         yield Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, problem.samples))
         yield Mutation(M_ON_DIAGONAL, diagonal=0)
-    elif math.isfinite(problem.hinge.upper) and 0 < largest < math.inf and largest != problem.hinge.upper:
-        yield Mutation(END, upper=Fraction(largest) / Fraction(problem.hinge.upper))
+    elif 0 < largest < math.inf and largest != problem.boxed.upper < math.inf:
+        yield Mutation(END, upper=Fraction(largest) / Fraction(problem.boxed.upper))
 
 
 def joined(first: Mutation, second: Mutation) -> Mutation | None:
