@@ -142,12 +142,12 @@ def acting_terms(
     """
     finisher = _finisher(problem)
     known = quantities.quantities_of(problem.loss.task, "frozen", s, stream.block)
-    missing = {one.name for one in known if one.name in terms}
+    missing = {quantity.name for quantity in known if quantity.name in terms}
     start = np.zeros(problem.samples) if initial is None else initial
     blocks = stream.blocks(0, stream.length).tolist()
     with np.errstate(over="ignore"):
         runs = run_mutant(_kernel(problem), problem.targets, finisher, start, blocks, s)
-        windows = [(one.window, one.reached) for one in runs if one.window]
+        windows = [(run.window, run.reached) for run in runs if run.window]
     moves = [float(np.abs(end - window.start).max()) for window, end in windows]
     scales = [max(moves, default=0.0)] * len(moves) if of_run else moves
     acting: set[str] = set()

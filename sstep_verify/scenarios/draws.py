@@ -198,10 +198,10 @@ def draw_kernel(chooser: Chooser, name: str) -> Kernel:
 
 
 def draw_sizes(
-    chooser: Chooser, task: str, least: int, samples: int, features: int = 8, block: int = 8
+    chooser: Chooser, task: str, fewest: int, samples: int, features: int = 8, block: int = 8
 ) -> dict[str, Any]:
-    """M in `least` .. `samples`, n and b up to the given ones, and a seed."""
-    m, n = int(chooser.integers(least, samples + 1)), int(chooser.integers(1, features + 1))
+    """M in `fewest` .. `samples`, n and b up to the given ones, and a seed."""
+    m, n = int(chooser.integers(fewest, samples + 1)), int(chooser.integers(1, features + 1))
     b = int(chooser.integers(1, min(m, block) + 1)) if task == "krr" else 1
     return {"samples": m, "features": n, "block": b, "seed": int(chooser.integers(LARGEST_SEED + 1))}
 

@@ -76,14 +76,14 @@ def edge_scenarios(family: str, *, precision: str = "float64", seed: int = 0) ->
     """
     if family not in _FAMILIES:
         raise InputError(f"edge family {family!r} is unknown; known: {', '.join(FAMILIES)}")
-    found = []
+    scenarios = []
     for task in _TASKS_OF.get(family, TASKS):
         own = {"block": 3, "parameter": 0.25} if task == "krr" else {"parameter": 2.0}
         for kernel in _KERNELS_OF.get(family, KERNELS):
             for changes in _FAMILIES[family]:
                 fields = {**_BASE, **own, **changes, "precision": precision, "seed": seed}
-                found.append(compensated(Scenario(task=task, kernel=kernel, **fields)))
-    return tuple(found)
+                scenarios.append(compensated(Scenario(task=task, kernel=kernel, **fields)))
+    return tuple(scenarios)
 
 
 def compensated(scenario: Scenario) -> Scenario:
