@@ -16,10 +16,9 @@ import numpy as np
 
 from sstep_verify.bounds.box import box_bounds, may_overflow
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.checks.shared.achieved import written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
-from sstep_verify.checks.shared.final_vector import notes
+from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
@@ -144,7 +143,7 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     sitting = np.flatnonzero(on_box[row] & (first < trajectory.iterations[row]))
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
-    effect = max(_beyond(case, alpha, coordinate) for coordinate in probed)
+    effect = _beyond(case, alpha, probed)
     still = (
         f"a step without the clip is certain to take none of {probed.size} coordinates looked at out of "
         f"the box by more than {effect:.2g}"
@@ -152,27 +151,23 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     return planted_term("clip dropped", effect, bound, recorded, recorded, still)
 
 
-def _beyond(case: Case, alpha: np.ndarray, coordinate: int) -> float:
-    """Lower bound on how far outside the box the unclipped minimiser of a coordinate lies."""
+def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:
+    """How far outside the box the unclipped minimiser of one of some coordinates lies at least."""
     problem, loss = case.problem, case.problem.hinge
-    row = kernel_entries(problem, case.declaration, np.array([coordinate]))
-    if not np.isfinite(row.magnitude).all():
-        return 0.0  # Entries that may overflow promise nothing of the unclipped value.
-    curvature = float(row.values[0, coordinate]) + loss.shift
-    if curvature == 0.0:
-        return np.inf  # No curvature: without the clip the step is infinite.
-    labels = problem.targets
-    slope = (
-        labels[coordinate] * float(row.values[0] @ (labels * alpha)) - 1 + loss.shift * alpha[coordinate]
-    )
-    size = float(row.magnitude[0] @ np.abs(alpha)) + 1.0 + loss.shift * abs(alpha[coordinate])
-    error = (
-        float(row.judge_error[0] @ np.abs(alpha))
-        + gamma(problem.samples + 8, unit_roundoff("float64")) * size
-    )
-    step = (abs(slope) - error * OUTWARD) / (curvature * OUTWARD)
-    room = alpha[coordinate] if slope > 0 else loss.upper - alpha[coordinate]
-    return max(step - max(room, 0.0), 0.0) / OUTWARD
+    rows, here, size = kernel_entries(problem, case.declaration, places), alpha[places], np.abs(alpha)
+    # Entries that may overflow promise nothing of the unclipped value.
+    known = np.isfinite(rows.magnitude).all(axis=1)
+    with np.errstate(all="ignore"):
+        curvature = rows.values[np.arange(places.size), places] + loss.shift
+        slope = problem.targets[places] * (rows.values @ (problem.targets * alpha)) - 1 + loss.shift * here
+        terms = rows.magnitude @ size + 1.0 + loss.shift * np.abs(here)
+        error = rows.judge_error @ size + gamma(problem.samples + 8, unit_roundoff("float64")) * terms
+        step = (np.abs(slope) - error * OUTWARD) / (curvature * OUTWARD)
+        room = np.where(slope > 0, here, loss.upper - here)
+        beyond = np.nan_to_num((step - np.maximum(room, 0.0)) / OUTWARD, nan=0.0, posinf=np.inf)
+    # No curvature: without the clip the step is infinite.
+    beyond = np.where(curvature == 0.0, np.inf, np.maximum(beyond, 0.0))
+    return float(np.where(known, beyond, 0.0).max())
 
 
 def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> dict[str, object]:

@@ -106,7 +106,7 @@ def _judge(case: Case, s: int, made: _Made) -> Verdict:
         bound, origin = np.inf, BEYOND
     what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
     if wrong:
-        what += f"; {_told(wrong)}"
+        what += f"; {_in_words(wrong)}"
     if unproved:
         what += f"; unproved: {', '.join(unproved)}"
     spoiled = next((not_finite(made[key][0]) for key, faults in wrong.items() if FINITE in faults), None)
@@ -133,7 +133,7 @@ def _judge(case: Case, s: int, made: _Made) -> Verdict:
     )
 
 
-def _told(wrong: Mapping[str, Mapping[str, str]]) -> str:
+def _in_words(wrong: Mapping[str, Mapping[str, str]]) -> str:
     """What is wrong with the first three runs, or once with all if it is the same."""
     said = {key: "; ".join(faults.values()) for key, faults in wrong.items()}
     shown = list(said)[: 1 if len(set(said.values())) == 1 else 3]

@@ -21,10 +21,12 @@ STOPS = ("iterations", "observer", *OWN)
 
 
 def _length(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    made = trajectory.length
-    if trajectory.stopped == "iterations" and made != asked.iterations:
-        return f"{made} of {asked.iterations} iterations were made"
-    return f"{made} iterations were made, {asked.iterations} asked for" if made > asked.iterations else ""
+    length = trajectory.length
+    if trajectory.stopped == "iterations" and length != asked.iterations:
+        return f"{length} of {asked.iterations} iterations were made"
+    return (
+        f"{length} iterations were made, {asked.iterations} asked for" if length > asked.iterations else ""
+    )
 
 
 def _start(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
@@ -38,17 +40,17 @@ def _steps(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> st
 
 
 def _recorded(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    found = np.asarray(trajectory.iterations)
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
-        return f"recorded iterations are a {found.dtype} array of shape {found.shape}"
+    recorded = np.asarray(trajectory.iterations)
+    if recorded.ndim != 1 or recorded.size == 0 or recorded.dtype.kind not in "iu":
+        return f"recorded iterations are a {recorded.dtype} array of shape {recorded.shape}"
     due = [stop for stop in asked.points if stop <= trajectory.length]
     if trajectory.stopped in OWN and trajectory.length % asked.s == 0:
         due = sorted({*due, trajectory.length})  # Its own rule may end it at any window's end.
-    if found.tolist() == due:
+    if recorded.tolist() == due:
         return ""
-    missing, beside = sorted(set(due) - set(found.tolist())), sorted(set(found.tolist()) - set(due))
+    missing, beside = sorted(set(due) - set(recorded.tolist())), sorted(set(recorded.tolist()) - set(due))
     return (
-        f"a is recorded at {found.size} iterations instead of {len(due)}: missing {missing[:3]}, "
+        f"a is recorded at {recorded.size} iterations instead of {len(due)}: missing {missing[:3]}, "
         f"not asked for {beside[:3]}"
     )
 
@@ -77,10 +79,10 @@ def _shape(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> st
 def _type(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
     if isinstance(trajectory.alphas, np.ma.MaskedArray):
         return "a is a masked array; needed is a plain one, whose every value counts"
-    found = np.asarray(trajectory.alphas).dtype
-    if found.kind == "f" and np.finfo(found).nmant >= np.finfo(TYPES[declaration.precision]).nmant:
+    held = np.asarray(trajectory.alphas).dtype
+    if held.kind == "f" and np.finfo(held).nmant >= np.finfo(TYPES[declaration.precision]).nmant:
         return ""
-    return f"a is held in {found}, which cannot hold the declared {declaration.precision}"
+    return f"a is held in {held}, which cannot hold the declared {declaration.precision}"
 
 
 def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
@@ -107,18 +109,18 @@ def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> s
 
 
 def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    told, made = trajectory.stopped, trajectory.length
+    reason, length = trajectory.stopped, trajectory.length
     if trajectory.raised:
         kind, message = trajectory.raised.kind, trajectory.raised.message
         return f"the solver {RAISED} {kind}{': ' * bool(kind)}{message}"
-    if told not in STOPS:
-        return f"the reason for stopping, {told!r}, is none of {', '.join(STOPS)}"
-    if asked.ended is not None and (told, made) != ("observer", asked.ended):
-        return f"the observer ended it at iteration {asked.ended}, but it stopped by {told} at {made}"
-    if told == "observer" and asked.ended is None and trajectory.asked is not None:
-        return f"it says that its observer ended it at iteration {made}, which it did not"
-    if told in OWN and not trajectory.claims:
-        return f"it stopped by its own rule at iteration {made} and claims nothing of its result"
+    if reason not in STOPS:
+        return f"the reason for stopping, {reason!r}, is none of {', '.join(STOPS)}"
+    if asked.ended is not None and (reason, length) != ("observer", asked.ended):
+        return f"the observer ended it at iteration {asked.ended}, but it stopped by {reason} at {length}"
+    if reason == "observer" and asked.ended is None and trajectory.asked is not None:
+        return f"it says that its observer ended it at iteration {length}, which it did not"
+    if reason in OWN and not trajectory.claims:
+        return f"it stopped by its own rule at iteration {length} and claims nothing of its result"
     return ""
 
 
@@ -127,9 +129,9 @@ def _state(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> st
         if name not in trajectory.state:
             return f"the declared state {name!r} is not recorded"
         width = asked.features if name == "weights" else asked.initial.size
-        wanted, found = (len(trajectory.iterations), width), np.shape(trajectory.state[name])
-        if found != wanted:
-            return f"the state {name!r} has the shape {found} instead of {wanted}"
+        wanted, shape = (len(trajectory.iterations), width), np.shape(trajectory.state[name])
+        if shape != wanted:
+            return f"the state {name!r} has the shape {shape} instead of {wanted}"
     return ""
 
 

@@ -19,10 +19,19 @@ import numpy as np
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.written import written_gap
-from sstep_verify.checks.shared.achieved import relative_to, violation_of, written_with
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
-from sstep_verify.checks.shared.final_vector import OVER, causes, explanations, notes, out_of_range, reached
+from sstep_verify.checks.shared.final_vector import (
+    OVER,
+    causes,
+    explanations,
+    notes,
+    out_of_range,
+    reached,
+    relative_to,
+    violation_of,
+    written_with,
+)
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
@@ -111,7 +120,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         written=written,
         whole=best,
         over=over,
-        told=(f"{over[1]:.2g} of the optimal value", f"KKT violation {violation[1]:.2g}"),
+        words=(f"{over[1]:.2g} of the optimal value", f"KKT violation {violation[1]:.2g}"),
         evidence={
             "claimed gap": claimed,
             "attainable gap": values.attainable,
@@ -143,7 +152,7 @@ def _verdict(
     written: float,
     whole: float,
     over: tuple[float, float],
-    told: tuple[str, str],
+    words: tuple[str, str],
     evidence: dict[str, object],
 ) -> Verdict:
     """The verdict on an enclosed gap, or distance from a*, and its bound.
@@ -158,11 +167,11 @@ def _verdict(
         The optimal value, or the norm of a*.
     over : pair of float
         Enclosure of what was measured over `whole`.
-    told : pair of str
+    words : pair of str
         Words for that and for the largest violation of the optimality rules, at most.
     """
     svm = case.problem.is_svm
-    finding = Finding(what + reached(case, trajectory, *told), *enclosure, bound)
+    finding = Finding(what + reached(case, trajectory, *words), *enclosure, bound)
     hints = explanations(case, trajectory, optimum, finding, over[0], whole)
     begin, least, limit = start
     where = "the start" if _start(trajectory).any() else "the start a = 0"
@@ -236,7 +245,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         written=written,
         whole=size,
         over=over,
-        told=(f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}"),
+        words=(f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}"),
         evidence={
             "claimed distance": claimed,
             "attainable distance": attainable,

@@ -57,11 +57,11 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     can judge, and of a solver judged up to level 0, the check of the run's ends; of a vector that was
     handed over, the check of the optimum.
     """
-    found = list(verdicts)
-    if any(one.check == ANSWER and one.evidence.get(ALONE) for one in found):
+    known = list(verdicts)
+    if any(one.check == ANSWER and one.evidence.get(ALONE) for one in known):
         return (ANSWER,)
-    ends = [one for one in found if one.check == ENDS]
-    stepless = not any(one.check in PRIMARY for one in found)
+    ends = [one for one in known if one.check == ENDS]
+    stepless = not any(one.check in PRIMARY for one in known)
     alone = stepless and any(one.evidence.get(ENDS_ALONE) for one in ends)
     return (ENDS,) if alone or any(ROUNDED in one.evidence for one in ends) else PRIMARY
 

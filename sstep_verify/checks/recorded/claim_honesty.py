@@ -54,8 +54,8 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
-            made = float(trajectory.length)
-            finding = _finding(case, name, claim, Evaluated(made, 0.0, 0.0), (made, made))
+            length = float(trajectory.length)
+            finding = _finding(case, name, claim, Evaluated(length, 0.0, 0.0), (length, length))
         else:
             finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
             if name in true.floats and _wide(finding):

@@ -100,7 +100,7 @@ def _judge(
         units="messages or words",
         planned=len(due) + len(seen),
         executed=len(known) + len(seen),
-        origin=f"{origin}, so the bound is 0; {_told(case, whole.counters)}",
+        origin=f"{origin}, so the bound is 0; {_counted_by(case, whole.counters)}",
         causes=CAUSES,
         terms=_terms(case, s, steps, windows, whole),
         evidence={
@@ -131,19 +131,19 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
     return [wrong(what, over)]
 
 
-def _told(case: Case, counts: Mapping[str, int]) -> str:
+def _counted_by(case: Case, counts: Mapping[str, int]) -> str:
     """Whose counts they are, and what nobody has counted."""
     if case.declaration.ranks == 1:
         return "one process counts what it would send"
-    told = "the counts are its own word, for no witness stood between it and the MPI library"
+    words = "the counts are its own word, for no witness stood between it and the MPI library"
     if seen := [name for name, other in WITNESSED.items() if other in counts]:
-        told = f"the MPI library was asked for {' and '.join(seen)}, what else is counted is its own word"
+        words = f"the MPI library was asked for {' and '.join(seen)}, what else is counted is its own word"
     if BROADCASTS in counts:
-        told += (
+        words += (
             f"; the ranks' processors differ, and {counts[BROADCASTS]} broadcasts of rank 0's numbers, by "
             "its own count, are held against nothing"
         )
-    return told
+    return words
 
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:

@@ -29,7 +29,7 @@ from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
-from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.shared.outcome import unseen, verdict_on
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as DIAGONAL
@@ -81,31 +81,55 @@ def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verd
         )  # fmt: skip
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is part of what is judged
         run = ProbedRun(case, trajectory, oracle)
-        found = run.quantities()
-        first, terms = first_out(found, run.width), _terms(found)
-    judged, planned = sum(one.judged for one in found), sum(one.distance.size for one in found)
-    finding, status = _largest(found), Status.PASS
+        quantities = run.quantities()
+        first = first_out(quantities, run.width)
+        terms = tuple(_term(one, *effects) for one in quantities for effects in one.effects.items())
+    counts = [f"{one.judged} of {one.distance.size} {one.name}" for one in quantities]
+    words = [
+        f"{run.steps} steps of the {case.declaration.name} solver; values judged: {', '.join(counts)}."
+    ]
+    evidence: dict[str, object] = {
+        "steps recorded": run.steps,
+        "values": {
+            one.name: {"judged": one.judged, "of": one.distance.size, "out": one.out} for one in quantities
+        },
+        "largest ratios": {one.name: float(one.ratio.max(initial=0.0)) for one in quantities},
+    }
+    planned, judged = sum(one.distance.size for one in quantities), sum(one.judged for one in quantities)
+    signs: list[str] = []
     if first is not None:
-        finding, status = first[0].finding(first[1]), Status.FAIL
-    elif not judged or any(term.status is Status.VACUOUS for term in terms if term.name in _core(found)):
-        status = Status.VACUOUS
+        quantity, step = first
+        finding, status = quantity.finding(step), Status.FAIL
+        signs = [ROWS] if quantity.name == ROWS else quantity.without()
+        words.append(told_first(run, quantities, quantity, step))
+        evidence["first out of its bound"] = {"quantity": quantity.name, "iteration": step + 1}
+        evidence["likely causes"] = [f"{part} left out" for part in quantity.without()]
+    else:
+        finding = _largest(quantities)
+        hidden = {term.name for term in terms if not term.seen}
+        status = Status.PASS if judged and hidden.isdisjoint(_core(quantities)) else Status.VACUOUS
+        words.append(
+            f"All that were judged are within their bounds; largest ratio {finding.ratio:.3g} "
+            "(bounds/step/probed.py)."
+            if judged
+            else "None has a finite bound."
+        )
+    names = {one.name for one in quantities}
+    missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in names]
+    if missing:
+        words.append(f"Not written down, so not judged: {', '.join(missing)}.".replace(STORED, "increment"))
+    if first is None and (not_seen := unseen(terms)):
+        words.append(f"Not seen: {not_seen}.")
     return verdict_on(
-        CHECK, case, s, status, finding, _reason(run, found, first, terms, status),
-        units="of the quantity named", planned=planned, executed=judged, terms=terms,
-        evidence=_evidence(run, found, first), signs=_signs(first),
+        CHECK, case, s, status, finding, " ".join(words),
+        units="of the quantity named", planned=planned, executed=judged, terms=terms, evidence=evidence,
+        signs=signs,
     )  # fmt: skip
 
 
-def _signs(first: tuple[Compared, int] | None) -> tuple[str, ...]:
-    """Names of what is wrong, for the sentences that it breaks."""
-    if first is None:
-        return ()
-    return (ROWS,) if first[0].name == ROWS else tuple(first[0].without())
-
-
-def _largest(found: list[Compared]) -> Finding:
+def _largest(quantities: list[Compared]) -> Finding:
     """The value with the largest ratio."""
-    steps = [one.finding(int(one.ratio.argmax())) for one in found if one.distance.size]
+    steps = [one.finding(int(one.ratio.argmax())) for one in quantities if one.distance.size]
     return max([Finding("", 0.0, 0.0, 0.0), *steps], key=lambda finding: finding.ratio)
 
 
@@ -113,57 +137,17 @@ def _name(one: Compared, part: str) -> str:
     return part if part in (DIAGONAL, TURNED, WRITE_BACK) else f"{part} in the {one.name}"
 
 
-def _core(found: list[Compared]) -> set[str]:
-    return {_name(one, part) for one in found for part in CORE.get(one.name, ()) if part in one.effects}
+def _core(quantities: list[Compared]) -> set[str]:
+    parts = ((one, part) for one in quantities for part in CORE.get(one.name, ()))
+    return {_name(one, part) for one, part in parts if part in one.effects}
 
 
-def _terms(found: list[Compared]) -> tuple[Term, ...]:
-    """What leaving each part of each quantity out would have shown."""
-    terms = []
-    for one in found:
-        for part, effects in one.effects.items():
-            largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
-            limit = SEEN / largest if largest > 0.0 else math.inf
-            why_not = f"without it no {one.name} changes by more than {largest:.2g} of its bound"
-            counts = len(one.bound), one.decided, seen
-            terms.append(term_of(_name(one, part), limit, *counts, why_not))
-    return tuple(terms)
-
-
-def _reason(run: ProbedRun, found: list[Compared], first, terms: tuple[Term, ...], status: Status) -> str:
-    counts = ", ".join(f"{one.judged} of {one.distance.size} {one.name}" for one in found)
-    words = [f"{run.steps} steps of the {run.case.declaration.name} solver; values judged: {counts}."]
-    if first is not None:
-        words.append(told_first(run, found, *first))
-    else:
-        words.append(
-            f"All that were judged are within their bounds; largest ratio {_largest(found).ratio:.3g} "
-            "(bounds/step/probed.py)."
-            if any(one.judged for one in found)
-            else "None has a finite bound."
-        )
-    missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in {one.name for one in found}]
-    if missing:
-        words.append(f"Not written down, so not judged: {', '.join(missing)}.".replace(STORED, "increment"))
-    hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
-    if hidden and status is not Status.FAIL:
-        words.append(f"Not seen: {'; '.join(hidden)}.")
-    return " ".join(words)
-
-
-def _evidence(run: ProbedRun, found: list[Compared], first) -> dict[str, object]:
-    evidence: dict[str, object] = {
-        "steps recorded": run.steps,
-        "values": {
-            one.name: {"judged": one.judged, "of": one.distance.size, "out": one.out} for one in found
-        },
-        "largest ratios": {one.name: float(one.ratio.max(initial=0.0)) for one in found},
-    }
-    if first is not None:
-        one, step = first
-        evidence["first out of its bound"] = {"quantity": one.name, "iteration": step + 1}
-        evidence["likely causes"] = [f"{part} left out" for part in one.without()]
-    return evidence
+def _term(one: Compared, part: str, effects: np.ndarray) -> Term:
+    """What leaving a part of a quantity out would have shown."""
+    largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
+    reason = f"without it no {one.name} changes by more than {largest:.2g} of its bound"
+    limit = SEEN / largest if largest > 0.0 else math.inf
+    return term_of(_name(one, part), limit, len(one.bound), one.decided, seen, reason)
 
 
 DECLARED = check_of_each_s(

@@ -87,10 +87,10 @@ def _own_way(trajectory: Trajectory, known: list[int], planned: int) -> Term:
 
 def _others(received: np.ndarray) -> Term:
     """What numbers of another collective would have added."""
-    made = received.shape[1]
+    calls = received.shape[1]
     distinct = len(np.unique(received[0])) - 1
     still = "every collective gave the same, so numbers of an earlier one would not show"
-    return planted_term("a rank that receives others", distinct, 0.0, made, made, still)
+    return planted_term("a rank that receives others", distinct, 0.0, calls, calls, still)
 
 
 def _received(case: Case, received: np.ndarray) -> Finding:

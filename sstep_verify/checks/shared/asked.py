@@ -83,8 +83,8 @@ def cases_to_judge(
         return
     for s in case.s_values:
         alone = replace(case, s_values=(s,))
-        found = with_draws(alone, check.wanted(alone, trajectories).values())
-        yield found or alone, found is not None
+        drawn = with_draws(alone, check.wanted(alone, trajectories).values())
+        yield drawn or alone, drawn is not None
 
 
 def in_ieee(check: Check) -> Check:
@@ -92,11 +92,11 @@ def in_ieee(check: Check) -> Check:
 
     def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
         restore_told(f"before a judgement by {check.id}")
-        found = check.judge(case, trajectories, oracle)
+        verdicts = check.judge(case, trajectories, oracle)
         if left := restore():
-            told = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."
-            return [_inconclusive(one, told) for one in found]
-        return [_as_made(check, case, trajectories, oracle, verdict) for verdict in found]
+            note = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."
+            return [_inconclusive(verdict, note) for verdict in verdicts]
+        return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
     return replace(check, judge=judge)
 
@@ -112,14 +112,14 @@ def _as_made(
     altered = sorted({word for run in runs.values() for word in run.altered})
     if not altered:
         return verdict
-    told = f"The run left {', '.join(altered)} in the process that made it, which was put back."
+    note = f"The run left {', '.join(altered)} in the process that made it, which was put back."
     if verdict.status is not Status.FAIL or not _may_explain(check, alone, runs, oracle, verdict, altered):
-        return replace(verdict, reason=f"{verdict.reason} {told}")
-    return _inconclusive(verdict, f"{told} That may be the cause of what was found.")
+        return replace(verdict, reason=f"{verdict.reason} {note}")
+    return _inconclusive(verdict, f"{note} That may be the cause of what was found.")
 
 
-def _inconclusive(verdict: Verdict, told: str) -> Verdict:
-    return replace(verdict, status=Status.INCONCLUSIVE, reason=f"{told} {verdict.reason}")
+def _inconclusive(verdict: Verdict, note: str) -> Verdict:
+    return replace(verdict, status=Status.INCONCLUSIVE, reason=f"{note} {verdict.reason}")
 
 
 def _may_explain(

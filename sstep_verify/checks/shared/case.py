@@ -143,14 +143,12 @@ def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Ru
     merged: dict[str, RunRequest] = {}
     for wanted in requests:
         for key, request in wanted.items():
-            if key in merged:
-                record = tuple(sorted({*merged[key].record, *request.record}))
-                panels = merged[key].expose_panels or request.expose_panels
-                log = merged[key].log or request.log
-                probes = merged[key].probes or request.probes
-                merged[key] = replace(
-                    merged[key], record=record, expose_panels=panels, log=log, probes=probes
-                )
-            else:
-                merged[key] = request
+            other = merged.get(key, request)
+            merged[key] = replace(
+                request,
+                record=tuple(sorted({*other.record, *request.record})),
+                expose_panels=other.expose_panels or request.expose_panels,
+                log=other.log or request.log,
+                probes=other.probes or request.probes,
+            )
     return merged

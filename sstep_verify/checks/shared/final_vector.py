@@ -1,14 +1,18 @@
-"""What is told of a final vector: what it reaches, what explains one that fails."""
+"""A final vector: what it achieves, enclosed; what explains one that fails; what is said of it."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from sstep_verify.checks.shared.achieved import written_with
+from sstep_verify.bounds.optimum.svm import SvmValues
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.diagnosis.hints import Explained, explained, in_words
 from sstep_verify.diagnosis.reading import Answer
+from sstep_verify.numerics.rounding import OUTWARD, unit_roundoff
+from sstep_verify.problems import Problem
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status
 
@@ -28,6 +32,40 @@ OVER = ("gap over the optimal value, enclosure", "error over ||a*||, enclosure")
 
 FAR = 2.0**400
 """Size of a value in which sums over the kernel may overflow, and of no optimum whose numbers do not."""
+
+
+def written_with(trajectory: Trajectory) -> np.ndarray:
+    """Largest errors of writing the final a down, shape (m,); zeros where there are none."""
+    rounding = trajectory.rounding
+    return np.zeros(trajectory.final.size) if rounding is None else np.asarray(rounding[-1], np.float64)
+
+
+def relative_to(value: tuple[float, float], whole: tuple[float, float]) -> tuple[float, float]:
+    """Enclosure of a value over another, both >= 0 and enclosed; infinite above where that may be 0."""
+    low = max(value[0], 0.0) / whole[1] / OUTWARD if whole[1] > 0 else 0.0
+    return low, value[1] / whole[0] * OUTWARD if whole[0] > 0 else math.inf
+
+
+def violation_of(problem: Problem, alpha: np.ndarray, values: SvmValues) -> tuple[float, float]:
+    """Enclosure of the largest projected gradient, which the KKT conditions want to be 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    alpha : ndarray, shape (m,)
+        Dual vector inside the box.
+    values : SvmValues
+        Evaluated at `alpha`.
+    """
+    shift = problem.hinge.shift
+    slopes = values.slopes + shift * alpha
+    lost = 4 * unit_roundoff("float64") * (np.abs(values.slopes) + shift * alpha)
+    error = (values.slope_errors + lost) * OUTWARD
+    projected = np.abs(slopes)
+    projected = np.where(alpha <= 0, np.maximum(-slopes, 0.0), projected)
+    projected = np.where(alpha >= problem.hinge.upper, np.maximum(slopes, 0.0), projected)
+    return max(float((projected - error).max()), 0.0), float((projected + error).max())
 
 
 def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray) -> bool:
@@ -71,7 +109,7 @@ def causes(trajectory: Trajectory, hints: list[Explained], known: str) -> str:
 
 def notes(trajectory: Trajectory, hints: list[Explained]) -> dict[str, object]:
     """Evidence on hints, and on a vector that was handed over."""
-    told: dict[str, object] = {}
+    evidence: dict[str, object] = {}
     if hints:
-        told = {EXPLAINED: [one.hint for one in hints], "likely causes": [one.words for one in hints]}
-    return told | ({ALONE: True} if trajectory.stopped == GIVEN else {})
+        evidence = {EXPLAINED: [one.hint for one in hints], "likely causes": [one.words for one in hints]}
+    return evidence | ({ALONE: True} if trajectory.stopped == GIVEN else {})

@@ -46,12 +46,15 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     reason : str
         Why it would not have been seen, used only if it would not.
     """
-    seen = effect > SEEN * bound
     detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
-    status = Status.PASS if seen else Status.VACUOUS
-    return Term(
-        name, status, detection_limit, planned, executed, executed if seen else 0, "" if seen else reason
-    )
+    if effect > SEEN * bound:
+        return Term(name, Status.PASS, detection_limit, planned, executed, executed)
+    return Term(name, Status.VACUOUS, detection_limit, planned, executed, 0, reason)
+
+
+def unseen(terms: Iterable[Term]) -> str:
+    """The quantities that were not seen, each with its reason; empty if all were."""
+    return "; ".join(f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS)
 
 
 def most_visible(
@@ -198,14 +201,14 @@ def record(
     if status is Status.VACUOUS and finding.status is Status.PASS:
         reason += f" This run could not have shown the defect {terms[0].name!r}: {terms[0].reason}."
     elif status is Status.VACUOUS:
-        reason += " There is no bound for this input, so no defect could have exceeded it."
+        reason += " There is no bound on this value, so no defect in it could have exceeded one."
     elif status is Status.FAIL:
         reason += f" Likely causes: {causes}."
+    elif status is Status.INCONCLUSIVE and finding.upper == math.inf:
+        reason += " Nothing is known of how large the measured value may be."
     elif status is Status.INCONCLUSIVE:
-        reason += (
-            f" The enclosure [{finding.lower:.3g}, {finding.upper:.3g}] of the measured value holds "
-            "the bound, or nothing is known of it."
-        )
+        low, high = finding.lower, finding.upper
+        reason += f" The enclosure [{low:.3g}, {high:.3g}] of the measured value holds the bound."
     counted = {"planned": len(findings), "executed": executed(findings), **rest}
     return verdict_on(check, case, s, status, finding, reason, units=units, terms=terms, **counted)
 
@@ -224,16 +227,16 @@ def _shares(case: Case) -> Iterator[tuple[str, float]]:
     declared = case.declaration
     changes: dict[str, dict[str, object]] = {}
     if declared.function_ulps > LIBRARY_ULPS:
-        told = f"function_ulps = {declared.function_ulps:g}, as declared"
-        changes[told] = {"function_ulps": LIBRARY_ULPS}
+        words = f"function_ulps = {declared.function_ulps:g}, as declared"
+        changes[words] = {"function_ulps": LIBRARY_ULPS}
     if declared.data_rounding and declared.precision == "float32":
         changes["the rounding of its input to float32 (data_rounding)"] = {"data_rounding": False}
     if not changes:
         return
     rows = np.unique(case.stream.blocks(0, min(ROWS, case.stream.length)))[:ROWS]
     whole = kernel_entries(case.problem, declared, rows).solver_error
-    for told, change in changes.items():
+    for words, change in changes.items():
         without = kernel_entries(case.problem, replace(declared, **change), rows).solver_error  # type: ignore[arg-type]
         finite = np.isfinite(whole) & np.isfinite(without)
         total = float(whole[finite].sum())
-        yield told, 1.0 - float(without[finite].sum()) / total if total else 0.0
+        yield words, 1.0 - float(without[finite].sum()) / total if total else 0.0

@@ -12,10 +12,10 @@ import numpy as np
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded, wrong
-from sstep_verify.checks.shared.outcome import verdict_on, with_planted
+from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.reasons import term_records, unseen
+from sstep_verify.checks.window.reasons import term_records
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import unseen
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.window.ends import failure
 from sstep_verify.checks.window.screen import SCREEN, Screen
@@ -187,8 +188,3 @@ def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
         seen=seen,
         reason=reason,
     )
-
-
-def unseen(terms: Iterable[Term]) -> str:
-    """The quantities that were not seen, each with its reason; empty if all were."""
-    return "; ".join(f"{term.name} ({term.reason})" for term in terms if not term.seen)

@@ -126,3 +126,15 @@ def test_the_landing_bound_holds_for_sums_of_many_increments():
 def test_an_unpromising_problem_has_no_bound():
     case, _ = small_case(SquaredHinge(1e12), scale=1e3, solver=ProductionSolver(update="frozen"))
     assert box_bounds(case.problem, case.declaration, 16, 10**6, 3) == (np.inf, np.inf)
+
+
+def test_what_a_run_without_the_clip_would_do_is_said_of_what_was_looked_at():
+    """The effect is a lower bound, on some of the coordinates: another may leave the box by more."""
+    case, tested = small_case(Hinge(0.1), s_values=(4,), samples=40, iterations=400)
+    loose = dataclasses.replace(case, claims={"box": 1e3})
+    verdict = judged(check, loose, tested)[4]
+    assert verdict.status is Status.VACUOUS
+    assert f"is certain to take none of {check.PROBED} coordinates looked at out of the box by more" in (
+        verdict.reason
+    )
+    assert "at most" not in verdict.terms[0].reason

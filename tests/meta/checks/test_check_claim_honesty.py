@@ -162,3 +162,20 @@ def test_predictions_of_the_training_samples_are_claims_each(loss, kernel):
         assert verdict.status is Status.FAIL, name
         assert "reports prediction " in verdict.reason
         assert_teaches(verdict)
+
+
+def test_a_number_of_iterations_that_is_no_number_is_a_false_one():
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    nothing = _claiming(case, lambda name, value: float("nan"), only="iterations")
+    verdict = judged(check, case, tested, change=nothing)[4]
+    assert verdict.status is Status.FAIL
+    assert "reports iterations = nan" in verdict.reason
+
+
+def test_how_far_an_earlier_value_is_off_is_said_as_far_as_it_is_certain():
+    """A run that stands still reports the value at its start: the difference is not known, but bounded."""
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    still = lambda run: dataclasses.replace(run, alphas=np.zeros_like(run.alphas))  # noqa: E731
+    verdict = judged(check, case, tested, change=lambda run: _claiming(case, only="dual")(still(run)))[4]
+    assert verdict.status is Status.VACUOUS
+    assert "is certain to differ by 0 only" in verdict.reason

@@ -154,3 +154,20 @@ def test_runs_are_short_and_equal():
     requests = check.runs(case)
     assert {request.iterations for request in requests.values()} == {10}
     assert all(requests[one] is requests[other] for one, other in map(check.keys, case.s_values))
+
+
+def test_what_moved_is_told_from_where_each_run_began():
+    """A plain run that begins elsewhere says nothing of short runs, which begin at 0 and stay there."""
+    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    begin = np.full(case.problem.samples, 0.25)
+    case = dataclasses.replace(case, initial=begin, variants={"as-used": tested.declaration})
+    asked = check.runs(case)
+    runs = {key: tested.run(request) for key, request in asked.items()}
+    runs |= {key: tested.run(request) for key, request in check.continued(case, runs).items()}
+    still = {
+        key: dataclasses.replace(run, alphas=np.repeat(run.alphas[:1], len(run.alphas), axis=0))
+        for key, run in runs.items()
+    }
+    (verdict,) = check.judge(case, still, None)
+    assert verdict.status is Status.VACUOUS
+    assert verdict.evidence["values that moved"] == 0

@@ -132,3 +132,21 @@ def test_of_a_single_window_nothing_is_said():
     case, tested = small_case(Hinge(0.5), s_values=(75,), iterations=75)
     case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
     assert judged(check, case, tested, of=()) == {}
+
+
+@pytest.mark.parametrize(("seen", "status"), [(0, Status.PASS), (1, Status.FAIL)])
+def test_of_a_program_what_a_witness_saw_is_compared_too(seen, status):
+    case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
+    declared = dataclasses.replace(case.declaration, exchange=PER_WINDOW, ranks=2)
+    case = dataclasses.replace(case, declaration=declared)
+
+    def counted(trajectory):
+        own = -(-trajectory.length // 4) + 3
+        counters = {"collectives": own, "collectives seen": own + seen * trajectory.length}
+        return dataclasses.replace(trajectory, counters=counters)
+
+    verdict = judged(check, case, tested, change=counted)[4]
+    assert verdict.status is status
+    assert (
+        "the MPI library was asked for collectives, what else is counted is its own word" in verdict.reason
+    )

@@ -166,3 +166,31 @@ def test_a_value_that_is_not_finite_fails():
         case, tested, observe = _converging(loss, block)
         spoil = lambda run: dataclasses.replace(run, alphas=np.full_like(run.alphas, np.nan))  # noqa: E731
         assert {v.status for v in judged(check, case, tested, spoil, observe).values()} == {Status.FAIL}
+
+
+@pytest.mark.parametrize(("loss", "block"), LOSSES)
+def test_a_start_beyond_its_bound_by_less_than_twice_is_not_said_to_be_within_it(loss, block):
+    case, tested, observe = _converging(loss, block)
+    sharp = judged(check, case, tested, observe=observe)[4]
+    # The relative error of the start, of which two thirds are claimed.
+    effect = 2 * sharp.bound / sharp.terms[0].detection_limit
+    name = "gap" if case.problem.is_svm else "residual"
+    scale = 1 if case.problem.is_svm else case.problem.samples
+    loose = dataclasses.replace(case, claims={name: effect * scale / 1.5})
+    verdict = judged(check, loose, tested, observe=observe)[4]
+    assert verdict.status is Status.VACUOUS
+    assert verdict.bound < effect < 2 * verdict.bound
+    assert verdict.terms[0].reason.endswith("within twice its bound")
+
+
+def test_a_vector_that_was_moved_into_the_box_is_said_to_have_been():
+    case, tested, observe = _converging(Hinge(0.5), 1)
+
+    def outside(run):
+        alphas = run.alphas.copy()
+        alphas[-1, np.argmin(alphas[-1])] = -1e-300
+        return dataclasses.replace(run, alphas=alphas)
+
+    assert "moved into the box" not in judged(check, case, tested, observe=observe)[4].reason
+    moved = judged(check, case, tested, change=outside, observe=observe)[4]
+    assert "moved into the box, claimed" in moved.reason

@@ -176,3 +176,13 @@ def test_a_run_that_is_shared_keeps_what_each_check_asks_for():
     assert request.probes
     made = {key: ProbingSolver().run(one) for key, one in phases.DECLARED.runs(case).items()}
     assert phases.DECLARED.wanted(case, made)["s=5"].probes is not None
+
+
+def test_where_nothing_has_a_bound_nothing_is_said_to_be_within_it():
+    """Data whose squares overflow: no kernel entry is promised to be a number."""
+    solver = ProbingSolver()
+    huge = np.random.default_rng(0).standard_normal((9, 4)) * 1e300
+    verdict = judged(solver, case_of(solver, data=huge))
+    assert (verdict.status, verdict.executed) == (Status.VACUOUS, 0)
+    assert "None has a finite bound." in verdict.reason
+    assert "within their bounds" not in verdict.reason

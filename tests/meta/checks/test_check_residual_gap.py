@@ -131,3 +131,21 @@ def test_of_a_state_that_overflows_as_that_of_a_correct_run_may_nothing_is_promi
     found = judged(check, case, tested, change=spoil)
     assert {v.status for v in found.values()} <= {Status.VACUOUS, Status.INCONCLUSIVE}
     assert all("correct run may be" in v.reason for v in found.values())
+
+
+def test_a_run_that_moves_by_less_than_its_bound_is_not_said_to_stand_still():
+    """In float32, a run that all but stands still: its updates are smaller than what may be lost."""
+    case, tested = _carrying(Hinge(0.1), "gradient", 1)
+    declared = dataclasses.replace(case.declaration, precision="float32")
+
+    def nearly_still(run):
+        alphas = np.linspace(0.0, 1e-9, run.iterations.size)[:, None] * np.ones_like(run.alphas[0])
+        gram = np.outer(case.problem.targets, case.problem.targets) * tested._gram
+        slopes = alphas @ gram - 1.0
+        return dataclasses.replace(run, alphas=alphas, state={"gradient": slopes})
+
+    case = dataclasses.replace(case, declaration=declared)
+    for verdict in judged(check, case, tested, change=nearly_still).values():
+        assert verdict.status is Status.VACUOUS, verdict.reason
+        assert "does not move" not in verdict.reason
+        assert "is certain to change an entry by" in verdict.reason

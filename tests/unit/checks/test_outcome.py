@@ -1,0 +1,43 @@
+"""From findings to a verdict: what shows most, which is worst, what is said where nothing was decided."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from judged import small_case
+
+from sstep_verify.checks.shared.finding import Finding, unbounded, unknown
+from sstep_verify.checks.shared.outcome import most_visible, record, worst_entry
+from sstep_verify.problems import Hinge
+
+
+def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
+    assert most_visible([(10.0, 9.0), (1.0, 0.1), (50.0, math.inf)], (0.0, 1.0)) == (1.0, 0.1)
+    assert most_visible([(1.0, 0.1), (0.5, 0.0)], (0.0, 1.0)) == (0.5, 0.0)
+    assert most_visible([], (math.inf, 0.0)) == (math.inf, 0.0)
+
+
+CASE, _ = small_case(Hinge(0.5))
+
+
+def reason_of(*findings):
+    return record("box", CASE, 1, *findings, units="1", origin="here", causes="none").reason
+
+
+def test_one_value_without_a_bound_says_nothing_of_those_that_have_one():
+    reason = reason_of(Finding("one", 1.0, 1.0, 2.0), unbounded("other", 3.0))
+    assert "There is no bound on this value, so no defect in it could have exceeded one." in reason
+
+
+def test_what_is_not_decided_is_said_to_hold_the_bound_only_where_it_does():
+    assert "The enclosure [1, 3] of the measured value holds the bound." in reason_of(
+        Finding("wide", 1.0, 3.0, 2.0)
+    )
+    assert "Nothing is known of how large the measured value may be." in reason_of(unknown("nothing"))
+
+
+def test_the_worst_entry_comes_with_its_place():
+    ends = np.array([[0.0, 2.0, 1.0], [0.5, 4.0, 1.5]])
+    place, worst = worst_entry(ends, np.array([1.0, 1.0, 0.5]))
+    assert (place, worst.lower, worst.upper, worst.bound) == (1, 2.0, 4.0, 1.0)
