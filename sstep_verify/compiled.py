@@ -55,13 +55,15 @@ def _made(function: Function, *, counted: bool) -> Function:
     decorate = numba.njit(
         cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
     )
-    made = decorate(function)
-    template = made.get_call_template
+    dispatcher = decorate(function)
+    template = dispatcher.get_call_template
     # A call from compiled code with a constant would have the whole compiled anew for this constant alone.
-    made.get_call_template = lambda given, named: template(tuple(map(numba.types.unliteral, given)), named)
+    dispatcher.get_call_template = lambda given, named: template(
+        tuple(map(numba.types.unliteral, given)), named
+    )
     if cacheable:
-        _forget_if_older(made, function)
-    return cast(Function, made)
+        _forget_if_older(dispatcher, function)
+    return cast(Function, dispatcher)
 
 
 _CALLED: dict[str, frozenset[str]] = {}
@@ -70,15 +72,15 @@ _CALLED: dict[str, frozenset[str]] = {}
 
 def _called_files(function: Callable[..., Any]) -> frozenset[str]:
     """The entry of a function's file, made for its first compiled function: what is imported is there."""
-    own = function.__code__.co_filename
-    if own not in _CALLED:
+    caller = function.__code__.co_filename
+    if caller not in _CALLED:
         sources = (getattr(value, "py_func", None) for value in function.__globals__.values())
-        files = {source.__code__.co_filename for source in sources if source is not None} - {own}
-        _CALLED[own] = frozenset(files).union(*(_CALLED.get(file, ()) for file in files))
-    return _CALLED[own]
+        files = {source.__code__.co_filename for source in sources if source is not None} - {caller}
+        _CALLED[caller] = frozenset(files).union(*(_CALLED.get(file, ()) for file in files))
+    return _CALLED[caller]
 
 
-def _forget_if_older(made: Any, function: Callable[..., Any]) -> None:
+def _forget_if_older(dispatcher: Any, function: Callable[..., Any]) -> None:
     """Remove what is kept of a function if a file whose functions it may call was written later.
 
     Numba looks at a function's own file alone, and would go on with what it compiled of the others.
@@ -86,9 +88,10 @@ def _forget_if_older(made: Any, function: Callable[..., Any]) -> None:
     files = _called_files(function)
     if not files:
         return
-    own = os.path.basename(function.__code__.co_filename).removesuffix(".py")
+    stem = os.path.basename(function.__code__.co_filename).removesuffix(".py")
     with contextlib.suppress(OSError):
         newest = max(os.stat(file).st_mtime for file in files)
-        for kept in os.scandir(made.stats.cache_path):
-            if kept.name.startswith(f"{own}.{function.__qualname__}-") and kept.stat().st_mtime <= newest:
-                os.unlink(kept)
+        for cached in os.scandir(dispatcher.stats.cache_path):
+            same = cached.name.startswith(f"{stem}.{function.__qualname__}-")
+            if same and cached.stat().st_mtime <= newest:
+                os.unlink(cached)

@@ -191,10 +191,10 @@ class Declaration:
             value = getattr(self, field_name)
             if field_name == "state" and isinstance(value, str):
                 raise InputError(f"state {value!r} of the {self.name} solver is no tuple: ({value!r},)")
-            for one in value if isinstance(value, (tuple, list)) else (value,):
-                if one not in known:
+            for choice in value if isinstance(value, (tuple, list)) else (value,):
+                if choice not in known:
                     raise InputError(
-                        f"{field_name} {one!r} of the {self.name} solver is unknown; "
+                        f"{field_name} {choice!r} of the {self.name} solver is unknown; "
                         f"known: {', '.join(name or 'an empty text' for name in known)}"
                         + " (of kernel and recurrence together: the coarser)"
                         * (field_name == "precision")
@@ -209,11 +209,11 @@ class Declaration:
             raise InputError(
                 f"level = {self.level!r} of the {self.name} solver, but it must be 0, 1, 2 or 3"
             )
-        for field_name, least in (("gram_rows", 0), ("cache_words", 0), ("recompute", 0), ("ranks", 1)):
-            if getattr(self, field_name) < least:
+        for field_name, lowest in (("gram_rows", 0), ("cache_words", 0), ("recompute", 0), ("ranks", 1)):
+            if getattr(self, field_name) < lowest:
                 raise InputError(
                     f"{field_name} = {getattr(self, field_name)} of the {self.name} solver, "
-                    f"but it must be >= {least}"
+                    f"but it must be >= {lowest}"
                 )
 
     def up_to(self, level: int) -> Declaration:

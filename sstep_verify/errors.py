@@ -79,8 +79,10 @@ def visible(text: str, kept: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        one if one.isprintable() or one in kept or unicodedata.category(one) == "Zs" else repr(one)[1:-1]
-        for one in text
+        sign
+        if sign.isprintable() or sign in kept or unicodedata.category(sign) == "Zs"
+        else repr(sign)[1:-1]
+        for sign in text
     )
 
 
@@ -110,13 +112,13 @@ def require(module: str, extra: str) -> ModuleType:
 
 def has_studies() -> bool:
     """Whether the studies of a clone are at hand; many a user has another folder ``studies`` at hand."""
-    found = importlib.util.find_spec("studies")
-    return found is not None and (Path(found.origin or "").parent / "campaigns/false-alarms.toml").is_file()
+    spec = importlib.util.find_spec("studies")
+    return spec is not None and (Path(spec.origin or "").parent / "campaigns/false-alarms.toml").is_file()
 
 
 def closest(name: object, known: Iterable[str]) -> str:
     """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it, or it is a number."""
     if isinstance(name, int):
         return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
-    found = difflib.get_close_matches(str(name), list(known), n=1)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+    matches = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {matches[0]!r}?)" if matches else ""

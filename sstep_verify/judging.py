@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError
-from sstep_verify.runs.floating_point import restore_told
+from sstep_verify.runs.floating_point import restore_with_warning
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.case import Case
@@ -71,7 +71,8 @@ def judge(
         If a check, s or the number of iterations cannot be used, the solver has no `declaration` or `run`,
         or it refuses the input (``RefusedError``).
     """
-    restore_told("before a judgement")  # Constants of what is imported here are computed on the way.
+    # Constants of what is imported here are computed on the way.
+    restore_with_warning("before a judgement")
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case

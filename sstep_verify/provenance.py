@@ -155,8 +155,8 @@ def _blas() -> list[dict[str, object]]:
     from threadpoolctl import threadpool_info
 
     wanted = ("user_api", "internal_api", "version", "num_threads", "architecture", "threading_layer")
-    found = [{name: item[name] for name in wanted if item.get(name)} for item in threadpool_info()]
-    return sorted(found, key=str)
+    libraries = [{name: item[name] for name in wanted if item.get(name)} for item in threadpool_info()]
+    return sorted(libraries, key=str)
 
 
 def _cpu() -> str | None:

@@ -136,7 +136,7 @@ def decided_by(check: str) -> tuple[Sentence, ...]:
 
 def level_of(check: str) -> int:
     """Lowest level of a sentence that a check claims: from that level of a solver on it judges."""
-    return min(one.level for one in specification().sentences if check in one.claimed_by)
+    return min(sentence.level for sentence in specification().sentences if check in sentence.claimed_by)
 
 
 def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Sentence, ...]:
@@ -158,7 +158,9 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
     """
     known = [sentence for sentence in decided_by(check) if task in sentence.tasks]
     named = [sentence for sign in signs for sentence in known if sign in sentence.signs]
-    return tuple(dict.fromkeys(named)) or tuple(one for one in known if check in one.claimed_by)
+    return tuple(dict.fromkeys(named)) or tuple(
+        sentence for sentence in known if check in sentence.claimed_by
+    )
 
 
 def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
@@ -170,15 +172,15 @@ def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
 
 def broken_by(sign: str) -> tuple[str, ...]:
     """Numbers of the sentences that a mistake, or a quantity left out, breaks, whatever the task."""
-    return tuple(one.number for one in specification().sentences if sign in one.signs)
+    return tuple(sentence.number for sentence in specification().sentences if sign in sentence.signs)
 
 
 def names_a_part(numbers: Iterable[str]) -> bool:
     """Whether the first of these sentences is on one part of a solver, not on a whole step or run."""
     first = next(iter(numbers), "")
-    return any(one.number == first and one.signs for one in specification().sentences)
+    return any(sentence.number == first and sentence.signs for sentence in specification().sentences)
 
 
 def text_of(number: str) -> str:
     """The text of a sentence; empty if this version has no such sentence."""
-    return next((one.text for one in specification().sentences if one.number == number), "")
+    return next((sentence.text for sentence in specification().sentences if sentence.number == number), "")

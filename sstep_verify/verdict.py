@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 
 class Status(StrEnum):
@@ -119,20 +120,10 @@ class Verdict:
 
     def as_dict(self) -> dict:
         """Plain values for JSON; infinite or undefined numbers become None."""
-        return _plain(asdict(self))
+        return msgspec.json.decode(msgspec.json.encode(self, enc_hook=lambda value: value.tolist()))
 
 
 def worst(statuses) -> Status:
     """The most severe of several outcomes; VACUOUS if there is none."""
-    found = set(statuses)
-    return next((status for status in SEVERITY if status in found), Status.VACUOUS)
-
-
-def _plain(value):
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+    present = set(statuses)
+    return next((status for status in SEVERITY if status in present), Status.VACUOUS)

@@ -43,7 +43,8 @@ class Report:
     @property
     def failures(self) -> list[dict[str, Any]]:
         """The verdicts FAIL and INCONCLUSIVE, as in ``results.json``."""
-        return [one for one in self.results.verdicts if one["status"] in ("FAIL", "INCONCLUSIVE")]
+        verdicts = self.results.verdicts
+        return [verdict for verdict in verdicts if verdict["status"] in ("FAIL", "INCONCLUSIVE")]
 
     def raise_for_failures(self) -> None:
         """Raise unless the report is one of success.
@@ -54,10 +55,8 @@ class Report:
             With the headline, and the reason of every verdict that failed or stayed open.
         """
         if not self.passed:
-            reasons = [
-                f"{one['status']} {one['case']}, {one['check']}, s = {one['s']}: {one['reason']}"
-                for one in self.failures
-            ]
+            words = "{status} {case}, {check}, s = {s}: {reason}"
+            reasons = [words.format_map(verdict) for verdict in self.failures]
             notes = [] if reasons else list(self.results.campaign.notes)
             raise FailedError("\n".join([self._headline, *reasons, *notes]))
 
@@ -147,9 +146,9 @@ def verify(
     from sstep_verify.reporting import check_destination
 
     given: Sequence[Any] = s
-    for one in given:
-        if not is_whole(one):
-            raise InputError(f"s = {list(given)!r:.80}: {one!r:.40} is no whole number, as 4 is")
+    for number in given:
+        if not is_whole(number):
+            raise InputError(f"s = {list(given)!r:.80}: {number!r:.40} is no whole number, as 4 is")
     drawn = None if s else further.new_seed() if seed is None else seed
     chosen = Selection(tuple(ranks), tuple(s), data, tuple(tasks), tuple(kernels), level, shrink, drawn)
     definition = _definition(solver, profile, chosen)
@@ -199,12 +198,12 @@ def parametrize_with_checks(
 
     from sstep_verify.campaign.profile import Selection
 
-    found, chosen = [], Selection(tasks=tuple(tasks), kernels=tuple(kernels))
+    parameters, chosen = [], Selection(tasks=tuple(tasks), kernels=tuple(kernels))
     for solver in solvers:
         for unit in cases_of(_definition(solver, profile, chosen)):
             check = functools.partial(_verify_one, profile=profile, only=unit, seed=seed)
-            found.append(pytest.param(solver, check, id=unit))
-    return pytest.mark.parametrize(("solver", "check"), found)
+            parameters.append(pytest.param(solver, check, id=unit))
+    return pytest.mark.parametrize(("solver", "check"), parameters)
 
 
 def cases_of(definition: Definition) -> list[str]:

@@ -60,10 +60,10 @@ def _strict(hint: Any, known: dict[Any, Any], tagged: bool) -> Any:
         return known[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return functools.reduce(operator.or_, (_strict(one, known, tagged) for one in arguments))
+        return functools.reduce(operator.or_, (_strict(part, known, tagged) for part in arguments))
     if origin is None or origin is typing.Literal:
         return hint
-    parts = tuple(one if one is ... else _strict(one, known, tagged) for one in arguments)
+    parts = tuple(part if part is ... else _strict(part, known, tagged) for part in arguments)
     return (tuple if origin is tuple else dict)[parts]
 
 
@@ -164,8 +164,8 @@ def one_line(message: str) -> str:
 
 def _worded(message: str, values: Any, kind: Any) -> str:
     """A message of msgspec, place first, with the value that stands there."""
-    found = _AT.fullmatch(message)
-    fault, place = (found["fault"], found["place"]) if found else (message, "")
+    parts = _AT.fullmatch(message)
+    fault, place = (parts["fault"], parts["place"]) if parts else (message, "")
     hint = _hint_at(kind, place)
     if fault.startswith("Object contains unknown field"):
         known = [item.name for item in fields(hint)] if is_dataclass(hint) else []
@@ -174,8 +174,8 @@ def _worded(message: str, values: Any, kind: Any) -> str:
     if fault.startswith(("Expected", "Invalid", "Number")):
         literal = typing.get_origin(hint) is typing.Literal
         known = [str(value) for value in typing.get_args(hint)] if literal else []
-        value, told = _at(values, place)
-        fault = f"{told}{fault[0].lower()}{fault[1:]}{_known(value, known)}"
+        value, preface = _at(values, place)
+        fault = f"{preface}{fault[0].lower()}{fault[1:]}{_known(value, known)}"
     return f"{place}: {fault}" if place else fault
 
 

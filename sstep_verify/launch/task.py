@@ -15,7 +15,7 @@ from typing import Any
 from sstep_verify.errors import InputError
 from sstep_verify.launch.failures import LaunchError, MismatchError, RankError, RankState, dissenters
 from sstep_verify.launch.progress import CURRENT
-from sstep_verify.runs.floating_point import restore_told
+from sstep_verify.runs.floating_point import restore_with_warning
 
 RETIRED = 500
 """Communicators kept after failed calls: a freed one's number, and its stray messages, would come again."""
@@ -95,7 +95,7 @@ def execute(communicator: Any, call: bytes) -> bytes:
             importlib.invalidate_caches()
         function = getattr(importlib.import_module(module), name)
         arguments, options = pickle.loads(inputs)
-        restore_told(f"before {name} on rank {rank}")
+        restore_with_warning(f"before {name} on rank {rank}")
         value = function(ObservedComm(communicator), *arguments, **options)
         return pickle.dumps(Answer(own_state(rank, finished=True), value))
     except BaseException as error:

@@ -32,8 +32,8 @@ def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) 
     InputError
         If one of the two was not recorded at one of the iterations.
     """
-    found = drift(trajectory, exact)
-    known = dict(zip(found.iterations.tolist(), found.relative.tolist(), strict=True))
+    compared = drift(trajectory, exact)
+    known = dict(zip(compared.iterations.tolist(), compared.relative.tolist(), strict=True))
     missing = [iteration for iteration in iterations if iteration not in known]
     if missing:
         raise InputError(f"error at iteration {missing[0]} asked, but it was not recorded on both sides")
@@ -109,7 +109,7 @@ def against_classical(
     if not common:
         return None
     last = max(common)
-    largest, same = (max(own[iteration] for iteration in common) for own in (errors, classical))
+    largest, same = (max(series[iteration] for iteration in common) for series in (errors, classical))
     return StabilityLoss(
         last,
         errors[last],

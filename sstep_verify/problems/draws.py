@@ -69,9 +69,9 @@ def _glibc_rand(seed: int) -> Iterator[int]:
         # As C divides: towards zero, and a negative remainder is brought up.
         state.append(int(np.fmod(_MULTIPLIER * state[-1], _MODULUS)) % _MODULUS)
     last = deque((state + state[:3])[-_LAGS[1] :], maxlen=_LAGS[1])
-    for made in count():
+    for place in count():
         last.append((last[-_LAGS[0]] + last[-_LAGS[1]]) % 2**32)
-        if made >= _DISCARDED:
+        if place >= _DISCARDED:
             yield last[-1] >> 1
 
 
@@ -87,16 +87,16 @@ def blocks(
     """
     drawn = numbers(kind, seed, samples)
     if block == 1 or replacement:
-        found = np.fromiter(islice(drawn, length * block), np.int64, length * block).reshape(length, block)
+        rows = np.fromiter(islice(drawn, length * block), np.int64, length * block).reshape(length, block)
     else:
-        found = np.empty((length, block), dtype=np.int64)
-        for row in found:
-            own: dict[int, None] = {}
-            while len(own) < block:
-                own[next(drawn)] = None
-            row[:] = list(own)
-    found.setflags(write=False)
-    return found
+        rows = np.empty((length, block), dtype=np.int64)
+        for row in rows:
+            coordinates: dict[int, None] = {}
+            while len(coordinates) < block:
+                coordinates[next(drawn)] = None
+            row[:] = list(coordinates)
+    rows.setflags(write=False)
+    return rows
 
 
 def first_repeat(drawn: np.ndarray) -> tuple[int, int] | None:

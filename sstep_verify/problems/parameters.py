@@ -48,7 +48,7 @@ def not_negative(owner: str, name: str, value: object, why: str) -> float:
     return number
 
 
-def integer(owner: str, name: str, value: object, least: int, most: int, why: str) -> int:
+def integer(owner: str, name: str, value: object, lower: int, upper: int, why: str) -> int:
     """An integer parameter; integral floats, which command lines may hand in, are taken.
 
     Raises
@@ -57,9 +57,9 @@ def integer(owner: str, name: str, value: object, least: int, most: int, why: st
         If it is not an integer in ``least..most``; `why` gives the reason for the range.
     """
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole or not least <= value <= most:  # type: ignore[operator]
+    if isinstance(value, bool) or not whole or not lower <= value <= upper:  # type: ignore[operator]
         raise InputError(
-            f"{owner}: {name} = {shown(value)}, but it must be an integer in {least}..{most} ({why})"
+            f"{owner}: {name} = {shown(value)}, but it must be an integer in {lower}..{upper} ({why})"
         )
     return int(value)  # type: ignore[call-overload]
 
@@ -70,11 +70,11 @@ def times_power(values: Any, power: int, what: str) -> np.ndarray:
         scaled = np.ldexp(np.asarray(values, dtype=np.float64), power)
         exact = np.array_equal(np.ldexp(scaled, -power), values)
     if not exact:
-        largest = float(np.max(np.abs(values), initial=0.0))
+        highest = float(np.max(np.abs(values), initial=0.0))
         nonzero = np.abs(values)[np.abs(values) > 0] if np.ndim(values) else np.abs(values)
-        smallest = float(np.min(nonzero, initial=math.inf))
+        lowest = float(np.min(nonzero, initial=math.inf))
         raise InputError(
-            f"{what} (absolute values from {smallest:.3g} to {largest:.3g}) cannot be multiplied by "
+            f"{what} (absolute values from {lowest:.3g} to {highest:.3g}) cannot be multiplied by "
             f"2**{power} without over- or underflow in float64; choose a power closer to 0"
         )
     return scaled

@@ -94,7 +94,7 @@ class Problem:
         s, block : int
             Iterations per window, coordinates per block (b).
         """
-        names = [one.name for one in quantities_of(self.kin, update, s, block)]
+        names = [quantity.name for quantity in quantities_of(self.kin, update, s, block)]
         return [name for name in names if name != LABELS or self.loss.labelled]
 
     @cached_property

@@ -24,12 +24,12 @@ def scales(problem: Problem) -> dict[str, float]:
     """
     m, parameter = float(problem.samples), problem.loss.parameter
     p = problem.loss.symbol
-    found = {
+    factors = {
         "-1": -1.0, "2": 2.0, "1/2": 0.5, "m": m, "1/m": 1 / m, p: parameter, f"1/{p}": 1 / parameter,
         f"m*{p}": m * parameter, f"1/(m*{p})": 1 / m / parameter, f"m/{p}": m / parameter,
         f"{p}/m": parameter / m,
     }  # fmt: skip
-    return {name: value for name, value in found.items() if math.isfinite(value) and value}
+    return {name: value for name, value in factors.items() if math.isfinite(value) and value}
 
 
 def scale_from(problem: Problem, text: str) -> float:

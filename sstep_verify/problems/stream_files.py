@@ -39,10 +39,10 @@ def require_blocks(drawn: np.ndarray, samples: int, where: str) -> np.ndarray:
         raise InputError(
             f"{where}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
         )
-    found = draws.first_repeat(drawn)
-    if found is not None:
+    repeat = draws.first_repeat(drawn)
+    if repeat is not None:
         raise InputError(
-            f"{where}: block {found[0]} (from 0) holds index {found[1]} twice; "
+            f"{where}: block {repeat[0]} (from 0) holds index {repeat[1]} twice; "
             "a block has distinct coordinates"
         )
     return drawn

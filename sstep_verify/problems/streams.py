@@ -102,12 +102,12 @@ class IndexStream:
                 f"index stream {self.kind!r} with seed {self.seed}; it must lie in 0..{draws.SEEDS - 1}"
             )
         if self.replacement and self.block > 1:
-            found = draws.first_repeat(self._generated())
-            if found is not None:
+            repeat = draws.first_repeat(self._generated())
+            if repeat is not None:
                 raise RefusedError(
-                    f"drawn with replacement, block {found[0] + 1} holds coordinate {found[1]} twice: the "
-                    "coordinates of one block are distinct (S-2.5), and no step from such a block is "
-                    f"defined; at most {found[0]} iterations can be judged"
+                    f"drawn with replacement, block {repeat[0] + 1} holds coordinate {repeat[1]} twice: "
+                    "the coordinates of one block are distinct (S-2.5), and no step from such a block is "
+                    f"defined; at most {repeat[0]} iterations can be judged"
                 )
 
     @property
@@ -201,5 +201,5 @@ def distinct_length(
     """
     if not replacement or block == 1 or kind not in draws.GENERATORS:
         return length
-    found = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))
-    return length if found is None else found[0]
+    repeat = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))
+    return length if repeat is None else repeat[0]

@@ -72,7 +72,7 @@ class Problem(pytest.Item):
 
     def __init__(self, *, definition: Definition, **given: Any):
         super().__init__(**given)
-        expected = tuple(one for one in definition.expected if one.id == self.name)
+        expected = tuple(failure for failure in definition.expected if failure.id == self.name)
         self._definition = replace(definition, expected=expected)
 
     def runtest(self) -> None:
@@ -86,13 +86,13 @@ class Problem(pytest.Item):
         from sstep_verify.verifying import reported
 
         report = reported(self._definition, self.name)
-        for one in report.results.verdicts:
-            ratio = "infinite" if one["ratio"] is None else one["ratio"]
-            self.user_properties.append((f"ratio.{one['check']}.s={one['s']}", ratio))
-            self.user_properties.append((f"status.{one['check']}.s={one['s']}", one["status"]))
+        for verdict in report.results.verdicts:
+            ratio = "infinite" if verdict["ratio"] is None else verdict["ratio"]
+            self.user_properties.append((f"ratio.{verdict['check']}.s={verdict['s']}", ratio))
+            self.user_properties.append((f"status.{verdict['check']}.s={verdict['s']}", verdict["status"]))
         report.raise_for_failures()
         if known := self._definition.expected:
-            pytest.xfail("; ".join(f"{one.kind}: {one.reason}" for one in known))
+            pytest.xfail("; ".join(f"{failure.kind}: {failure.reason}" for failure in known))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """The reasons alone; of any other error all there is."""

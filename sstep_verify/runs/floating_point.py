@@ -34,29 +34,29 @@ def altered() -> tuple[str, ...]:
     import numpy as np  # Not where a command's help alone is asked for.
 
     # A subnormal constant is 0 where the module that holds it is compiled while numbers are flushed.
-    (smallest,) = struct.unpack("<d", b"\1" + 7 * b"\0")
+    (smallest_subnormal,) = struct.unpack("<d", b"\1" + 7 * b"\0")
     one, half, small, extended = np.float64(1.0), np.float64(0.5), np.float64(2.0**-1022), np.longdouble(1)
     quarter_ulp = np.float64(2.0**-54)
     with np.errstate(all="ignore"):
-        found = {
+        deviations = {
             FLUSHED: small * half == 0.0,
-            READ_AS_ZERO: np.float64(smallest) * np.float64(2.0**60) == 0.0,
+            READ_AS_ZERO: np.float64(smallest_subnormal) * np.float64(2.0**60) == 0.0,
             # Upwards the first is above 1; downwards and towards 0 the second is below.
             DIRECTED: one + quarter_ulp != one or one - quarter_ulp / 2 != one,
             SHORTENED: extended + np.finfo(np.longdouble).eps == extended,
         }
-    return tuple(name for name, is_so in found.items() if is_so)
+    return tuple(name for name, is_so in deviations.items() if is_so)
 
 
 def restore() -> tuple[str, ...]:
     """Put back what is not as IEEE arithmetic has it by default; what that was, in words."""
-    found = altered()
-    if found:
+    deviations = altered()
+    if deviations:
         ctypes.CDLL(None).fesetenv(DEFAULT)
-    return found
+    return deviations
 
 
-def restore_told(when: str) -> None:
+def restore_with_warning(when: str) -> None:
     """The same before something that is judged, or judges, or after foreign code; told by a warning.
 
     Parameters
@@ -64,9 +64,9 @@ def restore_told(when: str) -> None:
     when : str
         Before or after what, for the `EnvironmentWarning`.
     """
-    if found := restore():
+    if deviations := restore():
         warnings.warn(
-            f"{when} this process had {', '.join(found)}, as a library built with -ffast-math sets "
+            f"{when} this process had {', '.join(deviations)}, as a library built with -ffast-math sets "
             "when it is loaded; it was put back, so what follows is IEEE arithmetic",
             EnvironmentWarning,
             stacklevel=3,

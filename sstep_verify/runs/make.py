@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.problems import Problem
-from sstep_verify.runs.floating_point import restore, restore_told
+from sstep_verify.runs.floating_point import restore, restore_with_warning
 from sstep_verify.runs.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
@@ -83,7 +83,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     if foreign:
         request = _own_copy(request)
     before = _digests(request)
-    restore_told(f"before a run of {solver.declaration.name}")
+    restore_with_warning(f"before a run of {solver.declaration.name}")
     ended: list[int] = []
     observing: list[BaseException] = []
     settings = np.geterr()
@@ -106,26 +106,28 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     try:
         try:
             with np.errstate(), warnings.catch_warnings():
-                made = solver.run(request, observe and observed)
+                result = solver.run(request, observe and observed)
         finally:
             replaced.update(dict.fromkeys(shared.put_back()))
-        if not isinstance(made, Trajectory):
+        if not isinstance(result, Trajectory):
             raise InputError(
-                f"{solver.declaration.name}: run() returned {type(made).__name__}; a Trajectory is needed"
+                f"{solver.declaration.name}: run() returned {type(result).__name__}; a Trajectory is needed"
             )
     except BaseException as error:
-        own = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
+        run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
         passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
-        if passed or not (foreign or own or _of_the_run(error)):
+        if passed or not (foreign or run_error or _of_the_run(error)):
             raise
-        kind, said = (own.kind, own.message) if own else (type(error).__name__, str(error))
+        kind, said = type(error).__name__, str(error)
+        if run_error:
+            kind, said = run_error.kind, run_error.message
         raised = Raised(kind, said.splitlines()[0] if said else "")
-        made = unmade(asked, raised)
-    left = {*made.altered, *restore()}
+        result = unmade(asked, raised)
+    left = {*result.altered, *restore()}
     after = _digests_after(request)
     changed = [name for name, digest in before.items() if after.get(name) != digest]
     asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
-    return replace(made, asked=asked, altered=tuple(sorted(left)), raised=raised)
+    return replace(result, asked=asked, altered=tuple(sorted(left)), raised=raised)
 
 
 def _of_the_run(error: BaseException) -> bool:
@@ -162,13 +164,15 @@ def _digests_after(request: RunRequest) -> dict[str, str]:
 def _digests(request: RunRequest) -> dict[str, str]:
     """SHA-256 of the bits of every input array of a run, by name."""
     last = request.start + min(request.iterations, DRAWS_LOOKED_AT)
-    found = {
+    digests = {
         **{f"data{part}": fingerprint(array) for part, array in _parts(request.problem)},
         "targets": fingerprint(request.problem.targets),
     }
     if request.stream.known:
-        found["index stream"] = fingerprint(request.stream.blocks(request.start, last))
-    return found if request.initial is None else {**found, "a0": fingerprint(np.asarray(request.initial))}
+        digests["index stream"] = fingerprint(request.stream.blocks(request.start, last))
+    if request.initial is not None:
+        digests["a0"] = fingerprint(np.asarray(request.initial))
+    return digests
 
 
 def _parts(problem: Problem) -> list[tuple[str, np.ndarray]]:

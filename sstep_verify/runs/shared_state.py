@@ -29,14 +29,15 @@ class SharedState:
 
     def put_back(self) -> tuple[str, ...]:
         """Put back what is no longer what it was, and say what that was; a name that is new stays."""
-        found = []
+        replaced = []
         if sys.getrecursionlimit() != self._limit:
-            found += [LIMIT] if sys.getrecursionlimit() < self._limit else []  # A higher one harms nobody.
+            if sys.getrecursionlimit() < self._limit:  # A higher one harms nobody.
+                replaced.append(LIMIT)
             sys.setrecursionlimit(self._limit)
         for module, names in self._names:
             now = vars(module)
             for name, value in names.items():
                 if name not in now or now[name] is not value:
-                    found.append(f"{module.__name__}.{name}")
+                    replaced.append(f"{module.__name__}.{name}")
                     setattr(module, name, value)
-        return tuple(found)
+        return tuple(replaced)

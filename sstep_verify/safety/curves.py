@@ -88,12 +88,12 @@ class Certificate:
     curves: tuple[Curve, ...]
 
 
-def beyond(found: Certificate) -> list[str]:
+def beyond(certificate: Certificate) -> list[str]:
     """Points at which a window was measured to lose more than its bound, in words."""
     return [
-        f"{found.problem}, {curve.precision}, s = {point.s}: a window lost up to {point.measured:.3e}, "
-        f"more than its bound of {point.bound:.3e}: the solver or the bound is wrong"
-        for curve in found.curves
+        f"{certificate.problem}, {curve.precision}, s = {point.s}: a window lost up to "
+        f"{point.measured:.3e}, more than its bound of {point.bound:.3e}: the solver or the bound is wrong"
+        for curve in certificate.curves
         for point in curve.points
         if point.measured is not None and point.measured > point.bound
     ]

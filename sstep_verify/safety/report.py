@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,12 @@ from sstep_verify.safety.curves import Certificate, Curve, Point
 
 WIDTH = 100
 
-COLUMNS = ("precision", "s", "bound", "classical", "attainable", "measured", "windows", "safe")
+COLUMNS = ("precision", *(field.name for field in fields(Point)))
 
 
-def lines(found: Certificate) -> Iterator[str]:
+def lines(certificate: Certificate) -> Iterator[str]:
     """The certificate for a terminal."""
-    for curve in found.curves:
+    for curve in certificate.curves:
         yield (
             f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {curve.gained:.2e} "
             f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
@@ -29,8 +29,8 @@ def lines(found: Certificate) -> Iterator[str]:
         yield "     s       bound   classical  attainable    measured"
         for point in curve.points:
             yield _row(point)
-        yield f"  {verdict(curve, found.most)}"
-    yield from claim(found)
+        yield f"  {verdict(curve, certificate.most)}"
+    yield from claim(certificate)
 
 
 def verdict(curve: Curve, most: int) -> str:
@@ -41,10 +41,10 @@ def verdict(curve: Curve, most: int) -> str:
     return f"{curve.precision}: largest certified s = {curve.largest}{reason}"
 
 
-def claim(found: Certificate) -> Iterator[str]:
+def claim(certificate: Certificate) -> Iterator[str]:
     """What is certified, and what is not."""
-    times = "" if found.factor == 1.0 else f"{found.factor:g} times "
-    blocks = "coordinates" if found.block == 1 else f"blocks of {found.block}"
+    times = "" if certificate.factor == 1.0 else f"{certificate.factor:g} times "
+    blocks = "coordinates" if certificate.block == 1 else f"blocks of {certificate.block}"
     words = (
         f"certified: every window of s steps that begins at this dual vector, whatever {blocks} it draws, "
         "loses at most `bound` of the objective, summed over its steps, each against the exact step from "
@@ -58,21 +58,19 @@ def claim(found: Certificate) -> Iterator[str]:
     yield from textwrap.wrap(words, WIDTH)
 
 
-def document(found: Certificate) -> dict[str, Any]:
+def document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as plain values; what is infinite is None."""
-    made: dict[str, Any] = plain(asdict(found) | {"claim": " ".join(claim(found))}, "safe-s")
-    return made
+    values: dict[str, Any] = plain(asdict(certificate) | {"claim": " ".join(claim(certificate))}, "safe-s")
+    return values
 
 
-def table(found: Certificate) -> str:
+def table(certificate: Certificate) -> str:
     """All points as CSV; a value that is missing is empty."""
-    rows = (
-        {"precision": curve.precision, **asdict(point)} for curve in found.curves for point in curve.points
-    )
-    return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
+    rows = ((curve.precision, *astuple(point)) for curve in certificate.curves for point in curve.points)
+    return csv_text(COLUMNS, rows)
 
 
-def figure(found: Certificate, curve: Curve) -> str:
+def figure(certificate: Certificate, curve: Curve) -> str:
     """One precision as an SVG file."""
     steps = [point.s for point in curve.points]
     series = [
@@ -84,16 +82,16 @@ def figure(found: Certificate, curve: Curve) -> str:
             ("measured", "measured: largest loss of the windows run, at most"),
         )
     ]
-    title = f"{found.problem}, {verdict(curve, found.most)}"
+    title = f"{certificate.problem}, {verdict(curve, certificate.most)}"
     return standalone(draw_against_s(title, "loss of a window, in units of f", series, curve.largest))
 
 
-def write(found: Certificate, folder: Path) -> None:
+def write(certificate: Certificate, folder: Path) -> None:
     """Write ``safe-s.csv`` and a figure for each precision into a folder, which is whole or not there."""
     with whole_folder(folder) as partial:
-        write_text(partial / "safe-s.csv", table(found))
-        for curve in found.curves:
-            write_text(partial / f"{curve.precision}.svg", figure(found, curve))
+        write_text(partial / "safe-s.csv", table(certificate))
+        for curve in certificate.curves:
+            write_text(partial / f"{curve.precision}.svg", figure(certificate, curve))
 
 
 def _row(point: Point) -> str:

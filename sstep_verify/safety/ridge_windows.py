@@ -71,8 +71,8 @@ class RidgeWindows(EveryWindow):
     def _left(self, constants: SolveConstants, width: int, moved: float, longest: float) -> float:
         """Most that a step leaves of its right-hand side; `longest` bounds the M-norm of one increment."""
         sizes, errors, block, inputs = self._rows.sizes, self._rows.errors, self._block, self._inputs
-        samples, own = float(self._samples), self._start + self._weights * moved
-        terms = sizes.product + sizes.reach * moved + self._targets + samples * own
+        samples, size = float(self._samples), self._start + self._weights * moved
+        terms = sizes.product + sizes.reach * moved + self._targets + samples * size
         error = constants.sums.longest * terms + errors.product + errors.reach * moved + inputs.targets
         # Increments used differ from those stored, one of each draw of the window before.
         stored = self._rows.held + sizes.largest * (float(self._weights.max()) * moved)
@@ -87,7 +87,7 @@ class RidgeWindows(EveryWindow):
         given = block * float(errors.largest.max()) + constants.system * whole
         change = given + solve_error(constants, trace, given, block)
         increment = longest / math.sqrt(samples)
-        rounding = constants.sums.u * math.sqrt(block) * float(own.max())
+        rounding = constants.sums.u * math.sqrt(block) * float(size.max())
         lost_terms = 1.0 + 1.0 / inputs.lower + constants.growth * trace
         worst = norm_upper(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding

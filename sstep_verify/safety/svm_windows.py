@@ -110,22 +110,22 @@ class SvmWindows(EveryWindow):
         self, constants: ClipConstants, width: int, moved: float, longest: float
     ) -> tuple[float, float]:
         sizes, errors, u = self._rows.sizes, self._rows.errors, unit_roundoff(self._declaration.precision)
-        own = self._start + self._weights * moved
+        size = self._start + self._weights * moved
         if self._upper < math.inf:
-            own = np.minimum(own, self._upper)  # without a shift, only the size of a value counts
+            size = np.minimum(size, self._upper)  # without a shift, only the size of a value counts
         # An increment used is the rounded difference of what is stored: u of itself off.
         shifted = self._shift * (1.0 + u)
-        terms = sizes.product + sizes.reach * (moved * (1.0 + u)) + 1.0 + shifted * own
+        terms = sizes.product + sizes.reach * (moved * (1.0 + u)) + 1.0 + shifted * size
         gradient = constants.sums.longest * terms + errors.product + errors.reach * (moved * (1.0 + u))
-        gradient += u * moved * sizes.reach + constants.sums.underflow + constants.shift_error * own
-        slopes = self._slopes + sizes.reach * moved + self._shift * own
+        gradient += u * moved * sizes.reach + constants.sums.underflow + constants.shift_error * size
+        slopes = self._slopes + sizes.reach * moved + self._shift * size
         return _largest(
             constants,
             rounded_up(gradient, 64),
             self._curvature,
             self._off,
             rounded_up(slopes, 64),
-            own,
+            size,
             self._largest,
             self._upper,
             self._acting,
@@ -133,7 +133,7 @@ class SvmWindows(EveryWindow):
 
 
 @compiled
-def _largest(constants, gradient, curvature, curvature_error, slopes, own, largest, upper, acting):
+def _largest(constants, gradient, curvature, curvature_error, slopes, size, largest, upper, acting):
     """Largest loss of a step over all coordinates, and largest error of an unclipped value, weighted."""
     worst, weighted = 0.0, 0.0
     for i in range(gradient.size):
@@ -143,7 +143,7 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, own, large
         if not lower > 0.0:
             return np.inf, np.inf
         # At least the size of the unclipped value and of its distance from the one before the step.
-        reach = (own[i] + slopes[i] / lower) * OUTWARD
+        reach = (size[i] + slopes[i] / lower) * OUTWARD
         error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach, 0.0)
         if not error < np.inf:
             return np.inf, np.inf

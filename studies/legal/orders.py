@@ -1,6 +1,6 @@
 """Small correct solvers whose every operation is one IEEE operation, in many legal orders.
 
-Nothing here is fast or shares code with what it tests. What a solver does is drawn (legal_draws.py).
+Nothing here is fast or shares code with what it tests. What a solver does is drawn (draws.py).
 """
 
 from __future__ import annotations

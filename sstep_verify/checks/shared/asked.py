@@ -23,7 +23,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.numerics.rounding import flushed_to_zero
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
-from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_told
+from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -91,7 +91,7 @@ def in_ieee(check: Check) -> Check:
     """The check, whose judgement is made in IEEE arithmetic and says so of runs that were not."""
 
     def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-        restore_told(f"before a judgement by {check.id}")
+        restore_with_warning(f"before a judgement by {check.id}")
         verdicts = check.judge(case, trajectories, oracle)
         if left := restore():
             note = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."

@@ -132,12 +132,12 @@ def stored_file(name_or_path: str, directory: str | None) -> Path | None:
     folders = [folder for folder in (directory, os.environ.get(FOLDER_VARIABLE)) if folder]
     names = [name_or_path + suffix for suffix in SUFFIXES]
     named = (os.path.join(os.path.expanduser(folder), name) for folder in folders for name in names)
-    found = next((path for path in (*named, name_or_path) if os.path.exists(path)), None)
-    return Path(found) if found else None
+    file = next((path for path in (*named, name_or_path) if os.path.exists(path)), None)
+    return Path(file) if file else None
 
 
 def _named(pinned: Pinned, directory: str | Path | None, task: str | None) -> DataSet:
-    tried = []
+    attempts = []
     for folder, origin in _folders(directory):
         for suffix in SUFFIXES:
             path = folder / f"{pinned.name}{suffix}"
@@ -147,8 +147,8 @@ def _named(pinned: Pinned, directory: str | Path | None, task: str | None) -> Da
                     f"or pass the path {path.absolute()} to use it as it is"
                 )
                 return _pinned_file(pinned, path, str(path), task, way_out)
-        tried.append(f"{origin} ({folder}) holds no {' / '.join(pinned.name + s for s in SUFFIXES)}")
-    path = _download(pinned, tried)
+        attempts.append(f"{origin} ({folder}) holds no {' / '.join(pinned.name + s for s in SUFFIXES)}")
+    path = _download(pinned, attempts)
     way_out = (
         "it was removed from the cache; try again, or fetch the address yourself and pass the file's path"
     )
@@ -194,7 +194,7 @@ def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_
     )
 
 
-def _download(pinned: Pinned, tried: list[str]) -> Path:
+def _download(pinned: Pinned, attempts: list[str]) -> Path:
     """Path of the file in the cache of downloads, fetched if it is not there yet."""
     try:
         pooch = require("pooch", "data")
@@ -210,11 +210,11 @@ def _download(pinned: Pinned, tried: list[str]) -> Path:
             )
         )
     except (OSError, MissingExtraError) as error:
-        tried.append(f"the download of {pinned.url} failed: {error}")
+        attempts.append(f"the download of {pinned.url} failed: {error}")
     except ValueError as error:  # the one error of pooch that means a wrong checksum
         raise DataError(f"{pinned.url}: is not the file that was pinned: {error}") from error
     raise InputError(
-        f"data set {pinned.name!r} is not at hand: {'; '.join(tried)}. Ways out: "
+        f"data set {pinned.name!r} is not at hand: {'; '.join(attempts)}. Ways out: "
         f"give the folder that holds the file {pinned.name} (or .bz2, .xz, .gz) with --data DIR; "
         f"or name it in ${FOLDER_VARIABLE}; "
         f"or fetch {pinned.url} where there is a network (${CACHE_VARIABLE} moves the cache); "

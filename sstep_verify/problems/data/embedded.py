@@ -125,12 +125,12 @@ def scale_to_unit_box(data: np.ndarray) -> np.ndarray:
     ndarray, shape (m, n)
         Values in [-1, 1], float64.
     """
-    least, largest = data.min(axis=0), data.max(axis=0)
-    spread = largest - least
+    lowest, highest = data.min(axis=0), data.max(axis=0)
+    spread = highest - lowest
     constant = spread == 0
-    scaled = -1.0 + 2.0 * (data - least) / np.where(constant, 1.0, spread)
+    scaled = -1.0 + 2.0 * (data - lowest) / np.where(constant, 1.0, spread)
     # svm-scale sets the ends apart, so that rounding cannot miss them.
-    scaled = np.where(data == least, -1.0, np.where(data == largest, 1.0, scaled))
+    scaled = np.where(data == lowest, -1.0, np.where(data == highest, 1.0, scaled))
     scaled[:, constant] = 0.0
     printed = [float(f"{value:g}") for value in scaled.ravel()]
     return np.array(printed, dtype=np.float64).reshape(data.shape)

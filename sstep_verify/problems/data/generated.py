@@ -80,10 +80,10 @@ def knows(name: object) -> bool:
 
 
 def _shape(name: str) -> Shape:
-    found = SIZED.fullmatch(name)
-    if found is None:
+    size = SIZED.fullmatch(name)
+    if size is None:
         return SHAPES[name]
-    samples, features = int(found[1]), int(found[2])
+    samples, features = int(size[1]), int(size[2])
     if samples < 4 or not features > 0 or samples * features > MOST_SIZED:
         raise InputError(
             f"{name}: needs 4 samples or more, a feature or more, and at most {MOST_SIZED} values"

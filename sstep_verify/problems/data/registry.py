@@ -67,8 +67,8 @@ class Pinned:
             ("number of values different from 0", self.nonzeros, int(np.count_nonzero(data.data))),
         ]
         if self.classes:
-            found = (int(np.sum(targets == -1)), int(np.sum(targets == 1)))
-            expected.append(("number of labels -1 and +1", self.classes, found))
+            labels = (int(np.sum(targets == -1)), int(np.sum(targets == 1)))
+            expected.append(("number of labels -1 and +1", self.classes, labels))
         for what, wanted, met in expected:
             if wanted != met:
                 return f"{what}: expected {wanted}, found {met}"

@@ -114,8 +114,8 @@ def read_block(
         lines counted from the block's first, wherever a line is at fault.
     """
     path = Path(path)
-    found, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
-    samples = joined(found)
+    chunks, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
+    samples = joined(chunks)
     starts = np.concatenate([[0], np.cumsum(samples.counts)])
     width = features or int(samples.indices.max(initial=-1)) + 1
     kind = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
@@ -193,12 +193,12 @@ def _parsed(
     path: Path, begin: int, end: int | None, largest: int, at_once: int
 ) -> tuple[list[Samples], int]:
     """The samples of a block, and its lines; LineError for the first one at fault or unreadable."""
-    found, lines = [], 0
+    chunks, lines = [], 0
     with _opened(path) as handle:
         large = os.path.getsize(path) > _LARGE
         try:
             for text in _texts(handle, begin, end, at_once):
-                found.append(_samples(path, lines, text, largest, large))
+                chunks.append(_samples(path, lines, text, largest, large))
                 lines += text.count(b"\n") + (not text.endswith(b"\n"))
         except _UNREADABLE as error:
             if at_once > 1:
@@ -207,7 +207,7 @@ def _parsed(
             kind = f"as {path.suffix}" if path.suffix in _OPENERS else "as text"
             fault = f"cannot be read {kind}: {error}; the file is damaged or incomplete"
             raise LineError(path, lines + 1, fault) from error
-    return found, lines
+    return chunks, lines
 
 
 def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) -> Samples:
@@ -216,9 +216,9 @@ def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) ->
         # Only here, since it loads a compiler.
         from sstep_verify.problems.data.svmlight_scan import scanned
 
-        found = scanned(text, largest)
-        if found is not None:
-            return found
+        samples = scanned(text, largest)
+        if samples is not None:
+            return samples
     rows = []
     for number, line in enumerate(text.split(b"\n"), before + 1):
         try:

@@ -60,10 +60,10 @@ class _Unpacking(io.RawIOBase):
 
     def _after(self) -> bytes:
         """What follows a stream, padding aside; empty at the end of the file."""
-        found: bytes = self._decoder.unused_data or self._file.read(_AT_ONCE)
-        while found and self._padding and not found.strip(self._padding):
-            found = self._file.read(_AT_ONCE)
-        return found.lstrip(self._padding) if self._padding else found
+        rest: bytes = self._decoder.unused_data or self._file.read(_AT_ONCE)
+        while rest and self._padding and not rest.strip(self._padding):
+            rest = self._file.read(_AT_ONCE)
+        return rest.lstrip(self._padding) if self._padding else rest
 
 
 def opened_bz2(file: BinaryIO) -> BinaryIO:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.runs.floating_point import restore_told
+from sstep_verify.runs.floating_point import restore_with_warning
 from sstep_verify.solver import Declaration, Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 
@@ -77,7 +77,7 @@ def _imported(name: str, where: str) -> ModuleType:
         raise InputError(f"{where} cannot be had: {told}{more}") from error
     finally:
         sys.argv = arguments
-        restore_told(f"after {name} was imported")
+        restore_with_warning(f"after {name} was imported")
     sys.stderr.write(printed.getvalue())
     return found
 
