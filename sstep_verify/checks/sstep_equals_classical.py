@@ -64,8 +64,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         if s > 1:
             both = trajectories[short_key(s)], trajectories[short_key(1)]
             points = [compared_at(truth, at, s, *both) for at in short_points(case, s)]
-            told = compared + printed_part(known_of(*both))
-            verdicts.append(verdict_of(CHECK, case, s, points, told, origin, CAUSES))
+            what = compared + printed_part(known_of(*both))
+            verdicts.append(verdict_of(CHECK, case, s, points, what, origin, CAUSES))
     return verdicts
 
 

@@ -85,9 +85,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         named = None
         if case.diagnose:
             named = partial(causes_of, truth, s, run, points, between=right)
-        told = compared + printed_part(run.known)
+        what = compared + printed_part(run.known)
         verdict = verdict_of(
-            CHECK, case, s, points, told, origin, causes, named, between=BETWEEN if right else ""
+            CHECK, case, s, points, what, origin, causes, named, between=BETWEEN if right else ""
         )
         if run.rounding is not None:
             largest = float(np.max(run.rounding, initial=0.0))

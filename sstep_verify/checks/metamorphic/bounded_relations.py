@@ -75,7 +75,7 @@ def relations(case: Case) -> tuple[Relation, ...]:
         "features": (permute_features(problem, stream, seed), f"features reordered (seed {seed})"),
     }
     same = "the transformed problem equals the original"
-    found = [
+    related = [
         Relation(
             name,
             claim,
@@ -86,14 +86,14 @@ def relations(case: Case) -> tuple[Relation, ...]:
         for name, (changed, claim) in transformed.items()
     ]
     if formula_does_not_scale(problem, case.declaration):
-        found += _scaled(case)
+        related += _scaled(case)
     plain = Transformed(problem, stream)
-    found += [
+    related += [
         Relation(f"variant-{name}", f"solver variant {name}", plain, _case(case, plain, declared), name)
         for name, declared in case.variants.items()
         if name not in AGAIN
     ]
-    return tuple(found)
+    return tuple(related)
 
 
 def _case(case: Case, changed: Transformed, declared: Declaration | None = None) -> Case:

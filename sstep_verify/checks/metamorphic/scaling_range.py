@@ -122,10 +122,10 @@ def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> 
     }
     if kernel is not None:
         needed["kernel entries"] = kernel
-    for what, found in needed.items():
-        if found.low < limits.minexp or found.high >= limits.maxexp:
+    for what, values in needed.items():
+        if values.low < limits.minexp or values.high >= limits.maxexp:
             return (
-                f"{what} may lie between 2**{found.low} and 2**{found.high}, "
+                f"{what} may lie between 2**{values.low} and 2**{values.high}, "
                 f"beyond the normal numbers of {declaration.precision}"
             )
     return ""
@@ -148,13 +148,13 @@ def no_room_for_states(
         Recorded states of the run.
     """
     limits = np.finfo(TYPES[declaration.precision])
-    found, reserve = span(states), 2 * (limits.nmant + 1)
+    state, reserve = span(states), 2 * (limits.nmant + 1)
     if not problem.is_svm and kernel is not None:
         # A step from a = 0 makes y over the system: what underflows there is recorded as 0.
         system = max(kernel.high - math.frexp(problem.ridge.penalty)[1] + 1, 0)
         first = span(problem.targets).low - max(system, math.frexp(problem.samples)[1]) - 1
-        found = Span(min(found.low, first), found.high)
-    low, high = found.low - reserve, found.high
+        state = Span(min(state.low, first), state.high)
+    low, high = state.low - reserve, state.high
     if kernel is not None:
         low, high = low + min(kernel.low, 0), high + max(kernel.high, 0) + math.frexp(problem.samples)[1]
     if not problem.is_svm:
@@ -164,7 +164,7 @@ def no_room_for_states(
         return ""
     return (
         f"products with a may lie between 2**{low} and 2**{high}, beyond the normal numbers of "
-        f"{declaration.precision} (a itself lies between 2**{found.low} and 2**{found.high}; room for two "
+        f"{declaration.precision} (a itself lies between 2**{state.low} and 2**{state.high}; room for two "
         f"total cancellations, {reserve} bits, is included)"
     )
 

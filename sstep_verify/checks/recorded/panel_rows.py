@@ -101,7 +101,7 @@ class PanelRows:
 
     def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
         """Whether the compared entries are those of each candidate, up to rounding; no step makes them."""
-        return [one.mutation is NONE and one.holds(self.used) and self._fits(one) for one in candidates]
+        return [each.mutation is NONE and each.holds(self.used) and self._fits(each) for each in candidates]
 
     def _fits(self, candidate: Candidate) -> bool:
         declared = candidate.declared(self.case.declaration)
@@ -137,8 +137,8 @@ class PanelRows:
     @cached_property
     def defects(self) -> dict[str, KernelEntries]:
         """What planted defects would have put into the compared rows."""
-        found = panel_defects(self.case.problem, self.case.declaration, self.columns)
-        return {name: entries.among(self.among) for name, entries in found.items()}
+        defects = panel_defects(self.case.problem, self.case.declaration, self.columns)
+        return {name: entries.among(self.among) for name, entries in defects.items()}
 
 
 def significant_digits(

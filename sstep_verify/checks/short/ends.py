@@ -60,26 +60,27 @@ class ShortRun:
         if not np.isfinite(self.run.alphas).all():
             return [False] * len(candidates)
         alike: dict[tuple[int, str, str], list[Candidate]] = {}
-        for one in candidates:  # Mutants of one problem share its kernel entries.
-            alike.setdefault((id(one.problem), one.rows, one.precision), []).append(one)
-        near = {one: ends for some in alike.values() for one, ends in self._tried(some)}
-        return [near[one] for one in candidates]
+        for candidate in candidates:  # Mutants of one problem share its kernel entries.
+            key = id(candidate.problem), candidate.rows, candidate.precision
+            alike.setdefault(key, []).append(candidate)
+        near = {candidate: ends for group in alike.values() for candidate, ends in self._near(group)}
+        return [near[candidate] for candidate in candidates]
 
-    def _tried(self, candidates: list[Candidate]) -> Iterable[tuple[Candidate, bool]]:
+    def _near(self, candidates: list[Candidate]) -> Iterable[tuple[Candidate, bool]]:
         """Candidates that solve one problem from the same kernel rows, each with whether it is near."""
         problem, rows = candidates[0].problem, candidates[0].rows
         if not candidates[0].holds(self.run.alphas):
-            return [(one, False) for one in candidates]
+            return [(candidate, False) for candidate in candidates]
         truth = self._truth_of(candidates[0])
         declared = self.truth.case.declaration
         entries = rows_of(problem, declared, truth.places, rows) if rows else truth.entries
         try:
             states = self._states(truth, entries if rows else None, candidates)
         except SingularSystemError:
-            return [(one, False) for one in candidates]
+            return [(candidate, False) for candidate in candidates]
         return [
-            (one, self._passes(problem, truth, entries, its))
-            for one, its in zip(candidates, states, strict=True)
+            (candidate, self._passes(problem, truth, entries, exact))
+            for candidate, exact in zip(candidates, states, strict=True)
         ]
 
     def _truth_of(self, candidate: Candidate) -> ShortTruth:
@@ -97,13 +98,13 @@ class ShortRun:
         self, truth: ShortTruth, rows: KernelEntries | None, candidates: list[Candidate]
     ) -> list[States | None]:
         """Exact states of each candidate; None where they are those of the truth."""
-        if rows is None and all(one.mutation is NONE for one in candidates):
+        if rows is None and all(candidate.mutation is NONE for candidate in candidates):
             return [None] * len(candidates)
         problem, length = candidates[0].problem, short_length(truth.case)
         whole = length // self.s * self.s
         draws, start = truth.case.stream.blocks(0, length), np.zeros(problem.samples)
         points = {*self._points(truth), whole}
-        mutations = [replace(one.mutation, lose_tail=False) for one in candidates]
+        mutations = [replace(candidate.mutation, lose_tail=False) for candidate in candidates]
         if rows is None:
             states = truth.oracle.mutated(problem, start, draws, self.s, points, mutations)
         elif not np.isfinite(rows.values).all():
@@ -112,15 +113,11 @@ class ShortRun:
             kernel = PanelColumns(Balls(FIRST_BITS), Panel(truth.places, rows.values))
             states = mutated_states(problem, kernel, start, draws, self.s, points, mutations)
         zero = truth.vector(start)
+        # A last, short window that is not made leaves what the one before it left.
         return [
-            self._without_tail(its, whole, length, zero) if one.mutation.lose_tail else its
-            for one, its in zip(candidates, states, strict=True)
+            exact | ({length: exact.get(whole, zero)} if candidate.mutation.lose_tail else {})
+            for candidate, exact in zip(candidates, states, strict=True)
         ]
-
-    @staticmethod
-    def _without_tail(states: States, whole: int, length: int, start: Any) -> States:
-        """A last, short window that is not made leaves what the one before it left."""
-        return {**states, length: states.get(whole, start)}
 
     def _points(self, truth: ShortTruth) -> list[int]:
         return [point for point in truth.points(self.s) if point in self.run.iterations]
@@ -131,8 +128,8 @@ class ShortRun:
         radii, run = self._radii(problem, truth, entries, states), self.run
         for point in self._points(truth):
             bound = truth.widened(TrajectoryBound(radii[point], 1.0, 0), run.rounding_at(point), run.known)
-            its = None if states is None else states[point]
-            high = truth.distance(point, run.at(point), run.known, its)[1]
+            exact = None if states is None else states[point]
+            high = truth.distance(point, run.at(point), run.known, exact)[1]
             if not (high <= bound.radius).all():
                 return False
         return True
@@ -163,9 +160,9 @@ class ShortRun:
             return dict.fromkeys(bounds, reach)
         right = max(float(np.abs(_floats(truth.exact.states[at])).max()) for at in bounds)
         usual = float(np.max(np.abs(truth.entries.values), initial=0.0))
-        more = [float(largest.max()) / right if right else 1.0]
-        more.append(float(np.abs(entries.values).max()) / usual if usual else 1.0)
-        return {at: radius * max(more[0], 1.0) * max(more[1], 1.0) for at, radius in bounds.items()}
+        larger = max(float(largest.max()) / right if right else 1.0, 1.0)
+        larger *= max(float(np.abs(entries.values).max()) / usual if usual else 1.0, 1.0)
+        return {at: radius * larger for at, radius in bounds.items()}
 
 
 def _floats(state: Any) -> np.ndarray:
@@ -188,7 +185,7 @@ def causes_of(
     run : Trajectory
         A short run that failed.
     points : sequence of Finding
-        What was found at its points, in order.
+        The comparisons at its points, in order.
     between : bool
         Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
     """

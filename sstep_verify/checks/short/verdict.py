@@ -179,15 +179,15 @@ def verdict_of(
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     loose = finding if _written(finding)[0] else max(points, key=_written)
-    written, some, of = _written(loose)
+    written, count, of = _written(loose)
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     status = with_planted(status, planted if s > 1 or written else ())
     reason = (
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
-    tried = mistaken is not None and status is Status.FAIL
-    mistakes = mistaken() if mistaken and tried else []
+    asked = mistaken is not None and status is Status.FAIL
+    mistakes = mistaken() if mistaken and asked else []
     named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
@@ -214,13 +214,13 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [point.details | point.comparison() for point in points],
-            **({NAMED: named or list(finding.signs)} if tried else {}),
+            **({NAMED: named or list(finding.signs)} if asked else {}),
         },
         signs=[name for mistake in mistakes for name in mistake.names] or finding.signs,
         each=len(mistakes) == 1,
         uncertain=[
             f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
-            f"{some} of {of} values)"
+            f"{count} of {of} values)"
         ]
-        * (some > 0),
+        * (count > 0),
     )

@@ -62,15 +62,15 @@ class WindowEnd:
         """Whether each candidate ends the window there."""
         replayed: dict[tuple[int, str, str], tuple[Replay, np.ndarray] | None] = {}
         answers = []
-        for one in candidates:
-            if self.panel is not None and one.mutation is NONE:
+        for candidate in candidates:
+            if self.panel is not None and candidate.mutation is NONE:
                 # Of what is solved the solver's own panel says nothing; what failed from it alone does.
                 answers.append(not self.alone)
                 continue
-            key = id(one.problem), one.rows, one.precision
+            key = id(candidate.problem), candidate.rows, candidate.precision
             if key not in replayed:
-                replayed[key] = self._replayed(one)
-            answers.append(self._ends(replayed[key], one))
+                replayed[key] = self._replayed(candidate)
+            answers.append(self._ends(replayed[key], candidate))
         return answers
 
     def _replayed(self, candidate: Candidate) -> tuple[Replay, np.ndarray] | None:
@@ -144,7 +144,7 @@ def causes_of(
     for finding in findings:
         parts = [part for part in finding.parts or (finding,) if part.end is not None]
         wrong = [part.end for part in parts if part.status is Status.FAIL]
-        places += [replace(one, alone=len(wrong) == 1) for one in wrong]
+        places += [replace(end, alone=len(wrong) == 1) for end in wrong]
         right += [part.end for part in parts if part.status is Status.PASS and part.source == "data"]
     largest = highest(one.window.end for one in places)
     suspects = suspects_of(
@@ -181,15 +181,15 @@ def _undeclared(case: Case) -> str:
 
 def _follows(findings: Sequence[Finding]) -> str:
     """Which of the two replays failed, and what is wrong therefore."""
-    parts = [part for one in findings for part in one.parts or (one,)]
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
     failed = {part.source for part in parts if part.status is Status.FAIL}
-    told = {part.source for part in parts if math.isfinite(part.bound)}
-    if failed == {"data"} and "panel" in told:
+    bounded = {part.source for part in parts if math.isfinite(part.bound)}
+    if failed == {"data"} and "panel" in bounded:
         return (
             "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
             "recurrence is right."
         )
-    if failed == {"panel"} and "data" in told:
+    if failed == {"panel"} and "data" in bounded:
         return (
             "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
             "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
@@ -200,7 +200,7 @@ def _follows(findings: Sequence[Finding]) -> str:
 
 
 def _reproduced(causes: Sequence[Candidate]) -> str:
-    named = ", ".join(sorted(one.words for one in causes))
+    named = ", ".join(sorted(cause.words for cause in causes))
     if causes and len(causes[0].names) > 1:
         return (
             f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "

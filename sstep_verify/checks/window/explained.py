@@ -73,8 +73,8 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     )
     whole = _largest(["M-norm"], replay.upper, {name: np.array([part]) for name, part in norm.items()})
     single = _largest(names, replay.with_components().upper[1:], shares)
-    found = [one for one in (whole, single) if one is not None]
-    return max(found, key=lambda one: one.measured / one.bound, default=None)
+    shared = [part for part in (whole, single) if part is not None]
+    return max(shared, key=lambda part: part.measured / part.bound, default=None)
 
 
 def _largest(

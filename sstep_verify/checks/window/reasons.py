@@ -97,27 +97,27 @@ def reason(
     causes : sequence of Candidate
         What ends all diagnosed windows where the solver ended them.
     """
-    said = [_compared(case, finding, sources)]
+    sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
-        said += [f"{finding.note}." if finding.note else "", *failure(case, findings, causes)]
+        sentences += [f"{finding.note}." if finding.note else "", *failure(case, findings, causes)]
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
-        said.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
+        sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
-        said.append(
+        sentences.append(
             f"Nothing was replayed: {finding.note}."
             if finding.note
             else f"At {finding.bits} bits the enclosure still holds the bound."
         )
-    elif status is Status.VACUOUS and all(one.status is Status.VACUOUS for one in findings):
-        said.append(UNBOUNDED[case.problem.is_svm])
+    elif status is Status.VACUOUS and all(compared.status is Status.VACUOUS for compared in findings):
+        sentences.append(UNBOUNDED[case.problem.is_svm])
     elif status is Status.VACUOUS:
         missing = unseen(term for term in terms if term.name in quantities.core(s))
-        said.append(f"The run could not have shown an error in the core of a step: {missing}.")
-    said.append(covered)
+        sentences.append(f"The run could not have shown an error in the core of a step: {missing}.")
+    sentences.append(covered)
     others = unseen(term for term in terms if term.name not in quantities.core(s))
     if status in (Status.PASS, Status.VACUOUS) and others:
-        said.append(f"Not seen: {others}.")
-    return " ".join(part for part in said if part)
+        sentences.append(f"Not seen: {others}.")
+    return " ".join(part for part in sentences if part)
 
 
 def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
