@@ -24,6 +24,7 @@ from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import BlockSolve, Finisher, Solve, finisher_of, mutable_window
 from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.scenarios.data import in_precision
+from sstep_verify.scenarios.spectrum import BITS, in_bits
 
 SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""
@@ -80,9 +81,7 @@ def near_converged(problem: Problem, precision: str) -> np.ndarray:
             vector = dcd_ksvm(_FLOAT, _kernel(problem), labels, zeros, cyclic, **options)
     else:
         vector = _ridge_solution(problem, design_kernel(problem), problem.targets)
-    mantissas, exponents = np.frexp(vector)
-    vector = np.minimum(np.ldexp(np.rint(np.ldexp(mantissas, 24)), exponents - 24), upper)
-    return in_precision(vector, precision)
+    return in_precision(np.minimum(in_bits(vector, BITS), upper), precision)
 
 
 def _ridge_solution(

@@ -7,6 +7,7 @@ bits on every machine.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,8 @@ SHAPES = (
 Source: the matrix generator of SLATE's tester (``_logrand`` has no reversed form: its order is random).
 """
 
-_KEPT = 2.0**24
+BITS = 24
+"""Bits of what must not show the last bit of a library's function."""
 
 
 def condition_levels(epsilon: float = 2.0**-52) -> tuple[float, float, float]:
@@ -85,14 +87,15 @@ def singular_values(shape: str, count: int, condition: float, generator: np.rand
     else:
         inner = [smallest if kind == "cluster0" else 1.0 for _ in places]
     # A cluster keeps the value of its end; a value rounded below the smallest would widen the spectrum.
-    kept = [value if value == smallest else max(_short(value), smallest) for value in inner]
+    kept = [value if value == smallest else max(float(in_bits(value, BITS)), smallest) for value in inner]
     values = np.array([1.0, *kept, smallest])
     return values if kind == shape else values[::-1].copy()
 
 
-def _short(value: float) -> float:
-    mantissa, exponent = math.frexp(value)
-    return math.ldexp(round(mantissa * _KEPT) / _KEPT, exponent)
+def in_bits(values: Any, bits: int) -> Any:
+    """Numbers rounded to so many bits each, ties to even."""
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(mantissas, bits)), exponents - bits)
 
 
 def orthonormal_columns(rows: int, columns: int, generator: np.random.Generator) -> np.ndarray:
@@ -116,7 +119,8 @@ def orthonormal_columns(rows: int, columns: int, generator: np.random.Generator)
     (1980), 403-409.
     """
     vectors = [
-        np.rint(generator.standard_normal(rows - column) * _KEPT) / _KEPT for column in range(columns)
+        np.rint(generator.standard_normal(rows - column) * 2.0**BITS) / 2.0**BITS
+        for column in range(columns)
     ]
     factor = np.zeros((rows, columns))
     for column in reversed(range(columns)):

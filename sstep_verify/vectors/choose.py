@@ -19,6 +19,7 @@ from sstep_verify.problems import (
     loss_from,
 )
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.scenarios.spectrum import in_bits
 from sstep_verify.solver import RunRequest
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -55,7 +56,7 @@ def choose(number: int) -> tuple[str, RunRequest]:
     kernel = _kernel(kernel_name, turn, scale)
     typical = float(np.median(kernel.diagonal((data * data).sum(axis=1))))
     ratio = PENALTIES[(turn + number % 9) % len(PENALTIES)]
-    parameter = _short(typical / (ratio * samples) if task == "krr" else ratio / typical)
+    parameter = float(in_bits(typical / (ratio * samples) if task == "krr" else ratio / typical, 4))
     problem = Problem(
         f"vector {number}",
         data,
@@ -94,12 +95,6 @@ def _kernel(name: str, turn: int, scale: float) -> Kernel:
     if name == "rbf":
         return RBFKernel(SIGMAS[turn % len(SIGMAS)] / scale**2)
     return PolynomialKernel(DEGREES[turn % len(DEGREES)], ADDED[turn // 3 % len(ADDED)] * scale**2)
-
-
-def _short(value: float) -> float:
-    """The nearest number of four bits."""
-    mantissa, exponent = np.frexp(value)
-    return float(np.ldexp(np.round(mantissa * 16) / 16, int(exponent)))
 
 
 def _targets(generator: np.random.Generator, task: str, samples: int) -> np.ndarray:

@@ -59,13 +59,6 @@ def _written(count: int, places: int) -> str:
     return f"{_EXACT.normalize(Decimal(count).scaleb(-places, _EXACT)):f}"
 
 
-def distance(ball: Any, value: float) -> float:
-    """Upper bound on the distance of a number from what a ball encloses; 0 only if it is exact."""
-    low, high = ball_ends(ball)
-    most = max(high - Fraction(value), Fraction(value) - low)
-    return math.nextafter(float(most), math.inf) if most else 0.0
-
-
 def bound_of(value: float) -> float:
     """A bound as it is written: three digits, not below it; 0 stays 0."""
     return float(Context(prec=3, rounding=ROUND_UP).create_decimal_from_float(value * (1.0 + SLACK)))

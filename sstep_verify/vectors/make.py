@@ -14,7 +14,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.numerics.rounding import norm
-from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.enclosure import distances, magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.recurrence.mutation import NONE
@@ -22,7 +22,7 @@ from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
 from sstep_verify.vectors.allowed import allowed, initial_of
-from sstep_verify.vectors.decimals import bound_of, distance, encloses, enclosing, least, same_bound
+from sstep_verify.vectors.decimals import bound_of, encloses, enclosing, least, same_bound
 from sstep_verify.vectors.mistakes import MISTAKES, mistaken_states
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
 
@@ -193,12 +193,9 @@ def _apart(
 ) -> tuple[np.ndarray, float]:
     """Distances of the oracle's a and of the nearest float64 numbers from the exact a; see `allowed`."""
     problem = request.problem
-    with Balls(BITS).working():
-        own = np.array(
-            [magnitude_interval(ball - point)[1] for ball, point in zip(balls, oracle, strict=True)]
-        )
-    written = nearest(middles).tolist()
-    single = own + [distance(ball, value) for ball, value in zip(balls, written, strict=True)]
+    arithmetic = Balls(BITS)
+    own = distances(arithmetic, balls, oracle)[1]
+    single = own + distances(arithmetic, balls, nearest(middles).tolist())[1]
     if problem.is_svm or not own.any():
         return single, 0.0
     # ||d||_M <= sqrt(trace(M)) ||d||_2; the factor covers the roundings of the trace.

@@ -49,7 +49,7 @@ def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
     try:
         certificate = read_certificate(path)
         if certificate.subject != subject_of(problem):
-            raise CertificateError("subject", "is another problem")
+            raise CertificateError("subject", "is of another problem")
         verify_certificate(certificate, problem.data, problem.targets)
     except (CertificateError, InputError) as error:
         return None, f"cache entry {path.name} is not used, the optimum is certified again: {error}"
